@@ -1,0 +1,19 @@
+"""Miss Penalty: five classic storage-caching results, reproduced from raw traces.
+
+Open a trace, replay it, draw a curve:
+
+>>> import misspenalty
+>>> trace = misspenalty.open_trace("mine.spc")                                   # doctest: +SKIP
+>>> misspenalty.simulate(trace, "mq", 65536).hit_ratio                           # doctest: +SKIP
+>>> misspenalty.hit_ratio_curve(trace, "lru", cache_blocks=[1024, 4096, 16384])  # doctest: +SKIP
+"""
+
+from misspenalty import policies
+from misspenalty.errors import InputError, MissPenaltyError, ParameterError
+from misspenalty.simulation import Result, hit_ratio_curve, simulate
+from misspenalty.traces import Trace, open_trace
+
+__version__ = "0.1.0"
+
+__all__ = ["InputError", "MissPenaltyError", "ParameterError", "Result", "Trace", "hit_ratio_curve", "open_trace", "policies",
+           "simulate"]

@@ -1,0 +1,54 @@
+# Doubly linked lists threaded through an array of nodes, one node a block, by dense id.
+#
+# Any node struct whose first member is a Link can be listed; `size` is sizeof(node), a constant where these are inlined.
+# The heads of lists are further nodes behind the blocks', each linked to itself while its list is empty.
+
+from libc.stdint cimport uint32_t
+
+ctypedef uint32_t block_t
+
+
+cdef struct Link:
+    block_t older           # neighbour towards the least recently added
+    block_t newer           # neighbour towards the most recently added
+
+
+cdef inline Link* link_of(void* nodes, size_t size, block_t block) noexcept nogil:
+    return <Link*>(<char*>nodes + size * block)
+
+
+cdef inline void make_list(void* nodes, size_t size, block_t head) noexcept nogil:
+    cdef Link* h = link_of(nodes, size, head)
+    h.older = head
+    h.newer = head
+
+
+cdef inline block_t oldest(void* nodes, size_t size, block_t head) noexcept nogil:
+    """The least recently added; the head itself where the list is empty."""
+    return link_of(nodes, size, head).newer
+
+
+cdef inline block_t newest(void* nodes, size_t size, block_t head) noexcept nogil:
+    """The most recently added; the head itself where the list is empty."""
+    return link_of(nodes, size, head).older
+
+
+cdef inline void append(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:
+    """Add at the newest end."""
+    cdef Link* h = link_of(nodes, size, head)
+    cdef Link* b = link_of(nodes, size, block)
+    b.older = h.older
+    b.newer = head
+    link_of(nodes, size, h.older).newer = block
+    h.older = block
+
+
+cdef inline void remove(void* nodes, size_t size, block_t block) noexcept nogil:
+    cdef Link* b = link_of(nodes, size, block)
+    link_of(nodes, size, b.older).newer = b.newer
+    link_of(nodes, size, b.newer).older = b.older
+
+
+cdef inline void move_newest(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:
+    remove(nodes, size, block)
+    append(nodes, size, head, block)

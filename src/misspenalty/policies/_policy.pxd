@@ -1,0 +1,26 @@
+# What every replacement kernel is, seen by other kernels.
+
+from libc.stdint cimport int64_t, uint8_t
+
+from misspenalty.policies._list cimport block_t
+
+cdef extern from *:
+    void prefetch "__builtin_prefetch" (const void*) noexcept nogil
+
+cdef enum:
+    AHEAD = 24                  # requests whose node is fetched before it is needed
+
+
+cdef class Policy:
+    cdef readonly Py_ssize_t capacity       # cache size, blocks
+    cdef readonly Py_ssize_t blocks         # distinct blocks; every id is below it
+    cdef readonly Py_ssize_t resident       # blocks in the cache now
+    cdef readonly int64_t requests          # references so far
+    cdef readonly int64_t evictions         # blocks thrown out so far
+    cdef readonly int64_t ghost_hits        # misses whose block the history still knew
+    cdef void* memory                       # the node array, freed with the policy
+
+    # Core method, each policy's own: replay n references, hit[i] = 1 where block ids[i] was in the cache.
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
+    # Zeroed array of n nodes, owned by the policy; MemoryError names the need.
+    cdef void* allocate(self, size_t n, size_t size) except NULL

@@ -1,0 +1,29 @@
+"""MRU: evict the block that was used last.
+
+Paper: H.-T. Chou, D. J. DeWitt, "An evaluation of buffer management strategies for relational database systems", VLDB 1985:
+best for loops larger than the cache, and the MQ paper's worst on-line policy.
+Deviations: none.
+"""
+
+from collections import OrderedDict
+
+from misspenalty.policies._mru import MRU as Kernel
+from misspenalty.policies.registry import Twin, register
+
+
+@register("mru", Kernel)
+class MRU(Twin):
+    """Most recently used."""
+
+    def __init__(self, capacity):
+        self.capacity = capacity
+        self.stack = OrderedDict()  # oldest first
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        hit = block in self.stack
+        if not hit and len(self.stack) == self.capacity:
+            self.stack.popitem()
+        self.stack[block] = True
+        self.stack.move_to_end(block)
+        return hit

@@ -1,0 +1,1 @@
+"""One module a trace format; each registers itself. A new module here is a new format."""

@@ -1,0 +1,193 @@
+"""The compiled trace: written once, memory-mapped, replayed many times."""
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.files import atomic_path
+from misspenalty.traces._compile import Interner
+from misspenalty.traces.reader import find_format
+
+META = "meta.json"
+VERSION = 1
+LONGEST_REQUEST = 1 << 24  # blocks; a longer request is taken for a damaged line
+EXPANDED = 1 << 20  # references expanded at a time
+
+
+@dataclass(frozen=True)
+class Trace:
+    """References to blocks, ready for a kernel.
+
+    Attributes
+    ----------
+    ids : uint32, shape (n,)
+        Dense block ids in order of first use; memory-mapped.
+    write : bool, shape (n,) or None
+        Which references are writes; None where the format holds reads only.
+    time : int64, shape (n,) or None
+        ns since the trace began.
+    address : uint64, shape (blocks,)
+        Address of each dense id in the trace's own numbering.
+    block_bytes : int
+        Block size.
+    name, format : str
+        File name and format it was read from.
+    """
+
+    ids: np.ndarray = field(repr=False)
+    write: np.ndarray | None = field(repr=False)
+    time: np.ndarray | None = field(repr=False)
+    address: np.ndarray = field(repr=False)
+    block_bytes: int
+    name: str
+    format: str
+
+    def __len__(self):
+        return self.ids.shape[0]
+
+    @property
+    def blocks(self):
+        """Distinct blocks: every id is below it."""
+        return self.address.shape[0]
+
+    @property
+    def reads(self):
+        """References that are reads."""
+        return len(self) if self.write is None else len(self) - int(np.count_nonzero(self.write))
+
+    def read_ids(self):
+        """Ids of the reads alone; a copy unless the trace holds nothing else."""
+        return self.ids if self.write is None else self.ids[~self.write]
+
+    def save(self, path):
+        """Write the compiled trace as a folder that `open_trace` opens again; it appears whole or not at all."""
+        with atomic_path(path) as partial:
+            partial.mkdir()
+            for column in _COLUMNS:
+                values = getattr(self, column)
+                if values is not None:
+                    values.tofile(partial / column)
+            _write_meta(partial, len(self), self.blocks, self.block_bytes, self.name, self.format)
+
+
+def open_trace(path, format=None, block_bytes=None):
+    """Open a trace.
+
+    Parameters
+    ----------
+    path : path-like
+        A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
+        trace is compiled on the way, in bounded memory, into unnamed temporary files (``TMPDIR`` says where).
+    format : str, optional
+        Format of a raw trace where the file doesn't tell; see `misspenalty.traces.formats`.
+    block_bytes : int, optional
+        Block size that byte ranges are split by; by default the format's own.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, damaged or malformed; the message names file, line and what was expected.
+    ParameterError
+        The format is unknown or the block size impossible.
+    """
+    path = Path(path)
+    if (path / META).is_file():
+        if format or block_bytes:
+            raise ParameterError(f"{path} is compiled: format and block size were chosen when it was made")
+        return _open_compiled(path)
+    if block_bytes is not None and not 1 <= block_bytes <= 1 << 30:
+        raise ParameterError(f"block_bytes is {block_bytes}; expected 1 to 2**30")
+    form = find_format(path, format)
+    folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
+    try:
+        _compile(path, form, block_bytes or form.block_bytes, folder)
+        return _open_compiled(folder)
+    except OSError as error:
+        raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a disk with room") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # the mappings outlive their names
+
+
+_COLUMNS = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
+
+
+def _compile(path, form, block_bytes, folder):
+    interner = Interner()
+    present = set()
+    references = 0
+    with open(folder / "ids", "wb") as ids, open(folder / "write", "wb") as write, open(folder / "time", "wb") as time:
+        for requests in form.read(path, block_bytes):
+            for start, writes, times in _expand(requests, path):
+                interner.ids(start).tofile(ids)
+                references += start.shape[0]
+                for name, values, file in (("write", writes, write), ("time", times, time)):
+                    if values is not None:
+                        values.tofile(file)
+                        present.add(name)
+    if not references:
+        raise InputError("holds no requests", path=path, expected=form.summary)
+    for name in {"write", "time"} - present:
+        (folder / name).unlink()
+    interner.addresses_by_id().tofile(folder / "address")
+    _write_meta(folder, references, len(interner), block_bytes, path.name, form.name)
+
+
+def _expand(requests, path):
+    """Requests that span blocks to references of one block, a bounded number at a time."""
+    start, count, write, time = requests
+    if count is None:
+        yield start, write, time
+        return
+    if count.size and (count.max() > LONGEST_REQUEST or count.min() < 1):
+        odd = int(count.max() if count.max() > LONGEST_REQUEST else count.min())
+        raise InputError(f"a request of {odd} blocks", path=path, expected=f"1 to {LONGEST_REQUEST}")
+    ends = np.cumsum(count)
+    low = 0
+    while low < count.size:
+        done = ends[low - 1] if low else 0
+        high = max(int(np.searchsorted(ends, done + EXPANDED, side="right")), low + 1)
+        part = slice(low, high)
+        offsets = np.arange(ends[high - 1] - done) - np.repeat(ends[part] - count[part] - done, count[part])
+        blocks = np.repeat(start[part], count[part]) + offsets.astype(np.uint64)
+        yield (blocks, *(None if values is None else np.repeat(values[part], count[part]) for values in (write, time)))
+        low = high
+
+
+def _write_meta(folder, references, blocks, block_bytes, name, format):
+    meta = {"version": VERSION, "references": references, "blocks": blocks, "block_bytes": block_bytes,
+            "name": name, "format": format}
+    (folder / META).write_text(json.dumps(meta, indent=1, sort_keys=True) + "\n")
+
+
+def _open_compiled(folder):
+    try:
+        meta = json.loads((folder / META).read_text())
+        if meta["version"] != VERSION:
+            raise InputError(f"was compiled by another version ({meta['version']})", path=folder,
+                             remedy="compile it again from the raw trace")
+        lengths = {"ids": meta["references"], "write": meta["references"], "time": meta["references"],
+                   "address": meta["blocks"]}
+        columns = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in _COLUMNS.items()}
+        return Trace(**columns, block_bytes=meta["block_bytes"], name=meta["name"], format=meta["format"])
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
+
+
+def _map(path, dtype, length):
+    if not path.exists() and path.name in ("write", "time"):
+        return None
+    if not path.exists() or path.stat().st_size != length * np.dtype(dtype).itemsize:
+        raise InputError(f"column {path.name} is missing or not {length} long", path=path.parent,
+                         remedy="the compiled trace is damaged: compile it again")
+    return np.memmap(path, dtype, "r", shape=(length,))
