@@ -15,5 +15,14 @@ from misspenalty.traces import Trace, open_trace
 
 __version__ = "0.1.0"
 
-__all__ = ["InputError", "MissPenaltyError", "ParameterError", "Result", "Trace", "hit_ratio_curve", "open_trace", "policies",
-           "simulate"]
+__all__ = [
+    "InputError",
+    "MissPenaltyError",
+    "ParameterError",
+    "Result",
+    "Trace",
+    "hit_ratio_curve",
+    "open_trace",
+    "policies",
+    "simulate",
+]

@@ -49,7 +49,11 @@ def _remove(path):
 
 def _explain(error, path):
     if error.errno == errno.ENOSPC:
-        return InputError(f"no space left on the disk while writing: {error}", path=path, remedy="free some space and rerun")
-    if isinstance(error, FileNotFoundError | PermissionError | NotADirectoryError | IsADirectoryError | FileExistsError):
+        return InputError(
+            f"no space left on the disk while writing: {error}", path=path, remedy="free some space and rerun"
+        )
+    if isinstance(
+        error, FileNotFoundError | PermissionError | NotADirectoryError | IsADirectoryError | FileExistsError
+    ):
         return InputError(f"cannot be written: {error.strerror}", path=path, remedy="choose another place")
     return error

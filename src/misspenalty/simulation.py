@@ -52,9 +52,16 @@ class Result:
 
     def row(self):
         """The result as a flat dict, hit ratio included."""
-        return {"policy": self.policy, "cache_blocks": self.cache_blocks, "requests": self.requests, "hits": self.hits,
-                "misses": self.misses, "hit_ratio": self.hit_ratio, "evictions": self.evictions,
-                "ghost_hits": self.ghost_hits}
+        return {
+            "policy": self.policy,
+            "cache_blocks": self.cache_blocks,
+            "requests": self.requests,
+            "hits": self.hits,
+            "misses": self.misses,
+            "hit_ratio": self.hit_ratio,
+            "evictions": self.evictions,
+            "ghost_hits": self.ghost_hits,
+        }
 
 
 def simulate(trace, policy, cache_blocks, *, writes="count", warm_up=0, hits=None, progress=False, **parameters):
@@ -93,7 +100,9 @@ def simulate(trace, policy, cache_blocks, *, writes="count", warm_up=0, hits=Non
         return _replay(trace, policy, cache_blocks, writes, warm_up, hits, parameters, bar.update)
 
 
-def hit_ratio_curve(trace, policy, cache_blocks, *, threads=None, writes="count", warm_up=0, progress=False, **parameters):
+def hit_ratio_curve(
+    trace, policy, cache_blocks, *, threads=None, writes="count", warm_up=0, progress=False, **parameters
+):
     """Replay a trace through caches of several sizes.
 
     Parameters
@@ -123,7 +132,9 @@ def hit_ratio_curve(trace, policy, cache_blocks, *, threads=None, writes="count"
     if not sizes or threads < 1:
         raise ParameterError("no cache size given" if not sizes else f"threads is {threads}; expected at least 1")
     with _bar([trace] * len(sizes), progress, policy) as bar, ThreadPoolExecutor(threads) as pool:
-        jobs = [pool.submit(_replay, trace, policy, size, writes, warm_up, None, parameters, bar.update) for size in sizes]
+        jobs = [
+            pool.submit(_replay, trace, policy, size, writes, warm_up, None, parameters, bar.update) for size in sizes
+        ]
         try:
             return pd.DataFrame([job.result().row() for job in jobs])
         except BaseException:
@@ -141,7 +152,11 @@ def make_kernel(trace, policy, cache_blocks, writes="count", **parameters):
     """
     definition = find_policy(policy)
     parameters = definition.check(parameters)
-    if isinstance(cache_blocks, bool) or not isinstance(cache_blocks, int | np.integer) or not 1 <= cache_blocks <= LONGEST:
+    if (
+        isinstance(cache_blocks, bool)
+        or not isinstance(cache_blocks, int | np.integer)
+        or not 1 <= cache_blocks <= LONGEST
+    ):
         raise ParameterError(f"cache size is {cache_blocks!r} blocks; expected a whole number from 1 to {LONGEST}")
     if len(trace) > LONGEST:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {LONGEST} can be replayed")
@@ -202,4 +217,6 @@ def _record(trace, writes, part, hit, hits):
 
 
 def _bar(traces, progress, policy):
-    return tqdm(total=sum(map(len, traces)), desc=policy, unit=" refs", unit_scale=True, disable=None if progress else True)
+    return tqdm(
+        total=sum(map(len, traces)), desc=policy, unit=" refs", unit_scale=True, disable=None if progress else True
+    )

@@ -95,7 +95,9 @@ def find_format(path, name=None):
     matching = [form for form in known.values() if form.sniff(bare, head)]
     if len(matching) != 1:
         found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
-        raise InputError(f"the content {found}", path=path, remedy=f"name it with --format (format=…): {', '.join(known)}")
+        raise InputError(
+            f"the content {found}", path=path, remedy=f"name it with --format (format=…): {', '.join(known)}"
+        )
     return matching[0]
 
 
@@ -138,4 +140,6 @@ def _unreadable(error, path):
         return InputError("is a folder", path=path, expected="a trace file or a compiled trace")
     if isinstance(error, PermissionError):
         return InputError("may not be read", path=path, remedy="change its permissions")
-    return InputError(f"cannot be read ({error})", path=path, remedy="the file may be truncated or damaged: fetch it again")
+    return InputError(
+        f"cannot be read ({error})", path=path, remedy="the file may be truncated or damaged: fetch it again"
+    )

@@ -19,7 +19,8 @@ class Lines:
     Attributes
     ----------
     kinds : bytes
-        One letter a field: ``u`` unsigned integer, ``d`` decimal number (kept in units of 1e-9), ``o`` R or W, ``s`` skipped.
+        One letter a field: ``u`` unsigned integer, ``d`` decimal number (kept in units of 1e-9), ``o`` R or W, ``s``
+        skipped.
     names : tuple of str
         What each field is called in error messages.
     separator : bytes
@@ -49,8 +50,12 @@ class Lines:
             while chunk := read_some(stream, CHUNK, path):
                 whole, newline, rest = (rest + chunk).rpartition(b"\n")
                 if len(rest) > LONGEST_LINE:
-                    raise InputError("the line is longer than 64 KB", path=path, line=line + whole.count(b"\n") + 1,
-                                     expected=self._grammar())
+                    raise InputError(
+                        "the line is longer than 64 KB",
+                        path=path,
+                        line=line + whole.count(b"\n") + 1,
+                        expected=self._grammar(),
+                    )
                 if newline:
                     yield self._parse(whole, path, line)
                     line += whole.count(b"\n") + 1
@@ -72,8 +77,11 @@ class Lines:
         rows, lines, field = parse(text, self.kinds, self.separator[0], self.open_ended, comment, columns)
         if field:
             shown = text.split(b"\n", lines)[lines - 1][:60].decode("ascii", "backslashreplace").rstrip("\r")
-            what = f"too many fields in {shown!r}" if field > len(self.kinds) else \
-                f"field {field} ({self.names[field - 1]}) missing or malformed in {shown!r}"
+            what = (
+                f"too many fields in {shown!r}"
+                if field > len(self.kinds)
+                else f"field {field} ({self.names[field - 1]}) missing or malformed in {shown!r}"
+            )
             raise InputError(what, path=path, line=lines_before + lines, expected=self._grammar())
         return columns[:, :rows]
 

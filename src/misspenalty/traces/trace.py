@@ -163,8 +163,14 @@ def _expand(requests, path):
 
 
 def _write_meta(folder, references, blocks, block_bytes, name, format):
-    meta = {"version": VERSION, "references": references, "blocks": blocks, "block_bytes": block_bytes,
-            "name": name, "format": format}
+    meta = {
+        "version": VERSION,
+        "references": references,
+        "blocks": blocks,
+        "block_bytes": block_bytes,
+        "name": name,
+        "format": format,
+    }
     (folder / META).write_text(json.dumps(meta, indent=1, sort_keys=True) + "\n")
 
 
@@ -172,10 +178,17 @@ def _open_compiled(folder):
     try:
         meta = json.loads((folder / META).read_text())
         if meta["version"] != VERSION:
-            raise InputError(f"was compiled by another version ({meta['version']})", path=folder,
-                             remedy="compile it again from the raw trace")
-        lengths = {"ids": meta["references"], "write": meta["references"], "time": meta["references"],
-                   "address": meta["blocks"]}
+            raise InputError(
+                f"was compiled by another version ({meta['version']})",
+                path=folder,
+                remedy="compile it again from the raw trace",
+            )
+        lengths = {
+            "ids": meta["references"],
+            "write": meta["references"],
+            "time": meta["references"],
+            "address": meta["blocks"],
+        }
         columns = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in _COLUMNS.items()}
         return Trace(**columns, block_bytes=meta["block_bytes"], name=meta["name"], format=meta["format"])
     except (ValueError, KeyError, TypeError) as error:
@@ -188,6 +201,9 @@ def _map(path, dtype, length):
     if not path.exists() and path.name in ("write", "time"):
         return None
     if not path.exists() or path.stat().st_size != length * np.dtype(dtype).itemsize:
-        raise InputError(f"column {path.name} is missing or not {length} long", path=path.parent,
-                         remedy="the compiled trace is damaged: compile it again")
+        raise InputError(
+            f"column {path.name} is missing or not {length} long",
+            path=path.parent,
+            remedy="the compiled trace is damaged: compile it again",
+        )
     return np.memmap(path, dtype, "r", shape=(length,))

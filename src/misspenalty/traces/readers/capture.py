@@ -25,8 +25,9 @@ def read(path, block_bytes):
             for batch in parquet.iter_batches(BATCH, columns=list(COLUMNS)):
                 yield _requests(batch, relations, path)
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"cannot be read as Parquet ({error})", path=path,
-                         remedy="the file may be truncated: fetch it again") from error
+        raise InputError(
+            f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
+        ) from error
 
 
 def _requests(batch, relations, path):
@@ -43,5 +44,8 @@ def _requests(batch, relations, path):
     return Requests(number << np.uint64(32) | block, None, batch["write"].to_numpy(zero_copy_only=False), time)
 
 
-register(Format("capture", "Parquet: time_ms, relation, block, write", read,
-                lambda name, head: head.startswith(b"PAR1"), 8192))
+register(
+    Format(
+        "capture", "Parquet: time_ms, relation, block, write", read, lambda name, head: head.startswith(b"PAR1"), 8192
+    )
+)

@@ -1,6 +1,7 @@
 """The traces of the LIRS paper (Jiang & Zhang, SIGMETRICS 2002): one decimal block number a line.
 
-A line ``*`` is a checkpoint mark and skipped. Reads only, no times; the block size is not part of the format (8 KB assumed).
+A line ``*`` is a checkpoint mark and skipped. Reads only, no times; the block size is not part of the format (8 KB
+assumed).
 """
 
 from misspenalty.traces.reader import Format, Requests, register

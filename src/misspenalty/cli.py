@@ -1,0 +1,200 @@
+"""The command line: ``misspenalty trace|simulate|curve|policies``."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+import misspenalty
+from misspenalty.errors import MissPenaltyError, ParameterError
+from misspenalty.simulation import WRITES
+from misspenalty.traces import formats
+
+UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def main(arguments: Sequence[str] | None = None):
+    """Run the command line; the exit status: 0, 2 for bad input, 130 after Ctrl-C."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        _show(options.run(options), options)
+    except MissPenaltyError as error:
+        print(f"misspenalty: {error}", file=sys.stderr)
+        return 2
+    except MemoryError as error:
+        print(f"misspenalty: out of memory ({error}); choose a smaller trace or cache", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("misspenalty: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="misspenalty", description=misspenalty.__doc__.splitlines()[0])
+    parser.add_argument("--version", action="version", version=f"misspenalty {misspenalty.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _trace_commands(commands)
+
+    simulate = _command(commands, "simulate", "replay a trace through one cache", _simulate)
+    simulate.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
+    simulate.add_argument("--size", required=True, help="cache size: blocks, or bytes with a unit (512MB)")
+    _replay_options(simulate)
+
+    curve = _command(commands, "curve", "replay a trace through caches of several sizes", _curve)
+    curve.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
+    curve.add_argument("--size", required=True, help="cache sizes A,B,…: blocks, or bytes with a unit (128MB,256MB)")
+    curve.add_argument("--threads", type=int, help="sizes replayed at a time (default: one a processor)")
+    _replay_options(curve)
+
+    _command(commands, "policies", "list the replacement policies and their parameters", _policies)
+    return parser
+
+
+def _trace_commands(commands):
+    trace = commands.add_parser("trace", help="look at a trace, or compile it").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    info = _command(trace, "info", "what a trace holds", _info)
+    info.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
+    _format_options(info)
+    convert = _command(trace, "convert", "compile a raw trace, once and for all", _convert)
+    convert.add_argument("trace", metavar="TRACE", help="a raw trace")
+    convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to make, such as mine.trace")
+    _format_options(convert)
+
+
+def _command(commands, name, description, run):
+    command = commands.add_parser(name, help=description, description=description[0].upper() + description[1:] + ".")
+    command.set_defaults(run=run)
+    shape = command.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print JSON")
+    shape.add_argument("--csv", action="store_true", help="print CSV")
+    return command
+
+
+def _format_options(command):
+    listed = "; ".join(f"{name}: {form.summary}" for name, form in formats().items())
+    command.add_argument("--format", help=f"format of a raw trace, where the file doesn't tell ({listed})")
+    command.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
+
+
+def _replay_options(command):
+    command.add_argument("--policy", default="lru", help="see 'misspenalty policies' (default: lru)")
+    command.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the policy; repeatable"
+    )
+    command.add_argument(
+        "--writes", choices=WRITES, default="count", help="what a write is to the cache (default: count)"
+    )
+    command.add_argument("--warm-up", type=int, default=0, help="references that are not counted (default: 0)")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    _format_options(command)
+
+
+def _open(options):
+    size = None if options.block_size is None else parse_size(options.block_size, 1)
+    return misspenalty.open_trace(options.trace, options.format, size)
+
+
+def _info(options):
+    trace = _open(options)
+    seconds = None if trace.time is None else int(trace.time[-1] - trace.time[0]) / 1e9
+    return {"name": trace.name, "format": trace.format, "references": len(trace), "reads": trace.reads,
+            "writes": len(trace) - trace.reads, "blocks": trace.blocks, "block_bytes": trace.block_bytes,
+            "footprint_bytes": trace.blocks * trace.block_bytes, "seconds": seconds}  # fmt: skip
+
+
+def _convert(options):
+    if options.output.exists():
+        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    trace = _open(options)
+    trace.save(options.output)
+    return {"output": str(options.output), "references": len(trace), "blocks": trace.blocks}
+
+
+def _simulate(options):
+    trace = _open(options)
+    result = misspenalty.simulate(
+        trace, options.policy, parse_size(options.size, trace.block_bytes), **_shared(options)
+    )
+    return result.row()
+
+
+def _curve(options):
+    trace = _open(options)
+    sizes = [parse_size(size, trace.block_bytes) for size in options.size.split(",")]
+    return misspenalty.hit_ratio_curve(trace, options.policy, sizes, threads=options.threads, **_shared(options))
+
+
+def _shared(options):
+    return {"writes": options.writes, "warm_up": options.warm_up, "progress": not options.quiet} | dict(
+        parse_setting(text) for text in options.set
+    )
+
+
+def _policies(options):
+    rows = []
+    for name, policy in misspenalty.policies().items():
+        settings = ", ".join(f"{p.name}={'auto' if p.default is None else p.default}" for p in policy.parameters)
+        rows.append({"policy": name, "summary": policy.summary, "parameters": settings})
+    return pd.DataFrame(rows)
+
+
+def parse_size(text, block_bytes):
+    """A cache size in blocks: ``65536``, or bytes with a unit, ``512MB`` (1 MB = 2**20 bytes).
+
+    Raises
+    ------
+    ParameterError
+        The text is no size, or smaller than a block.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
+    unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
+    if match is None or (not unit and "." in match[1]):
+        raise ParameterError(f"{text!r} is no size; expected blocks (65536) or bytes with a unit (512MB, 8KB, 1.5GB)")
+    blocks = int(match[1]) if not unit else int(float(match[1]) * UNITS[match[2]]) // block_bytes
+    if blocks < 1:
+        raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes")
+    return blocks
+
+
+def parse_setting(text):
+    """``NAME=VALUE`` to (name, number).
+
+    Raises
+    ------
+    ParameterError
+        The text has another shape.
+    """
+    name, equals, value = text.partition("=")
+    try:
+        return name.strip().replace("-", "_"), float(value) if equals else float("none")
+    except ValueError:
+        raise ParameterError(f"--set {text!r}; expected NAME=NUMBER, such as queues=8") from None
+
+
+def _show(result, options):
+    frame = result if isinstance(result, pd.DataFrame) else pd.DataFrame([result])
+    if options.json:
+        data = json.loads(frame.to_json(orient="records", double_precision=15))
+        print(json.dumps(data if isinstance(result, pd.DataFrame) else data[0], indent=1))
+    elif options.csv:
+        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+    elif isinstance(result, dict):
+        width = max(map(len, result))
+        print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))
+    else:
+        print(frame.to_string(index=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
