@@ -1,0 +1,90 @@
+# Miss Penalty. `make` lists the targets; each makes the environment in .venv and builds the package when needed.
+# Needs Python 3.11 or newer with its headers, a C compiler, make, and the way to a Python package registry.
+
+PYTHON ?= python3
+CORES ?= all
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Figures need no display, and a compiled standard library of packages starts a job in a third of the time.
+export MPLBACKEND := Agg
+export UV_COMPILE_BYTECODE := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# uv installs in seconds what takes pip a minute; both read the same lock.
+UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
+INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
+
+# Folders are listed as well: a source taken away is a change too.
+SOURCES := pyproject.toml meson.build \
+  $(shell find src ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build \))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help environment build reproduce test lab report lint lock clean distclean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/
+	$(BIN)/snakemake --cores $(CORES)
+	$(BIN)/python workflow/scripts/refresh_readme.py
+
+test: build  ## the tests, an end-to-end run on a small trace among them
+	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
+	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(PYTEST_ARGS)
+
+lab: build  ## JupyterLab on this machine, with the notebooks
+	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=.
+
+report: reproduce  ## results/report.html: figures, run times and code in one self-contained page
+	$(BIN)/snakemake --report results/report.html
+
+lint: build  ## style of the code and of the workflow
+	$(BIN)/ruff check --cache-dir build/ruff_cache .
+	$(BIN)/ruff format --cache-dir build/ruff_cache --check .
+	$(BIN)/snakefmt --quiet --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+build: $(VENV)/.package  ## the package, built into .venv
+
+environment: $(VENV)/.environment  ## .venv, with what requirements.lock names
+
+lock:  ## requirements.lock anew, from requirements.in (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
+
+clean:  ## take away builds and what results/ holds beside the archived tables and figures
+	rm -rf build .snakemake results/traces results/*/replay results/logs results/benchmarks results/notebooks
+	rm -f results/manifest.json results/report.html $(VENV)/.package
+
+distclean: clean  ## clean, and take away .venv
+	rm -rf $(VENV)
+
+$(VENV)/.environment: requirements.lock
+	@$(PYTHON) --version >/dev/null 2>&1 || \
+	  { echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) --version): name another, make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import pathlib, sysconfig, sys; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' || \
+	  { echo "Python's headers are missing: install python3-dev (Debian, Ubuntu) or python3-devel (Fedora)"; exit 1; }
+	@for compiler in "$${CC:-cc}" gcc clang; do $$compiler --version >/dev/null 2>&1 && exit 0; done; \
+	  echo "A C compiler is needed: install gcc or clang, or name one: make CC=…"; exit 1
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Making $(VENV)"; rm -rf $(VENV); $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)",$(PYTHON) -m venv) $(VENV); } || \
+	  { echo "No virtual environment could be made: install python3-venv (Debian, Ubuntu)"; exit 1; }
+	@echo "Installing the locked packages with $(if $(UV),uv,pip)"
+	@$(INSTALL) --require-hashes --requirement requirements.lock
+	@touch $@
+
+# An editable install (CONTRIBUTING.md) is kept, and its kernels are brought up to date instead.
+$(VENV)/.package: $(VENV)/.environment $(SOURCES)
+	@tag=$$($(BIN)/python -c 'import sys; print(f"cp{sys.version_info.major}{sys.version_info.minor}")'); \
+	if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$$tag ]; then \
+	  echo "Bringing the editable build up to date"; PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$$tag; \
+	else \
+	  echo "Building the package"; PATH="$(CURDIR)/$(BIN):$$PATH" \
+	  $(INSTALL) --no-build-isolation --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) \
+	    --config-settings=build-dir=build/wheel-$$tag .; \
+	fi
+	@touch $@
