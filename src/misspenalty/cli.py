@@ -185,8 +185,10 @@ def parse_setting(text):
 def _show(result, options):
     frame = result if isinstance(result, pd.DataFrame) else pd.DataFrame([result])
     if options.json:
-        data = json.loads(frame.to_json(orient="records", double_precision=15))
-        print(json.dumps(data if isinstance(result, pd.DataFrame) else data[0], indent=1))
+        rows = [
+            {key: None if pd.isna(value) else value for key, value in row.items()} for row in frame.to_dict("records")
+        ]
+        print(json.dumps(rows if isinstance(result, pd.DataFrame) else rows[0], indent=1))
     elif options.csv:
         frame.to_csv(sys.stdout, index=False, lineterminator="\n")
     elif isinstance(result, dict):

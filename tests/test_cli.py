@@ -1,0 +1,103 @@
+"""The command line, run as a user would."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from misspenalty import ParameterError
+from misspenalty.cli import main, parse_setting, parse_size
+
+
+@pytest.fixture
+def arc(tmp_path):
+    path = tmp_path / "x.lis"
+    path.write_text("0 4 0 0\n0 4 0 1\n8 1 0 2\n")
+    return str(path)
+
+
+def run(capsys, *arguments):
+    status = main(arguments)
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_simulate_json(capsys, arc):
+    status, out, _ = run(capsys, "simulate", arc, "--policy", "lru", "--size", "4", "--json")
+    assert status == 0
+    assert json.loads(out) | {"ghost_hits": 0} == {
+        "policy": "lru", "cache_blocks": 4, "requests": 9, "hits": 4, "misses": 5, "hit_ratio": 4 / 9, "evictions": 1,
+        "ghost_hits": 0}  # fmt: skip
+
+
+def test_curve_json_is_the_rows_of_the_table(capsys, arc):
+    _, out, _ = run(capsys, "curve", arc, "--policy", "mq", "--size", "2,2KB", "--set", "queues=2", "--json", "--quiet")
+    rows = json.loads(out)
+    assert [row["cache_blocks"] for row in rows] == [2, 4]
+    assert {"cache_blocks", "requests", "hits", "hit_ratio"} <= set(rows[0])
+
+
+def test_curve_csv_and_text(capsys, arc):
+    _, csv, _ = run(capsys, "curve", arc, "--size", "1,4", "--csv")
+    assert csv.splitlines()[0].startswith("policy,cache_blocks,requests,hits") and len(csv.splitlines()) == 3
+    _, text, _ = run(capsys, "curve", arc, "--size", "1,4")
+    assert "hit_ratio" in text
+
+
+def test_info_convert_and_replay_of_the_compiled_trace(capsys, arc, tmp_path):
+    _, out, _ = run(capsys, "trace", "info", arc, "--json")
+    assert json.loads(out)["references"] == 9 and json.loads(out)["seconds"] is None
+    compiled = str(tmp_path / "x.trace")
+    assert run(capsys, "trace", "convert", arc, compiled)[0] == 0
+    status, _, err = run(capsys, "trace", "convert", arc, compiled)
+    assert status == 2 and "exists" in err
+    _, out, _ = run(capsys, "simulate", compiled, "--size", "4", "--json")
+    assert json.loads(out)["hits"] == 4
+
+
+def test_policies_lists_parameters(capsys):
+    _, out, _ = run(capsys, "policies", "--json")
+    policies = {row["policy"]: row for row in json.loads(out)}
+    assert "queues=8" in policies["mq"]["parameters"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["simulate", "nowhere.lis", "--size", "4"], "nowhere.lis: no such file"),
+        (["simulate", "{arc}", "--size", "4", "--policy", "lur"], "unknown policy 'lur'"),
+        (["simulate", "{arc}", "--size", "four"], "'four' is no size; expected blocks"),
+        (["simulate", "{arc}", "--size", "10B"], "less than one block of 512 bytes"),
+        (["simulate", "{arc}", "--size", "4", "--set", "queues"], "--set 'queues'; expected NAME=NUMBER"),
+        (["simulate", "{arc}", "--size", "4", "--format", "tape"], "unknown trace format 'tape'"),
+        (["curve", "{arc}", "--size", "4,,5"], "'' is no size"),
+    ],
+)
+def test_bad_input_exits_with_2_and_one_line(capsys, arc, arguments, message):
+    status, out, err = run(capsys, *(argument.format(arc=arc) for argument in arguments))
+    assert (status, out) == (2, "")
+    assert message in err and err.count("\n") == 1 and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "text, blocks", [("65536", 65536), ("512MB", 65536), ("512 MiB", 65536), ("0.5g", 65536), ("8kb", 1), ("8192B", 1)]
+)
+def test_sizes(text, blocks):
+    assert parse_size(text, 8192) == blocks
+
+
+@pytest.mark.parametrize("text", ["", "-1", "0.5", "1e3", "12 parsecs", "0", "4095B"])
+def test_sizes_that_are_none(text):
+    with pytest.raises(ParameterError):
+        parse_size(text, 4096)
+
+
+def test_settings():
+    assert parse_setting("life-time = 5") == ("life_time", 5.0)
+
+
+def test_installed_command_and_closed_pipe(arc):
+    command = [sys.executable, "-m", "misspenalty.cli", "policies"]
+    assert "mq" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert subprocess.run(f"{' '.join(command)} | true", shell=True, capture_output=True, text=True).stderr == ""

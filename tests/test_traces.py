@@ -1,0 +1,297 @@
+"""Readers, the compiled form, and what bad files get told."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import stat
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from misspenalty import InputError, ParameterError, open_trace
+from misspenalty.traces import formats, text
+from misspenalty.traces._compile import Interner
+from misspenalty.traces._distance import NEVER, next_use, previous_use
+
+CAPTURE = {
+    "time_ms": [0, 0, 7],
+    "relation": ["stock", "item", "stock"],
+    "block": [5, 5, 5],
+    "write": [False, False, True],
+}
+
+
+def write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def capture(path, **columns):
+    pd.DataFrame(CAPTURE | columns).to_parquet(path)
+    return path
+
+
+def references(trace):
+    """The addresses referenced, in order."""
+    return trace.address[trace.ids].tolist()
+
+
+# --- formats ---------------------------------------------------------------------------------------------------------
+
+
+def test_arc_expands_extents_in_ascending_order(tmp_path):
+    trace = open_trace(write(tmp_path / "x.lis", b"7 3 0 1\n100 1 0 2\n8 2 0 3\n"))
+    assert trace.format == "arc"
+    assert references(trace) == [7, 8, 9, 100, 8, 9]
+    assert trace.ids.tolist() == [0, 1, 2, 3, 1, 2]  # dense, in order of first use
+    assert trace.write is None and trace.time is None and trace.reads == 6
+
+
+def test_lirs_skips_marks_and_blank_lines_and_needs_no_last_newline(tmp_path):
+    trace = open_trace(write(tmp_path / "x.trace", b"5\r\n*\r\n\r\n7\r\n5"))
+    assert (trace.format, references(trace)) == ("lirs", [5, 7, 5])
+
+
+def test_spc_covers_every_block_the_bytes_touch(tmp_path):
+    # sector 7 of 8 + 1024 bytes ends in sector 8: two 4 KB blocks; another unit is another address space
+    trace = open_trace(
+        write(tmp_path / "x.spc", b"0,7,1024,R,0.5\n0,8,512,w,1.25,extra\n1,8,512,r,2\n"), block_bytes=4096
+    )
+    assert trace.ids.tolist() == [0, 1, 1, 2]
+    assert trace.write.tolist() == [False, False, True, False]
+    assert trace.time.tolist() == [500_000_000, 500_000_000, 1_250_000_000, 2_000_000_000]
+    assert trace.reads == 3
+
+
+def test_a_request_of_no_bytes_touches_its_block(tmp_path):
+    assert len(open_trace(write(tmp_path / "x.spc", b"0,0,0,R,0\n"))) == 1
+
+
+def test_capture_keeps_relations_apart(tmp_path):
+    trace = open_trace(capture(tmp_path / "c.parquet"))
+    assert trace.ids.tolist() == [0, 1, 0]
+    assert trace.write.tolist() == [False, False, True]
+    assert trace.time.tolist() == [0, 0, 7_000_000]
+    assert references(trace) == [5, (1 << 32) + 5, 5]
+
+
+@pytest.mark.parametrize(
+    "suffix, pack",
+    [
+        (".gz", gzip.compress),
+        (".xz", lzma.compress),
+        (".bz2", bz2.compress),
+        (".zst", lambda data: pa.Codec("zstd").compress(data).to_pybytes()),
+        ("", bytes),
+    ],
+)
+def test_compression_is_transparent(tmp_path, suffix, pack):
+    content = b"".join(b"%d\n" % (n % 1000) for n in range(30_000))
+    trace = open_trace(write(tmp_path / f"x.trace{suffix}", pack(content)))
+    assert references(trace) == [n % 1000 for n in range(30_000)]
+    if suffix:
+        cut = write(tmp_path / f"cut.trace{suffix}", pack(content)[:-20])
+        with pytest.raises(InputError, match=r"cut.*(truncated|damaged)"):
+            open_trace(cut, "lirs")
+
+
+@pytest.mark.parametrize("chunk", [3, 7, 64])
+def test_chunks_do_not_show(tmp_path, monkeypatch, chunk):
+    path = write(tmp_path / "x.trace", b"\n".join(b"%d" % n for n in range(500)))
+    monkeypatch.setattr(text, "CHUNK", chunk)
+    assert references(open_trace(path)) == list(range(500))
+    with open(path, "ab") as file:
+        file.write(b"\nnonsense\n1\n")
+    with pytest.raises(InputError, match=r"line 501: field 1 \(block\) missing or malformed in 'nonsense'"):
+        open_trace(path, "lirs")
+
+
+@pytest.mark.parametrize(
+    "name, form, references, blocks",
+    [
+        ("arc/OLTP.lis.zst", "arc", 914_145, 186_880),
+        ("arc/P3.lis.zst", "arc", 3_912_296, 762_543),
+        ("arc/P6.lis.zst", "arc", 12_672_123, 773_770),
+        ("lirs/cpp.trace.gz", "lirs", 9_047, 1_223),
+        ("lirs/loop.trace.gz", "lirs", 505_500, 1_011),
+        ("spc/websearch-small.spc", "spc", None, None),
+    ],
+)
+def test_real_traces_are_recognised_and_counted(shared_traces, name, form, references, blocks):
+    trace = open_trace(shared_traces / name)
+    assert trace.format == form
+    if references is not None:
+        assert (len(trace), trace.blocks) == (references, blocks)
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content, form, message",
+    [
+        (b"", None, "is empty"),
+        (b"*\n\n", "lirs", "holds no requests"),
+        (b"1 2 3\n", "arc", r"line 1: field 4 \(reqno\) missing.*expected 'start:integer nblocks:integer"),
+        (b"1 1 0 0\n1 2 3 4 5\n", "arc", "line 2: too many fields"),
+        (b"1 0 0 0\n", "arc", "a request of 0 blocks"),
+        (b"1 99999999999 0 0\n", "arc", "a request of 99999999999 blocks.*expected 1 to"),
+        (b"9223372036854775808\n", "lirs", "line 1: field 1"),
+        (b"-5\n", "lirs", "line 1: field 1"),
+        (b"1.5\n", "lirs", "line 1: field 1"),
+        (b"0,1,512,X,0\n", "spc", r"line 1: field 4 \(opcode\)"),
+        (b"0,1,512,R,\n", "spc", r"line 1: field 5 \(timestamp\)"),
+        (b"0,1,512,R,.\n", "spc", r"line 1: field 5 \(timestamp\)"),
+        (b"99999999,1,512,R,0\n", "spc", "ASU 99999999 is impossible"),
+        (b"7" * 70_000, "lirs", "longer than 64 KB|line 1: field 1"),
+        (b"\x00\xff\xfe garbage", None, "fits no format.*--format.*arc, capture, lirs, spc"),
+        (b"PAR1 and then nothing", None, "cannot be read as Parquet"),
+    ],
+)
+def test_bad_files_are_named_with_place_and_remedy(tmp_path, content, form, message):
+    path = write(tmp_path / "bad.dat", content)
+    with pytest.raises(InputError, match=message) as raised:
+        open_trace(path, form)
+    assert str(path) in str(raised.value)
+
+
+def test_a_file_that_is_not_there_and_a_folder_that_is_no_trace(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        open_trace(tmp_path / "missing.lis")
+    with pytest.raises(InputError, match="is a folder"):
+        open_trace(tmp_path)
+
+
+def test_captures_that_lack_columns_or_values(tmp_path):
+    pd.DataFrame(CAPTURE).drop(columns="block").to_parquet(tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="no column block"):
+        open_trace(tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="lacks a value"):
+        open_trace(capture(tmp_path / "d.parquet", relation=["stock", None, "item"]))
+    with pytest.raises(InputError, match="is impossible"):
+        open_trace(capture(tmp_path / "e.parquet", block=[1, 1 << 40, 2]))
+
+
+def test_unknown_formats_and_block_sizes(tmp_path):
+    path = write(tmp_path / "x", b"1\n")
+    with pytest.raises(ParameterError, match="unknown trace format 'tape'; known formats: arc, capture, lirs, spc"):
+        open_trace(path, "tape")
+    with pytest.raises(ParameterError, match="block_bytes is 0"):
+        open_trace(path, block_bytes=0)
+
+
+def test_every_format_says_what_it_is():
+    assert list(formats()) == sorted(formats())
+    assert all(form.summary and form.block_bytes > 0 for form in formats().values())
+
+
+# --- the compiled form -----------------------------------------------------------------------------------------------
+
+
+def test_save_and_open_again(tmp_path):
+    raw = open_trace(capture(tmp_path / "c.parquet"))
+    raw.save(tmp_path / "c.trace")
+    again = open_trace(tmp_path / "c.trace")
+    for column in ("ids", "write", "time", "address"):
+        values = getattr(again, column)
+        assert isinstance(values, np.memmap)  # replayed without being loaded
+        assert np.array_equal(values, getattr(raw, column))
+    assert (again.name, again.format, again.block_bytes) == ("c.parquet", "capture", 8192)
+    first = {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
+    raw.save(tmp_path / "c.trace")
+    assert first == {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.parquet", "c.trace"]  # no scratch left
+    with pytest.raises(ParameterError, match="is compiled"):
+        open_trace(tmp_path / "c.trace", block_bytes=512)
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (lambda folder: (folder / "ids").write_bytes(b"abc"), "column ids is missing or not 3 long"),
+        (lambda folder: (folder / "address").unlink(), "column address is missing"),
+        (lambda folder: (folder / "meta.json").write_text("{"), "no compiled trace"),
+        (lambda folder: (folder / "meta.json").write_text("{}"), "no compiled trace"),
+        (lambda folder: (folder / "meta.json").write_text(json.dumps({"version": 99})), "another version"),
+    ],
+)
+def test_a_damaged_compiled_trace_says_so(tmp_path, damage, message):
+    open_trace(capture(tmp_path / "c.parquet")).save(tmp_path / "c.trace")
+    damage(tmp_path / "c.trace")
+    with pytest.raises(InputError, match=message):
+        open_trace(tmp_path / "c.trace")
+
+
+def test_a_place_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    trace = open_trace(capture(tmp_path / "c.parquet"))
+    blocked = write(tmp_path / "file", b"")
+    with pytest.raises(InputError, match="cannot be written"):
+        trace.save(blocked / "c.trace")
+    assert sorted(os.listdir(tmp_path)) == ["c.parquet", "file"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full to stand for a full disk")
+def test_a_full_disk_is_named(tmp_path):
+    from misspenalty.files import atomic_path
+
+    with (
+        pytest.raises(InputError, match=r"no space left.*out\.csv|out\.csv.*no space left"),
+        atomic_path(tmp_path / "out.csv"),
+        open("/dev/full", "w") as full,
+    ):
+        full.write("x" * 100_000)
+    assert os.listdir(tmp_path) == []
+
+
+def test_raw_files_stay_untouched(tmp_path):
+    path = capture(tmp_path / "c.parquet")
+    path.chmod(stat.S_IRUSR)
+    before = path.read_bytes()
+    open_trace(path)
+    assert path.read_bytes() == before
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20))))
+def test_interner_numbers_addresses_in_order_of_first_use(batches):
+    interner, known = Interner(), {}
+    for batch in batches:
+        ids = interner.ids(np.array(batch, np.uint64))
+        assert ids.tolist() == [known.setdefault(address, len(known)) for address in batch]
+    assert interner.addresses_by_id().tolist() == list(known)
+    assert len(interner) == len(known)
+
+
+def test_interner_grows_past_its_first_table():
+    addresses = np.random.default_rng(1).permutation(200_000).astype(np.uint64) << np.uint64(20)
+    interner = Interner()
+    assert np.array_equal(interner.ids(addresses), np.arange(200_000))
+    assert np.array_equal(interner.ids(addresses[::-1].copy()), np.arange(200_000)[::-1])
+
+
+def test_temporal_distance_is_the_papers():
+    # A B C D B A X: A has 5 and B has 3 (MQ paper, temporal distance)
+    assert previous_use(np.array([0, 1, 2, 3, 1, 0, 4], np.uint32), 5).tolist() == [0, 0, 0, 0, 3, 5, 0]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1).map(lambda ids: np.array(ids, np.uint32)))
+def test_previous_and_next_use_mirror_each_other(ids):
+    previous, coming = previous_use(ids, 10), next_use(ids, 10)
+    for i, distance in enumerate(previous):
+        assert distance == 0 or coming[i - distance] == i
+    assert np.count_nonzero(coming == NEVER) == np.count_nonzero(previous == 0) == len(set(ids.tolist()))
+
+
+@given(st.integers(0, 2**33), st.integers(0, 999_999_999))
+def test_decimal_times_are_exact(tmp_path_factory, seconds, nanoseconds):
+    path = tmp_path_factory.mktemp("spc") / "x.spc"
+    path.write_text(f"0,0,512,R,{seconds}.{nanoseconds:09d}\n")
+    assert open_trace(path).time.tolist() == [seconds * 10**9 + nanoseconds]
