@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import misspenalty
-from misspenalty import ParameterError, hit_ratio_curve, simulation, simulate
+from misspenalty import ParameterError, hit_ratio_curve, simulate, simulation
 from misspenalty.traces import Trace
 
 
