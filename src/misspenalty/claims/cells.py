@@ -17,7 +17,7 @@ def prepare(name, frame):
         A column that the ledger needs is not there, or two rows have the same keys.
     """
     layout = TABLES[name]
-    optional = {"component", "buffer_copy"} & set(layout.defaults)
+    optional = set(layout.defaults)
     absent = [c for c in (*layout.keys, *layout.values) if c not in frame.columns and c not in optional]
     if absent:
         raise InputError(
@@ -90,9 +90,7 @@ class Reader:
 
     def fixing(self, **members):
         """The same reader with further members fixed; it adds to the same set of cells."""
-        other = Reader(
-            self.tables, self.table, self.where, self.without, self.fixed | members, self.swept
-        )
+        other = Reader(self.tables, self.table, self.where, self.without, self.fixed | members, self.swept)
         other.cells = self.cells
         return other
 
@@ -113,6 +111,8 @@ class Reader:
         if "cache_mb" in open_keys and layout.points and "cache_mb" not in self.swept:
             open_keys.remove("cache_mb")
             rows = [r for r in rows if _same(r["cache_mb"], layout.points.get(r["traversal"]))]
+            if isinstance(wanted.get("traversal"), str):
+                wanted["cache_mb"] = layout.points[wanted["traversal"]]
         if atom.column not in layout.keys:
             rows = self._complete(rows, open_keys, wanted, layout, atom)
         if not rows:

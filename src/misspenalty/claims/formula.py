@@ -8,6 +8,7 @@ ambiguity but a range: the value is then a `Vector` over the open keys, lined up
 """
 
 import ast
+import math
 import operator
 import re
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ _OPERATORS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: lambda a, b: a / b if b else float("nan"),
+    ast.Div: operator.truediv,
 }
 _AT = re.compile(r'([A-Za-z_][\w.]*)((?:@(?:[A-Za-z_]\w*|\d+(?:\.\d+)?|"[^"]*"))+)')
 CLOSE = 1e-9  # numbers that agree to nine digits are equal: sums of printed decimals are not exact in binary
@@ -105,6 +106,21 @@ def _combine(function, *vectors):
     return Vector(keys, {point: function(*values) for point, values in rows}, own, inner)
 
 
+def _finite(function):
+    """The function, with a result that is a number or an `UntestableError`."""
+
+    def call(a, b):
+        try:
+            result = function(a, b)
+        except ZeroDivisionError as error:
+            raise UntestableError("the formula divides by zero") from error
+        if not math.isfinite(result):
+            raise UntestableError("the formula overflows")
+        return result
+
+    return call
+
+
 def _reduce(function, vector):
     """Apply `function` to the values over the inner keys (over all keys where the table names none)."""
     kept = [i for i, key in enumerate(vector.keys) if vector.inner and key not in vector.inner]
@@ -124,6 +140,13 @@ def _extreme(function):
     return call
 
 
+def _total(values):
+    try:
+        return math.fsum(values)
+    except OverflowError as error:
+        raise UntestableError("the formula overflows") from error
+
+
 def _steps(*vectors):
     data = {(i, *point): value for i, v in enumerate(vectors) for point, value in v.data.items()}
     return Vector(("step", *vectors[0].keys), data, vectors[0].own, vectors[0].inner)
@@ -133,7 +156,7 @@ FUNCTIONS = {
     "min": _extreme(min),
     "max": _extreme(max),
     "abs": lambda v: _combine(abs, v),
-    "sum": lambda v: _reduce(sum, v),
+    "sum": lambda v: _reduce(_total, v),
     "count": lambda v: _reduce(sum, v),
     "all": lambda v: _reduce(all, v),
     "fraction": lambda v: constant(sum(v.data.values()) / len(v.data)),
@@ -261,11 +284,9 @@ def evaluate(tree, lookup):
         case ("atom", atom):
             return lookup(atom)
         case ("arithmetic", function, left, right):
-            return _combine(function, evaluate(left, lookup), evaluate(right, lookup))
+            return _combine(_finite(function), evaluate(left, lookup), evaluate(right, lookup))
         case ("compare", op, left, right):
-            return _combine(
-                lambda a, b: compare(op, a, b), evaluate(left, lookup), evaluate(right, lookup)
-            )
+            return _combine(lambda a, b: compare(op, a, b), evaluate(left, lookup), evaluate(right, lookup))
         case ("call", function, *arguments):
             return function(*(evaluate(argument, lookup) for argument in arguments))
         case (word, *parts):

@@ -8,15 +8,68 @@ and ``count`` run; `neutral` is the value of a column that already is a comparis
 from dataclasses import dataclass, field
 
 POLICIES = tuple(
-    ["fifo", "lru", "mru", "clock", "random", "slru", "lfu", "fbr", "lfru", "lrfu", "lru2", "2q", "lirs", "clockpro", "arc", "car", "mq", "s3fifo", "sieve", "wtinylfu", "opt", "sarc", "lru_top", "lru_bottom"]
+    [
+        "fifo",
+        "lru",
+        "mru",
+        "clock",
+        "random",
+        "slru",
+        "lfu",
+        "fbr",
+        "lfru",
+        "lrfu",
+        "lru2",
+        "2q",
+        "lirs",
+        "clockpro",
+        "arc",
+        "car",
+        "mq",
+        "s3fifo",
+        "sieve",
+        "wtinylfu",
+        "opt",
+        "sarc",
+        "lru_top",
+        "lru_bottom",
+    ]
 )
 TRAVERSALS = ("T6", "T1-", "T1", "T1+")
 PLATFORMS = ("sparc10_hp", "sparc10_seagate", "ultra170_seagate")
 CASES = tuple(
-    ["fig9_point", "busy_processor", "quickstore_mapped", "quickstore_unmapped", "iterative_traversal", "server_hit_23", "slower_network", "faster_network", "faster_network_and_offsets", "shared_server", "pentium_pro", "pentium_pro_larger_l2"]
+    [
+        "fig9_point",
+        "busy_processor",
+        "quickstore_mapped",
+        "quickstore_unmapped",
+        "iterative_traversal",
+        "server_hit_23",
+        "slower_network",
+        "faster_network",
+        "faster_network_and_offsets",
+        "shared_server",
+        "pentium_pro",
+        "pentium_pro_larger_l2",
+    ]
 )
 QUANTITIES = tuple(
-    ["conversion_us", "fetch_us", "stack_scanning_us", "replacement_visible_us", "total_time_increase_pct", "server_cache_hit_pct", "replacement_over_disk_pct", "replacement_plus_conversion_over_fetch_pct", "conversion_over_alpha_pct", "replacement_over_alpha_pct", "installed_objects_per_fetch", "swizzled_pointers_per_fetch", "surviving_fraction_of_page", "whole_page_evictions_pct"]
+    [
+        "conversion_us",
+        "fetch_us",
+        "stack_scanning_us",
+        "replacement_visible_us",
+        "total_time_increase_pct",
+        "server_cache_hit_pct",
+        "replacement_over_disk_pct",
+        "replacement_plus_conversion_over_fetch_pct",
+        "conversion_over_alpha_pct",
+        "replacement_over_alpha_pct",
+        "installed_objects_per_fetch",
+        "swizzled_pointers_per_fetch",
+        "surviving_fraction_of_page",
+        "whole_page_evictions_pct",
+    ]
 )
 LOADS = {
     "cache_insensitive": (1136, 5682, 9091, 10227, 10795, 11364),

@@ -119,8 +119,7 @@ FORMULAS = {
     },
     "vlog_fig9": {
         "total(update_in_place)/total(virtual_log) < locate(update_in_place)/locate(virtual_log)": (
-            "sum(components@update_in_place)/sum(components@virtual_log)"
-            " < locate@update_in_place/locate@virtual_log"
+            "sum(components@update_in_place)/sum(components@virtual_log) < locate@update_in_place/locate@virtual_log"
         ),
         "total = scsi_overhead + transfer + locate + other, every platform and system": (
             "total == scsi_overhead + transfer + locate + other"

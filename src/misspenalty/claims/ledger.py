@@ -1,0 +1,163 @@
+"""The ledger of published statements and the record of fitted parameters, as checked Python objects."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from misspenalty.claims.formula import FormulaError
+from misspenalty.claims.layout import TABLES
+from misspenalty.claims.reading import Reading, compile_reading
+from misspenalty.errors import InputError
+
+STUDIES = ("mq", "sarc", "hac", "epcm", "vlog")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the ledger; the fields are the keys explained at the head of ``claims.yaml``."""
+
+    id: str
+    study: str
+    source: str
+    statement: str
+    kind: str
+    published: object
+    needs: str
+    status: str
+    role: str
+    unit: str = ""
+    tolerance: dict | None = None
+    tie: bool = False
+    note: str = ""
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One parameter that no source states, and the published cells it was fitted to."""
+
+    parameter: str
+    study: str
+    published: tuple  # dicts: table, where, column, value
+    range: tuple
+    unit: str
+    sensitivity: str
+    reason: str
+
+    def reads(self, cell):
+        """Whether `cell`, a (table, column, keys) triple, is one of the fitted targets."""
+        table, column, keys = cell
+        keys = dict(keys)
+        return any(
+            target["table"] == table
+            and target["column"] == column
+            and all(keys.get(key) == member for key, member in target["where"].items())
+            for target in self.published
+        )
+
+
+def load_ledger(path, schema=None):
+    """Read and check a ledger.
+
+    Parameters
+    ----------
+    path : path-like
+        ``claims.yaml``.
+    schema : path-like, optional
+        JSON Schema of the ledger; by default ``claims.schema.yaml`` beside it.
+
+    Returns
+    -------
+    list of Claim
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        An entry with an unknown key, a formula that cannot be read, a name that no table has, or an id used twice.
+        The message names the entry and its line.
+    """
+    path = Path(path)
+    entries = _load(path, schema or path.with_name("claims.schema.yaml"), "id")
+    lines = {
+        m[1]: n
+        for n, text in enumerate(path.read_text().splitlines(), 1)
+        if (m := re.match(r"- \{?id: ([^,\s]+)", text))
+    }
+    claims, seen = [], set()
+    for entry in entries:
+        place = {"path": path, "line": lines.get(entry["id"])}
+        if entry["id"] in seen:
+            raise InputError(f"claim {entry['id']} stands twice", **place, remedy="give each entry an id of its own")
+        seen.add(entry["id"])
+        if ("read" in entry) == (entry["needs"] == "none"):
+            raise InputError(
+                f"claim {entry['id']} needs {entry['needs']} but has {'a' if 'read' in entry else 'no'} read",
+                **place,
+                expected="a read exactly where a result table is needed",
+            )
+        fields = {key: value for key, value in entry.items() if key != "read"}
+        try:
+            reading = compile_reading(entry) if "read" in entry else None
+        except FormulaError as error:
+            raise InputError(
+                f"claim {entry['id']}: {error}", **place, remedy="the grammar is in data/published/README.md"
+            ) from error
+        claims.append(Claim(**fields, reading=reading))
+    return claims
+
+
+def load_calibration(path, schema=None):
+    """Read and check ``data/calibration.yaml``; returns a list of `Fit`.
+
+    Raises
+    ------
+    InputError
+        The file does not fit its schema, or a target names a table or column that does not exist.
+    """
+    path = Path(path)
+    fits = []
+    for entry in _load(path, schema or path.with_name("calibration.schema.yaml"), "parameter"):
+        for target in entry["published"]:
+            layout = TABLES.get(target["table"])
+            if layout is None or target["column"] not in layout.values or set(target["where"]) != set(layout.keys):
+                raise InputError(
+                    f"parameter {entry['parameter']}: {target['table']}, {target['column']} is not one cell",
+                    path=path,
+                    expected="a result table, one of its value columns, and a member for each of its keys",
+                )
+        fits.append(Fit(**entry | {"published": tuple(entry["published"]), "range": tuple(entry["range"])}))
+    return fits
+
+
+def _yaml(path):
+    """Parse a YAML file that has to be there."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy="data/published/README.md says what belongs where")
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or error
+        raise InputError(f"not YAML: {problem}", path=path, line=mark.line + 1 if mark else None) from error
+
+
+def _load(path, schema, name):
+    """Parse a list of entries and validate it, naming the entry at fault by its `name` key."""
+    entries = _yaml(path)
+    problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(_yaml(schema)).iter_errors(entries))
+    if problem is not None:
+        steps = list(problem.absolute_path)
+        entry = entries[steps[0]] if steps else None
+        label = entry.get(name, f"number {steps[0] + 1}") if isinstance(entry, dict) else "list"
+        where = ".".join(str(step) for step in steps[1:])
+        raise InputError(
+            f"entry {label}{', ' + where if where else ''}: {problem.message}",
+            path=path,
+            remedy=f"the allowed keys are in {Path(schema).name}",
+        )
+    return entries
