@@ -1,0 +1,217 @@
+"""From the lines of probe.bt to a table of block reads and writes; knows neither PostgreSQL servers nor bpftrace."""
+
+import re
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+BLOCK_BYTES = 8192
+SEGMENT_BLOCKS = (1 << 30) // BLOCK_BYTES  # PostgreSQL splits a relation into files of 1 GiB
+FILE_NAME = re.compile(r"(?P<node>\d+)(?:_(?P<fork>fsm|vm|init))?(?:\.(?P<segment>\d+))?")
+EXPECTED = "expected 'R|W file offset count nanoseconds'"
+
+
+class CaptureError(Exception):
+    """The capture cannot go on; the message says where, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """Block reads and writes in the order they were issued, one array element for each.
+
+    Attributes
+    ----------
+    names : list of str
+        Relations, each fork on its own (``stock``, ``stock.fsm``).
+    nanoseconds : ndarray of uint64
+        Monotonic clock.
+    relation : ndarray of uint16
+        Index into `names`.
+    block : ndarray of uint32
+        Block number in the relation, over all its segments.
+    write : ndarray of bool
+    """
+
+    names: list[str]
+    nanoseconds: np.ndarray
+    relation: np.ndarray
+    block: np.ndarray
+    write: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    @property
+    def reads(self) -> int:
+        """Number of reads."""
+        return len(self) - int(np.count_nonzero(self.write))
+
+    def take(self, rows) -> "Events":
+        """The events at `rows`, an index array or slice."""
+        return Events(self.names, self.nanoseconds[rows], self.relation[rows], self.block[rows], self.write[rows])
+
+
+def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
+    """Relation (with its fork) and first block of a data file, given `relations` from file node to name.
+
+    Raises
+    ------
+    KeyError
+        If the file is not one of a known relation.
+    """
+    parts = FILE_NAME.fullmatch(file_name)
+    if parts is None:
+        raise KeyError(file_name)
+    name = relations[parts["node"]]
+    if parts["fork"]:
+        name += "." + parts["fork"]
+    return name, int(parts["segment"] or 0) * SEGMENT_BLOCKS
+
+
+def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Events:
+    """Parse what probe.bt prints, sorted by time.
+
+    Parameters
+    ----------
+    lines : iterable of str
+    relations : mapping
+        File node (as text) to relation name.
+    source : str
+        Name of the recording, for messages.
+
+    Raises
+    ------
+    CaptureError
+        On a malformed line, lost events, or a file of no known relation; the message names source and line.
+    """
+    names: list[str] = []
+    numbers: dict[str, int] = {}
+    files: dict[str, tuple[int, int]] = {}
+    nanoseconds, relation, block, write = array("Q"), array("H"), array("L"), array("B")
+    for number, line in enumerate(lines, start=1):
+        fields = line.split()
+        if not fields or fields[0] == "Attaching":  # what bpftrace itself says at start and end
+            continue
+        if fields[0] == "Lost":
+            raise CaptureError(
+                f"{source}, line {number}: bpftrace lost events ({line.strip()!r}); "
+                "repeat the capture with a larger --ring-pages"
+            )
+        try:
+            operation, name, offset, count, time = fields
+            offset, count, time = int(offset), int(count), int(time)
+        except ValueError:
+            raise CaptureError(f"{source}, line {number}: {line.strip()!r}; {EXPECTED}") from None
+        if operation not in ("R", "W"):
+            raise CaptureError(f"{source}, line {number}: operation {operation!r}; {EXPECTED}")
+        if count != BLOCK_BYTES or offset % BLOCK_BYTES:
+            raise CaptureError(
+                f"{source}, line {number}: {count} bytes at {offset}; expected one aligned block of {BLOCK_BYTES} bytes"
+            )
+        if name not in files:
+            try:
+                label, first = locate(name, relations)
+            except KeyError:
+                raise CaptureError(
+                    f"{source}, line {number}: file {name!r} belongs to no relation known after the run; "
+                    "expected a relfilenode of pg_class, with fork and segment"
+                ) from None
+            if label not in numbers:
+                numbers[label] = len(names)
+                names.append(label)
+            files[name] = numbers[label], first
+        index, first = files[name]
+        nanoseconds.append(time)
+        relation.append(index)
+        block.append(first + offset // BLOCK_BYTES)
+        write.append(operation == "W")
+    events = Events(
+        names,
+        np.frombuffer(nanoseconds, np.uint64) if nanoseconds else np.empty(0, np.uint64),
+        np.array(relation, np.uint16),
+        np.array(block, np.uint32),
+        np.array(write, bool),
+    )
+    # Each processor has a buffer of its own, so lines of different processors arrive out of order.
+    return events.take(np.argsort(events.nanoseconds, kind="stable"))
+
+
+def cut(events: Events, start: int, reads: int) -> Events:
+    """The window that opens at the first event at or after `start` nanoseconds and closes with its `reads`-th read.
+
+    Raises
+    ------
+    CaptureError
+        If fewer reads follow.
+    """
+    first = int(np.searchsorted(events.nanoseconds, start))
+    positions = np.flatnonzero(~events.write[first:])
+    if len(positions) < reads:
+        raise CaptureError(f"only {len(positions)} reads after the warm-up, expected {reads}: run for longer")
+    return events.take(slice(first, first + int(positions[reads - 1]) + 1))
+
+
+def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray:
+    """Mark the writes that append a block to a relation.
+
+    PostgreSQL 15 counts the new block of an extension in ``blks_read`` although it only writes it,
+    so the comparison with that counter needs their number.
+
+    Parameters
+    ----------
+    events : Events
+    blocks_at_start : mapping
+        Relation to its size in blocks when the recording began.
+    """
+    marks = np.zeros(len(events), bool)
+    for index, name in enumerate(events.names):
+        rows = np.flatnonzero((events.relation == index) & events.write)
+        if len(rows) == 0:
+            continue
+        blocks = events.block[rows].astype(np.int64)
+        # Size of the relation before each write: the start size, or one more than the largest block written so far.
+        size = np.maximum.accumulate(np.concatenate(([blocks_at_start.get(name, 0)], blocks[:-1] + 1)))
+        marks[rows] = blocks >= size
+    return marks
+
+
+def distinct_blocks(events: Events) -> int:
+    """Number of different blocks read or written."""
+    return len(np.unique((events.relation.astype(np.uint64) << np.uint64(32)) | events.block))
+
+
+def write_parquet(events: Events, path: Path) -> None:
+    """Write the capture: ``time_ms``, ``relation``, ``block``, ``write`` in capture order.
+
+    Relations are sorted by name in the dictionary, so equal events give equal bytes.
+    """
+    used = np.unique(events.relation)
+    names = sorted(events.names[index] for index in used)
+    renumber = np.zeros(len(events.names), np.int32)
+    for index in used:
+        renumber[index] = names.index(events.names[index])
+    milliseconds = (events.nanoseconds - events.nanoseconds[0]) // np.uint64(1_000_000)
+    table = pa.table(
+        {
+            "time_ms": pa.array(milliseconds.astype(np.uint32)),
+            "relation": pa.DictionaryArray.from_arrays(pa.array(renumber[events.relation]), pa.array(names)),
+            "block": pa.array(events.block),
+            "write": pa.array(events.write),
+        }
+    )
+    pq.write_table(
+        table,
+        path,
+        compression="zstd",
+        compression_level=19,
+        row_group_size=1 << 24,
+        use_dictionary=["relation"],
+        column_encoding={"time_ms": "DELTA_BINARY_PACKED", "block": "PLAIN"},
+        data_page_size=1 << 26,
+        write_statistics=False,
+    )

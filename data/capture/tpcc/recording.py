@@ -1,0 +1,244 @@
+"""Run the transactions on a loaded cluster while bpftrace records, and leave a recording behind.
+
+A recording is a folder with three files: ``events.txt`` (probe.bt), ``transactions.log`` (pgbench) and
+``recording.json`` (what was run, the counters before and after, and the names of all data files).
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cluster import BINARIES, DATABASE, Cluster
+from events import BLOCK_BYTES, FILE_NAME, CaptureError, locate
+
+HERE = Path(__file__).parent
+MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}  # in %, pgbench's order
+PROBED = "events/syscalls/sys_enter_pread64"
+BYTES_PER_READ = 90  # of text, writes included
+LATEST_END_SECONDS = 3600
+ATTACH_SECONDS = 5
+COUNTERS = "blks_read, blks_hit, xact_commit, xact_rollback, deadlocks"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is asked of one recording.
+
+    Attributes
+    ----------
+    shared_buffers : str
+        First-level cache, as PostgreSQL writes it (``128MB``).
+    reads : int
+        Reads wanted after the warm-up.
+    warmup_seconds : int
+        Running time before the window opens.
+    clients : int
+        Concurrent database sessions, without think time.
+    ring_pages : int
+        Pages of each processor's event buffer, a power of two.
+    """
+
+    shared_buffers: str
+    reads: int
+    warmup_seconds: int = 60
+    clients: int = 8
+    ring_pages: int = 16384
+
+
+def check_tracing(work: Path, reads: int) -> None:
+    """Raise `CaptureError` unless bpftrace can trace system calls and the recording fits on the disk."""
+    if shutil.which("bpftrace") is None:
+        raise CaptureError("bpftrace is missing: apt-get install bpftrace")
+    if not any(Path(root, PROBED).is_dir() for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
+        raise CaptureError("no trace points: mount -t tracefs none /sys/kernel/tracing")
+    needed = BYTES_PER_READ * reads * 2 + (3 << 30)
+    free = shutil.disk_usage(work).free
+    if free < needed:
+        raise CaptureError(f"{work}: {free >> 20} MiB free, {reads} reads need {needed >> 20} MiB")
+
+
+def record(cluster: Cluster, run: Run, folder: Path) -> None:
+    """Record one run into `folder`, which must not exist; it is removed again if anything fails.
+
+    Raises
+    ------
+    CaptureError
+        If a program is missing or stops early, or the window is not filled within an hour.
+    """
+    cluster.check_machine()
+    check_tracing(cluster.work, run.reads)
+    if folder.exists():
+        raise CaptureError(f"{folder} exists already: remove it or choose another --recording")
+    folder.mkdir(parents=True)
+    try:
+        with cluster.running(shared_buffers=run.shared_buffers) as server:
+            facts = run_and_trace(server, run, folder)
+        (folder / "recording.json").write_text(json.dumps(facts, indent=1))
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+
+
+def run_and_trace(server: Cluster, run: Run, folder: Path) -> dict:
+    """The run itself; returns the content of recording.json."""
+    warehouses = int(server.run("SELECT count(*) FROM warehouse"))
+    if warehouses == 0:
+        raise CaptureError("the tables are empty, as unlogged tables are after a crash: clean and load again")
+    oid = server.run(f"SELECT oid FROM pg_database WHERE datname = '{DATABASE}'")
+    data_files = server.data / "base" / oid
+    before = counters(server)
+    sizes = relation_blocks(data_files, relation_names(server))
+    started = datetime.datetime.now(datetime.UTC)
+    with tracing(data_files, run, folder / "events.txt") as tracer:
+        clock_offset = time.time_ns() - time.monotonic_ns()
+        begin = time.monotonic_ns()
+        with driving(server, run, warehouses, folder) as driver:
+            wait_for_reads(run, folder / "events.txt", tracer, driver)
+        time.sleep(3)  # let the tracer empty its buffers
+    after = counters(server)
+    return {
+        "run": asdict(run),
+        "warehouses": warehouses,
+        "started": started.isoformat(timespec="seconds"),
+        "window_start_ns": begin + run.warmup_seconds * 1_000_000_000,
+        "clock_offset_ns": clock_offset,
+        "counters": {name: after[name] - before[name] for name in after},
+        "relations": relation_names(server),
+        "blocks_at_start": sizes,
+        "versions": versions(server),
+        "machine": machine(),
+    }
+
+
+def counters(server: Cluster) -> dict[str, int]:
+    """Statistics of the database, asked from another one; all its sessions have ended and so have reported."""
+    time.sleep(1.5)
+    query = f"SELECT {COUNTERS} FROM pg_stat_database WHERE datname = '{DATABASE}'"
+    writes = "SELECT buffers_checkpoint, buffers_clean, buffers_backend FROM pg_stat_bgwriter"
+    return {**server.ask(query, database="postgres")[0], **server.ask(writes, database="postgres")[0]}
+
+
+def relation_names(server: Cluster) -> dict[str, str]:
+    """File node (as text) to name of every relation of the database, system catalogues included."""
+    query = "SELECT pg_relation_filenode(oid) AS node, relname FROM pg_class WHERE NOT relisshared"
+    return {str(row["node"]): row["relname"] for row in server.ask(query) if row["node"]}
+
+
+def relation_blocks(data_files: Path, relations: dict[str, str]) -> dict[str, int]:
+    """Size in blocks of each relation and fork."""
+    sizes: dict[str, int] = {}
+    for path in data_files.iterdir():
+        match = FILE_NAME.fullmatch(path.name)
+        if match and match["node"] in relations:
+            name, first = locate(path.name, relations)
+            sizes[name] = max(sizes.get(name, 0), first + path.stat().st_size // BLOCK_BYTES)
+    return sizes
+
+
+@contextlib.contextmanager
+def tracing(data_files: Path, run: Run, output: Path):
+    """bpftrace on `data_files`, from attached to drained."""
+    command = ["bpftrace", "-B", "full", "-o", str(output), str(HERE / "probe.bt"), str(data_files.stat().st_ino)]
+    environment = {**os.environ, "BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(run.ring_pages)}
+    with (output.parent / "bpftrace.log").open("w") as log:
+        tracer = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        time.sleep(ATTACH_SECONDS)
+        yield tracer
+    finally:
+        complaint = (output.parent / "bpftrace.log").read_text()
+        if tracer.poll() is not None:
+            raise CaptureError(f"bpftrace stopped by itself: {complaint.strip()[-800:]}")
+        tracer.send_signal(signal.SIGINT)
+        try:
+            tracer.wait(timeout=120)
+        except subprocess.TimeoutExpired:
+            tracer.kill()
+            raise CaptureError("bpftrace did not finish within 120 s; repeat the capture") from None
+
+
+@contextlib.contextmanager
+def driving(server: Cluster, run: Run, warehouses: int, folder: Path):
+    """pgbench with the five transactions in their mix; at the end its sessions finish their transactions."""
+    scripts = [part for name, weight in MIX.items() for part in ("-f", f"{HERE}/pgbench/{name}.sql@{weight}")]
+    command = [
+        *(str(BINARIES / "pgbench"), "-n", "-l", "-M", "prepared", "-j", "1", "--max-tries", "100"),
+        *("-c", str(run.clients), "-T", str(LATEST_END_SECONDS), "-D", f"warehouses={warehouses}"),
+        *("--log-prefix", str(folder / "pgbench"), *scripts, *server.connection()),
+    ]
+    with (folder / "pgbench.out").open("w") as log:
+        driver = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield driver
+        driver.send_signal(signal.SIGALRM)  # the alarm of -T, early: an orderly end with a complete log
+        if driver.wait(timeout=120) != 0:
+            raise CaptureError(f"pgbench failed: {(folder / 'pgbench.out').read_text().strip()[-800:]}")
+    finally:
+        if driver.poll() is None:
+            driver.terminate()
+            driver.wait()
+    (logged,) = folder.glob("pgbench.[0-9]*")
+    logged.rename(folder / "transactions.log")
+
+
+def wait_for_reads(run: Run, output: Path, tracer: subprocess.Popen, driver: subprocess.Popen) -> None:
+    """Sleep until the recording holds enough reads after the warm-up, with a margin for cutting."""
+    begin = time.monotonic()
+    position, seen, wanted = 0, 0, None
+    while wanted is None or seen < wanted:
+        time.sleep(1)
+        for name, process in (("bpftrace", tracer), ("pgbench", driver)):
+            if process.poll() is not None:
+                raise CaptureError(f"{name} stopped by itself, see its log: {last_words(output.parent)}")
+        with output.open("rb") as recorded:
+            recorded.seek(position)
+            for chunk in iter(lambda: recorded.read(1 << 24), b""):
+                seen += chunk.count(b"R ")
+                position += len(chunk)
+        elapsed = time.monotonic() - begin
+        if wanted is None and elapsed > run.warmup_seconds + 2:
+            wanted = seen + run.reads + run.reads // 100 + 10_000
+        if elapsed > LATEST_END_SECONDS - 60:
+            raise CaptureError(f"only {seen} reads within an hour: ask for fewer --reads or a smaller --shared-buffers")
+
+
+def last_words(folder: Path) -> str:
+    """The ends of both programs' outputs."""
+    return " / ".join((folder / name).read_text().strip()[-400:] for name in ("bpftrace.log", "pgbench.out"))
+
+
+def versions(server: Cluster) -> dict[str, str]:
+    """Versions of the programs that made the recording."""
+
+    def number(text: str) -> str:
+        return re.search(r"\d+(\.\d+)+", text)[0]
+
+    def asked(*command: str) -> str:
+        return number(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    return {
+        "linux": number(platform.release()),
+        "postgresql": number(server.run("SHOW server_version")),
+        "pgbench": asked(str(BINARIES / "pgbench"), "--version"),
+        "bpftrace": asked("bpftrace", "--version"),
+    }
+
+
+def machine() -> dict[str, str | int]:
+    """Processor, number of cores, memory."""
+    model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
+    return {
+        "processor": model[1] if model else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(int(memory[1]) / (1 << 20)),
+    }
