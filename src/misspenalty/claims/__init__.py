@@ -6,6 +6,7 @@
 """
 
 from misspenalty.claims.ledger import Claim, Fit, load_calibration, load_ledger
+from misspenalty.claims.markers import update_between_markers
 from misspenalty.claims.report import COLUMNS, format_summary, judge, read_tables, summary, write_claims
 from misspenalty.claims.verdicts import VERDICTS
 
@@ -20,5 +21,6 @@ __all__ = [
     "load_ledger",
     "read_tables",
     "summary",
+    "update_between_markers",
     "write_claims",
 ]

@@ -3,7 +3,7 @@
 import math
 
 from misspenalty.claims.cells import neutral_lookup
-from misspenalty.claims.formula import UntestableError, atoms, calls, evaluate
+from misspenalty.claims.formula import UntestableError, atoms, calls, evaluate, is_close
 from misspenalty.claims.layout import TABLES
 
 TOLERANCES = {"value": 0.15, "ratio": 0.15, "equivalence": 0.10}  # relative
@@ -40,7 +40,9 @@ def tolerance_text(claim):
 def deviation(measure, obtained, reference):
     """Signed distance of `obtained` from `reference`: a share of it (relative) or a difference (absolute)."""
     difference = obtained - reference
-    if measure == "absolute" or difference == 0:
+    if is_close(obtained, reference):
+        return 0.0
+    if measure == "absolute":
         return difference
     return difference / abs(reference) if reference else math.copysign(math.inf, difference)
 

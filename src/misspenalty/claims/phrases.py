@@ -91,6 +91,7 @@ FORMULAS = {
         "min over epcm settings": "min(column)",
         "min epcm / hot": "min(epcm)/hot",
         "max over settings of 100*elapsed_reduction_s/(elapsed_s + elapsed_reduction_s)": f"max({_PAUSE_SHARE})",
+        "(min(epcm) < hot) == buffer_copy": "(min(epcm) < hot) == at(buffer_copy, model='hot')",
         "max(hot, last_successor, pcm, epcm) <= elapsed_s@cold - compute_s@cold": (
             "max(max(hot), max(last_successor), max(pcm), max(epcm)) <= elapsed_s@cold - compute_s@cold"
         ),

@@ -201,6 +201,8 @@ def _order_text(keys, rows, order, failed):
 
 
 def _count_text(total, failed):
+    if total == 1:
+        return "does not hold" if failed else "holds"
     where = ", not at " + ", ".join(" ".join(number(p) for p in point if p is not None) for point in failed)
     return f"holds at {total - len(failed)} of {total} points{where if failed else ''}"
 
