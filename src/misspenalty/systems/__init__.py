@@ -1,0 +1,1 @@
+"""Composed systems: the event engine and the machines built on it."""

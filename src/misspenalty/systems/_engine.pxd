@@ -1,0 +1,125 @@
+# The event engine: integer time, a total order of events, FCFS servers. Everything here is inlined where it is cimported.
+#
+# An event's key is (time, priority, sequence number). Priority says which kind of event goes first at equal time, the
+# sequence number makes the order total: it is either counted by the queue (`schedule`) or given by a model that has
+# numbers of its own, unique among the pending events of a kind (`make_event`). Runs are then equal to the byte.
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport realloc
+
+cdef enum:
+    ARITY = 4                       # children of a heap node: two cache lines of events
+    SEQUENCE_BITS = 56              # of a rank; the priority stands above
+
+
+cdef struct event_t:
+    int64_t time                    # when it happens, ns
+    uint64_t rank                   # priority << SEQUENCE_BITS | sequence number
+    int64_t what                    # the model's own: which terminal, request, disk
+
+
+cdef struct queue_t:
+    event_t* events                 # heap of ARITY, the next event at 0; NULL = nothing allocated
+    Py_ssize_t size                 # pending events
+    Py_ssize_t room                 # events that fit before the heap grows
+    uint64_t sequence               # sequence number of the next scheduled event
+
+
+cdef struct server_t:
+    int64_t free                    # when all work given so far will be done, ns
+    int64_t busy                    # service given so far, ns
+
+
+cdef inline event_t make_event(int64_t time, uint64_t priority, uint64_t sequence, int64_t what) noexcept nogil:
+    cdef event_t event
+    event.time = time
+    event.rank = priority << SEQUENCE_BITS | sequence
+    event.what = what
+    return event
+
+
+cdef inline uint64_t priority_of(event_t event) noexcept nogil:
+    return event.rank >> SEQUENCE_BITS
+
+
+cdef inline uint64_t sequence_of(event_t event) noexcept nogil:
+    return event.rank & ((<uint64_t>1 << SEQUENCE_BITS) - 1)
+
+
+cdef inline bint before(event_t* a, event_t* b) noexcept nogil:
+    return (a.time < b.time) | ((a.time == b.time) & (a.rank < b.rank))
+
+
+cdef inline int reserve(queue_t* queue, Py_ssize_t room) except -1 nogil:
+    """Make room for `room` events in all."""
+    cdef event_t* events = <event_t*>realloc(queue.events, room * sizeof(event_t))
+    if events == NULL:
+        with gil:
+            raise MemoryError(f"no memory for {room} pending events")
+    queue.events = events
+    queue.room = room
+    return 0
+
+
+cdef inline int push(queue_t* queue, event_t event) except -1 nogil:
+    cdef Py_ssize_t place = queue.size, parent
+    cdef event_t* heap
+    if place == queue.room:
+        reserve(queue, 2 * place + 64)
+    heap = queue.events
+    queue.size += 1
+    while place > 0:
+        parent = (place - 1) // ARITY
+        if not before(&event, &heap[parent]):
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = event
+    return 0
+
+
+cdef inline int schedule(queue_t* queue, int64_t time, uint64_t priority, int64_t what) except -1 nogil:
+    """Push an event behind those of its time and priority that were scheduled earlier."""
+    push(queue, make_event(time, priority, queue.sequence, what))
+    queue.sequence += 1
+    return 0
+
+
+cdef inline void replace_first(queue_t* queue, event_t event) noexcept nogil:
+    """Pop the next event and push `event`, in one pass: what a request does that moves on to its next station."""
+    cdef event_t* heap = queue.events
+    cdef Py_ssize_t size = queue.size, place = 0, child, last, best
+    while True:
+        child = ARITY * place + 1
+        if child >= size:
+            break
+        best = child
+        last = min(child + ARITY, size)
+        for child in range(child + 1, last):
+            best = child if before(&heap[child], &heap[best]) else best
+        if not before(&heap[best], &event):
+            break
+        heap[place] = heap[best]
+        place = best
+    heap[place] = event
+
+
+cdef inline event_t pop(queue_t* queue) noexcept nogil:
+    """The next event; the queue must not be empty."""
+    cdef event_t event = queue.events[0]
+    queue.size -= 1
+    if queue.size:
+        replace_first(queue, queue.events[queue.size])
+    return event
+
+
+cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) noexcept nogil:
+    """When a FCFS server completes a request that needs `service`; to be called in order of arrival."""
+    server.free = max(server.free, arrival) + service
+    server.busy += service
+    return server.free
+
+
+cdef inline int64_t done_by(server_t* server, int64_t now) noexcept nogil:
+    """Service completed by `now`, all arrivals until then served; exact while the work given leaves no gap after `now`."""
+    return server.busy - max(server.free - now, <int64_t>0)
