@@ -10,7 +10,6 @@ from tqdm import tqdm
 
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
-from misspenalty.traces._distance import next_use
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
 LONGEST = 0xFFFFFFFE  # references a kernel's 32-bit clock can count
@@ -142,7 +141,7 @@ def hit_ratio_curve(
             raise
 
 
-def make_kernel(trace, policy, cache_blocks, writes="count", **parameters):
+def make_kernel(trace, policy, cache_blocks, **parameters):
     """The kernel of a policy for this trace, every parameter checked.
 
     Raises
@@ -160,9 +159,6 @@ def make_kernel(trace, policy, cache_blocks, writes="count", **parameters):
         raise ParameterError(f"cache size is {cache_blocks!r} blocks; expected a whole number from 1 to {LONGEST}")
     if len(trace) > LONGEST:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {LONGEST} can be replayed")
-    if definition.offline:
-        future = next_use(_selected(trace, writes, slice(None)), trace.blocks)
-        return definition.kernel(int(cache_blocks), trace.blocks, future, **parameters)
     return definition.kernel(int(cache_blocks), trace.blocks, **parameters)
 
 
@@ -171,7 +167,7 @@ def _replay(trace, policy, cache_blocks, writes, warm_up, hits, parameters, adva
         raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
     if not 0 <= warm_up < len(trace):
         raise ParameterError(f"warm_up is {warm_up}; expected 0 to {len(trace) - 1}, or nothing would be counted")
-    kernel = make_kernel(trace, policy, cache_blocks, writes, **parameters)
+    kernel = make_kernel(trace, policy, cache_blocks, **parameters)
     outcome = np.empty(SLICE, np.uint8)
     requests = found = 0
     for begin in range(0, len(trace), SLICE):

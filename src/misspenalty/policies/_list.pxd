@@ -3,9 +3,7 @@
 # Any node struct whose first member is a Link can be listed; `size` is sizeof(node), a constant where these are inlined.
 # The heads of lists are further nodes behind the blocks', each linked to itself while its list is empty.
 
-from libc.stdint cimport uint32_t
-
-ctypedef uint32_t block_t
+from misspenalty.policies._policy cimport block_t
 
 
 cdef struct Link:

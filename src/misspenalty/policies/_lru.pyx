@@ -1,41 +1,37 @@
 """Kernel of LRU; the definition is in lru.py."""
 
-from libc.stdint cimport uint8_t
-from libc.string cimport memset
+from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._list cimport Link, append, block_t, make_list, move_newest, oldest, remove
-from misspenalty.policies._policy cimport AHEAD, Policy, prefetch
-
-cdef enum:
-    ABSENT = 0xFFFFFFFF         # `older` of a block outside the cache
+from misspenalty.policies._log cimport FIRST, NOWHERE, SPARE, Log, add, make_log, take_oldest
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class LRU(Policy):
-    cdef Link* links            # one a block, then the head; 8 bytes each
+    cdef uint32_t* nodes        # position in the log, or NOWHERE; one a block
+    cdef Log log                # the stack: 12 bytes a resident block
 
     def __init__(self, capacity, blocks):
-        self.links = <Link*>self.allocate(blocks + 1, sizeof(Link))
-        memset(self.links, 0xFF, blocks * sizeof(Link))
-        make_list(self.links, sizeof(Link), blocks)
+        self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
+        entries = <block_t*>self.allocate(SPARE * self.seats() + FIRST + 1, sizeof(block_t))
+        make_log(&self.log, entries, FIRST, self.seats())
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
-        cdef Link* links = self.links
-        cdef block_t head = <block_t>self.blocks, block, victim
-        cdef Py_ssize_t i, free = self.capacity - self.resident
+        cdef uint32_t* nodes = self.nodes
+        cdef Log log = self.log
+        cdef block_t block
+        cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
         for i in range(n):
             if i + AHEAD < n:
-                prefetch(&links[ids[i + AHEAD]])
+                prefetch(&nodes[ids[i + AHEAD]])
             block = ids[i]
-            hit[i] = links[block].older != ABSENT
-            if hit[i]:
-                move_newest(links, sizeof(Link), head, block)
-                continue
-            if free:
-                free -= 1
-            else:
-                victim = oldest(links, sizeof(Link), head)
-                remove(links, sizeof(Link), victim)
-                links[victim].older = ABSENT
-                self.evictions += 1
-            append(links, sizeof(Link), head, block)
-        self.resident = self.capacity - free
+            hit[i] = nodes[block] != NOWHERE
+            if nodes[block] == NOWHERE:
+                misses += 1
+                if filled < free:
+                    filled += 1
+                else:
+                    nodes[take_oldest(&log, nodes, sizeof(uint32_t))] = NOWHERE
+            add(&log, nodes, sizeof(uint32_t), block)
+        self.log = log
+        self.resident += filled
+        self.evictions += misses - filled

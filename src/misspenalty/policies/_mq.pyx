@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from misspenalty.policies._list cimport Link, append, block_t, make_list, oldest, remove
-from misspenalty.policies._policy cimport AHEAD, Policy, prefetch
+from misspenalty.policies._list cimport Link, append, make_list, oldest, remove
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef extern from *:
     int clz "__builtin_clz" (unsigned int) noexcept nogil

@@ -1,41 +1,34 @@
-"""Kernel of MRU; the definition is in mru.py."""
+"""Kernel of MRU; the definition is in mru.py. The block used last is the one before in the trace: no order has to be kept."""
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memset
 
-from misspenalty.policies._list cimport Link, append, block_t, make_list, move_newest, newest, remove
-from misspenalty.policies._policy cimport AHEAD, Policy, prefetch
-
-cdef enum:
-    ABSENT = 0xFFFFFFFF         # `older` of a block outside the cache
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class MRU(Policy):
-    cdef Link* links            # one a block, then the head; 8 bytes each
+    cdef uint8_t* cached        # whether a block is in the cache; one a block
+    cdef block_t last           # block used last
 
     def __init__(self, capacity, blocks):
-        self.links = <Link*>self.allocate(blocks + 1, sizeof(Link))
-        memset(self.links, 0xFF, blocks * sizeof(Link))
-        make_list(self.links, sizeof(Link), blocks)
+        self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
-        cdef Link* links = self.links
-        cdef block_t head = <block_t>self.blocks, block, victim
-        cdef Py_ssize_t i, free = self.capacity - self.resident
+        cdef uint8_t* cached = self.cached
+        cdef block_t block, last = self.last
+        cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
         for i in range(n):
             if i + AHEAD < n:
-                prefetch(&links[ids[i + AHEAD]])
+                prefetch(&cached[ids[i + AHEAD]])
             block = ids[i]
-            hit[i] = links[block].older != ABSENT
-            if hit[i]:
-                move_newest(links, sizeof(Link), head, block)
-                continue
-            if free:
-                free -= 1
-            else:
-                victim = newest(links, sizeof(Link), head)
-                remove(links, sizeof(Link), victim)
-                links[victim].older = ABSENT
-                self.evictions += 1
-            append(links, sizeof(Link), head, block)
-        self.resident = self.capacity - free
+            hit[i] = cached[block]
+            if not cached[block]:
+                misses += 1
+                if filled < free:
+                    filled += 1
+                else:
+                    cached[last] = 0
+                cached[block] = 1
+            last = block
+        self.last = last
+        self.resident += filled
+        self.evictions += misses - filled

@@ -1,14 +1,16 @@
 # What every replacement kernel is, seen by other kernels.
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from misspenalty.policies._list cimport block_t
+ctypedef uint32_t block_t                   # dense block id
 
 cdef extern from *:
     void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
 cdef enum:
-    AHEAD = 24                  # requests whose node is fetched before it is needed
+    AHEAD = 24                              # requests whose node is fetched before it is needed
+    NEAR = 10                               # requests whose node, fetched by then, tells what else they will touch
+    ARRAYS = 8                              # most arrays of one kernel
 
 
 cdef class Policy:
@@ -18,9 +20,15 @@ cdef class Policy:
     cdef readonly int64_t requests          # references so far
     cdef readonly int64_t evictions         # blocks thrown out so far
     cdef readonly int64_t ghost_hits        # misses whose block the history still knew
-    cdef void* memory                       # the node array, freed with the policy
+    cdef readonly int64_t memory            # bytes of all arrays
+    cdef void* arrays[ARRAYS]               # freed with the policy
+    cdef int used                           # arrays in use
 
     # Core method, each policy's own: replay n references, hit[i] = 1 where block ids[i] was in the cache.
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
-    # Zeroed array of n nodes, owned by the policy; MemoryError names the need.
+    # Zeroed array of n items, owned by the policy; MemoryError names the need.
     cdef void* allocate(self, size_t n, size_t size) except NULL
+    # Blocks that can be in the cache at once: the capacity, or all there are.
+    cdef Py_ssize_t seats(self)
+    # Entries of a history of `multiple` times the cache: no more than blocks can fill.
+    cdef Py_ssize_t ghosts(self, double multiple)

@@ -6,18 +6,29 @@ from libc.stdlib cimport calloc, free
 cdef class Policy:
     """A cache of `capacity` blocks over ids below `blocks`, replayed in slices."""
 
-    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, **parameters):
+    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
         self.capacity = capacity
         self.blocks = blocks
 
     def __dealloc__(self):
-        free(self.memory)
+        cdef int i
+        for i in range(self.used):
+            free(self.arrays[i])
 
     cdef void* allocate(self, size_t n, size_t size) except NULL:
-        self.memory = calloc(n, size)
-        if self.memory == NULL:
+        cdef void* array = calloc(n + 1, size)
+        if array == NULL:
             raise MemoryError(f"no memory for {n} nodes of {size} bytes")
-        return self.memory
+        self.arrays[self.used] = array
+        self.used += 1
+        self.memory += n * size
+        return array
+
+    cdef Py_ssize_t seats(self):
+        return min(self.capacity, self.blocks)
+
+    cdef Py_ssize_t ghosts(self, double multiple):
+        return <Py_ssize_t>min(multiple * <double>self.capacity, <double>self.blocks)
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         pass

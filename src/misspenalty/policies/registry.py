@@ -3,8 +3,10 @@
 import importlib
 import inspect
 import math
+import numbers
 import pkgutil
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,16 +40,13 @@ class Parameter:
         """`value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
-        try:
-            number = self.kind(value)
-            good = number == float(value) and self.minimum <= number <= self.maximum
-        except (TypeError, ValueError, OverflowError):
-            good = False
-        if not good:
+        good = isinstance(value, numbers.Real) and not isinstance(value, bool) and self.minimum <= value <= self.maximum
+        if not good or self.kind(value) != value:
             kind = "a whole number" if self.kind is int else "a number"
             raise ParameterError(
-                f"{policy}: {self.name} is {value!r}; expected {kind} from {self.minimum:g} to {self.maximum:g} ({self.doc})")
-        return number
+                f"{policy}: {self.name} is {value!r}; expected {kind} from {self.minimum:.10g} to {self.maximum:.10g} ({self.doc})"
+            )
+        return self.kind(value)
 
 
 class Twin(ABC):
@@ -67,12 +66,14 @@ class Definition:
     name : str
         What ``--policy`` takes.
     kernel : type
-        ``kernel(capacity, blocks, **parameters)``, or with `offline` ``kernel(capacity, blocks, next_use, **parameters)``.
+        ``kernel(capacity, blocks, **parameters)``.
     twin : type
         ``twin(capacity, **parameters)``, or with `offline` ``twin(capacity, future, **parameters)``.
     parameters : tuple of Parameter
     offline : bool
-        Whether it has to be told the future.
+        Whether its definition looks into the future, so that no real cache can run it.
+    together : callable, optional
+        ``together(**parameters)`` raises a `ParameterError` where values that are possible alone don't go together.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Definition:
     twin: type
     parameters: tuple[Parameter, ...] = field(default=())
     offline: bool = False
+    together: Callable | None = None
 
     @property
     def summary(self):
@@ -92,24 +94,29 @@ class Definition:
         Raises
         ------
         ParameterError
-            A name is unknown or a value impossible.
+            A name is unknown or a value impossible; the message names policy, parameter and range.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in parameters:
             if name not in known:
                 raise ParameterError(f"{self.name} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
-        return {name: parameter.check(parameters.get(name, parameter.default), self.name)
-                for name, parameter in known.items()}
+        values = {
+            name: parameter.check(parameters.get(name, parameter.default), self.name)
+            for name, parameter in known.items()
+        }
+        if self.together:
+            self.together(**values)
+        return values
 
 
 _policies: dict[str, Definition] = {}
 
 
-def register(name, kernel, parameters=(), offline=False):
+def register(name, kernel, parameters=(), offline=False, check=None):
     """Class decorator on a `Twin`: make the policy known under `name`."""
 
     def enter(twin):
-        _policies[name] = Definition(name, kernel, twin, tuple(parameters), offline)
+        _policies[name] = Definition(name, kernel, twin, tuple(parameters), offline, check)
         return twin
 
     return enter

@@ -1,0 +1,140 @@
+# Lazy ranking of the blocks in the cache: which has the lowest key?
+#
+# For policies whose key of a block only grows when the block is used (access count, CRF, second-to-last use). A use writes the block's
+# node and nothing else. What the ranking holds may be out of date, but only too low, so the lowest is found by bringing what surfaces
+# up to date until something surfaces that already is.
+#
+# Blocks new to the policy all start alike, later ones higher: they queue in a ring and enter the heap only if they were used again by
+# the time they reach its front. The heap has four children a node, which fill a cache line.
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from misspenalty.policies._policy cimport block_t, prefetch
+
+
+cdef struct Rank:
+    uint32_t place              # of the policy: in the cache, in the history or nowhere
+    uint32_t last               # number of the block's last access; tells whether an entry is up to date
+
+
+cdef struct Entry:
+    uint64_t key                # lowest leaves first
+    uint32_t last               # last access when `key` was taken; breaks ties, lowest first
+    block_t block
+
+
+cdef struct Newcomer:
+    block_t block
+    uint32_t last               # access that brought it
+
+
+cdef struct Ranking:
+    Entry* heap                 # one a seat
+    Newcomer* ring              # one a seat
+    uint32_t size               # entries in the heap
+    uint32_t seats              # room of either
+    uint32_t front              # place of the ring's oldest
+    uint32_t waiting            # newcomers in the ring
+
+
+# Key of a block, from its node; `weight` is a parameter of the policy.
+ctypedef uint64_t (*key_t)(const Rank* node, double weight) noexcept nogil
+
+
+cdef inline Rank* rank_of(void* nodes, size_t size, block_t block) noexcept nogil:
+    return <Rank*>(<char*>nodes + size * block)
+
+
+cdef inline bint below(const Entry* a, const Entry* b) noexcept nogil:
+    return a.key < b.key or (a.key == b.key and a.last < b.last)
+
+
+cdef inline void push(Ranking* ranking, Entry entry) noexcept nogil:
+    cdef Entry* heap = ranking.heap
+    cdef uint32_t at = ranking.size, above
+    ranking.size += 1
+    while at:
+        above = (at - 1) >> 2
+        if not below(&entry, &heap[above]):
+            break
+        heap[at] = heap[above]
+        at = above
+    heap[at] = entry
+
+
+cdef inline void sink(Ranking* ranking, Entry entry) noexcept nogil:
+    """Put `entry` in the place of the top."""
+    cdef Entry* heap = ranking.heap
+    cdef uint64_t at = 0, child, least, i, size = ranking.size
+    while True:
+        child = 4 * at + 1
+        if child >= size:
+            break
+        least = child
+        for i in range(child + 1, min(child + 4, size)):
+            if below(&heap[i], &heap[least]):
+                least = i
+        if not below(&heap[least], &entry):
+            break
+        heap[at] = heap[least]
+        at = least
+    heap[at] = entry
+
+
+cdef inline void pop(Ranking* ranking) noexcept nogil:
+    ranking.size -= 1
+    if ranking.size:
+        sink(ranking, ranking.heap[ranking.size])
+
+
+cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexcept nogil:
+    """A block of which nothing was known before."""
+    cdef uint64_t at = <uint64_t>ranking.front + ranking.waiting
+    if at >= ranking.seats:
+        at -= ranking.seats
+    ranking.ring[at].block = block
+    ranking.ring[at].last = last
+    ranking.waiting += 1
+
+
+cdef inline void enter_known(Ranking* ranking, const Rank* node, block_t block, key_t key, double weight) noexcept nogil:
+    """A block with a past."""
+    cdef Entry entry
+    entry.key = key(node, weight)
+    entry.last = node.last
+    entry.block = block
+    push(ranking, entry)
+
+
+cdef inline void leave_ring(Ranking* ranking) noexcept nogil:
+    ranking.front = ranking.front + 1 if ranking.front + 1 < ranking.seats else 0
+    ranking.waiting -= 1
+
+
+cdef inline Entry take_lowest(Ranking* ranking, void* nodes, size_t size, key_t key, double weight) noexcept nogil:
+    """The lowest block, removed; there has to be one."""
+    cdef Entry entry
+    cdef Newcomer* newcomer
+    cdef Rank* node
+    while True:
+        if ranking.waiting:
+            newcomer = &ranking.ring[ranking.front]
+            node = rank_of(nodes, size, newcomer.block)
+            entry.key = key(node, weight)
+            entry.last = node.last
+            entry.block = newcomer.block
+            if node.last != newcomer.last:
+                leave_ring(ranking)
+                push(ranking, entry)
+                continue
+            if not ranking.size or below(&entry, &ranking.heap[0]):
+                leave_ring(ranking)
+                return entry
+        entry = ranking.heap[0]
+        node = rank_of(nodes, size, entry.block)
+        if node.last == entry.last:
+            pop(ranking)
+            return entry
+        entry.key = key(node, weight)
+        entry.last = node.last
+        sink(ranking, entry)

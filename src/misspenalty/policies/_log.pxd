@@ -1,0 +1,72 @@
+# Recency order without links: a log of the blocks as they were used, in one array.
+#
+# A block's node begins with its position in the log, so an entry that its block no longer points back to is stale: a newer one
+# follows it. Moving a block to the newest end is one write to the node and one behind the log's end; no neighbour is touched.
+# The oldest block is the first entry that is not stale. When the array is full, the stale entries are squeezed out; with room
+# for three times the blocks that can be live, that costs half a pass over the live ones for each append.
+#
+# Several logs may share one array of entries, and then a node's position also tells the log.
+
+from libc.stdint cimport uint32_t
+
+from misspenalty.policies._policy cimport block_t, prefetch
+
+cdef enum:
+    NOWHERE = 0                 # position of a block in no log
+    FIRST = 2                   # lowest position; 1 is free for the policy's own use
+    SPARE = 3                   # entries an array has for each block that can be live
+
+
+cdef struct Log:
+    block_t* entries            # blocks, oldest first; may be shared with other logs
+    uint32_t first              # lowest position
+    uint32_t limit              # position behind the last
+    uint32_t begin              # all below is stale
+    uint32_t end                # position of the next append
+
+
+cdef inline uint32_t* position(void* nodes, size_t size, block_t block) noexcept nogil:
+    return <uint32_t*>(<char*>nodes + size * block)
+
+
+cdef inline uint32_t make_log(Log* log, block_t* entries, uint32_t first, size_t live) noexcept nogil:
+    """A log of at most `live` live blocks; returns its limit, where another may begin."""
+    log.entries = entries
+    log.first = log.begin = log.end = first
+    log.limit = <uint32_t>(first + SPARE * live + 1)
+    return log.limit
+
+
+cdef inline void squeeze(Log* log, void* nodes, size_t size) noexcept nogil:
+    """Drop the stale entries."""
+    cdef uint32_t i, to = log.first
+    cdef block_t block
+    for i in range(log.begin, log.end):
+        prefetch(position(nodes, size, log.entries[min(i + 16, log.end - 1)]))
+        block = log.entries[i]
+        if position(nodes, size, block)[0] == i:
+            position(nodes, size, block)[0] = to
+            log.entries[to] = block
+            to += 1
+    log.begin = log.first
+    log.end = to
+
+
+cdef inline void add(Log* log, void* nodes, size_t size, block_t block) noexcept nogil:
+    """Append; an older entry of the block becomes stale."""
+    if log.end == log.limit:
+        squeeze(log, nodes, size)
+    log.entries[log.end] = block
+    position(nodes, size, block)[0] = log.end
+    log.end += 1
+
+
+cdef inline block_t take_oldest(Log* log, void* nodes, size_t size) noexcept nogil:
+    """The oldest live block, removed; there has to be one. Its position is left to the caller."""
+    cdef block_t block
+    while True:
+        block = log.entries[log.begin]
+        prefetch(position(nodes, size, log.entries[min(log.begin + 8, log.limit - 1)]))
+        log.begin += 1
+        if position(nodes, size, block)[0] == log.begin - 1:
+            return block
