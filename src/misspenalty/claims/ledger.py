@@ -12,6 +12,7 @@ from misspenalty.claims.layout import TABLES
 from misspenalty.claims.reading import Reading, compile_reading
 from misspenalty.errors import InputError
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is ten times as fast, where PyYAML has it
 STUDIES = ("mq", "sarc", "hac", "epcm", "vlog")
 
 
@@ -139,7 +140,7 @@ def _yaml(path):
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="data/published/README.md says what belongs where")
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_bytes(), _LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or error
