@@ -1,0 +1,89 @@
+"""The picture at the head of the README: what was published, what came out, and how the claims were judged."""
+
+import matplotlib
+import pandas as pd
+from matplotlib.patches import Patch
+
+from misspenalty.figures.mq import capture_name, printed_hit_ratios, published_rates
+from misspenalty.figures.parts import pair_legend, pairs, stack
+from misspenalty.figures.style import GREY, need, new_figure, styled
+
+WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
+OVERVIEW_DPI = 200
+
+VERDICTS = {
+    "reproduced": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "direction": {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
+    "not_reproduced": {"facecolor": "#f3b68f", "edgecolor": "#e8702a", "hatch": "////"},
+    "not_testable": {"facecolor": "white", "edgecolor": GREY},
+}
+
+_LARGER = {
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8.5,
+    "legend.fontsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+@styled
+def overview(table4, printed4, fig7, printed7, claims, fitted=()):
+    """Table 4 and Figure 7 of the MQ paper beside what came out, and the verdicts on the study's claims.
+
+    Save it with ``dpi=OVERVIEW_DPI``.
+
+    Parameters
+    ----------
+    table4, fig7 : dict of str to DataFrame
+        Capture -> table of that name; of `fig7` the first capture is shown.
+    printed4, printed7 : DataFrame
+        ``data/published/mq_table4.csv`` and ``mq_fig7.csv``.
+    claims : dict of str to DataFrame
+        Capture -> table of verdicts; the claims of `mq` are counted.
+    fitted : iterable of (cache_mb, policy)
+        Bars of `fig7` that a parameter was fitted to.
+    """
+    with matplotlib.rc_context(_LARGER):
+        figure = new_figure(WIDTH, 3.3 + 0.27 * len(claims))
+        grid = figure.add_gridspec(2, len(table4) + 1, height_ratios=[2.6, 0.35 + 0.27 * len(claims)])
+        published = printed_hit_ratios(printed4)
+        first, rates = next(iter(fig7.items()))
+        panels = [(name, table, published, "hit_ratio_pct", "{:.1f}") for name, table in table4.items()]
+        panels.append((first, rates, published_rates(printed7), "normalized_rate", "{:.2f}"))
+        axes = [figure.add_subplot(grid[0, i]) for i in range(len(panels))]
+        for axis, (name, table, said, column, form) in zip(axes, panels, strict=True):
+            need(table, ["cache_mb", "policy", column], name)
+            pairs(axis, table, said, column, form, fitted if axis is axes[-1] else ())
+            title = "TPC-C rate" if axis is axes[-1] else "Hit ratio (%)"
+            axis.set(xlabel="Storage cache (MB)", title=f"{title} {capture_name(name)}")
+        for axis in axes[:-1]:
+            axis.set_ylim(0, max(other.get_ylim()[1] for other in axes[:-1]))
+        figure.legend(
+            handles=pair_legend(rates["policy"], published_rates(printed7)), loc="outside upper center", ncols=4
+        )
+        _verdicts(figure.add_subplot(grid[1, :]), claims)
+    return figure
+
+
+def _verdicts(axis, claims):
+    counts = pd.DataFrame(
+        {
+            capture_name(name): table.loc[table["study"] == "mq", "verdict"].value_counts()
+            for name, table in claims.items()
+        }
+    )
+    counts = counts.reindex(VERDICTS).fillna(0).astype(int).T
+    stack(axis, counts, VERDICTS)
+    for place, (_, row) in enumerate(counts.iterrows()):
+        for verdict, end in row.cumsum().items():
+            if row[verdict]:
+                box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"}
+                axis.text(end - row[verdict] / 2, place, str(row[verdict]), ha="center", va="center", bbox=box)
+    axis.set_title("What became of the claims")
+    axis.set_xlim(0, counts.sum(axis=1).max())
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    handles = [Patch(label=name.replace("_", " "), linewidth=0.4, **look) for name, look in VERDICTS.items()]
+    axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
