@@ -43,7 +43,7 @@ report: reproduce  ## results/report.html: figures, run times and code in one se
 lint: build  ## style of the code and of the workflow
 	$(BIN)/ruff check --cache-dir build/ruff_cache .
 	$(BIN)/ruff format --cache-dir build/ruff_cache --check .
-	$(BIN)/snakefmt --quiet --check Snakefile workflow
+	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
 build: $(VENV)/.package  ## the package, built into .venv
@@ -55,7 +55,8 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
 
 clean:  ## take away builds and what results/ holds beside the archived tables and figures
-	rm -rf build .snakemake results/traces results/*/replay results/logs results/benchmarks results/notebooks
+	rm -rf build .snakemake results/traces results/*/replay results/*/distance_split results/logs \
+	  results/benchmarks results/notebooks
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 
 distclean: clean  ## clean, and take away .venv
@@ -85,6 +86,6 @@ $(VENV)/.package: $(VENV)/.environment $(SOURCES)
 	else \
 	  echo "Building the package"; PATH="$(CURDIR)/$(BIN):$$PATH" \
 	  $(INSTALL) --no-build-isolation --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) \
-	    --config-settings=build-dir=build/wheel-$$tag .; \
+	    --config-settings=build-dir=build/wheel-$$tag . || { rm -rf build/wheel-$$tag; exit 1; }; \
 	fi
 	@touch $@

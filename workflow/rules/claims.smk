@@ -1,0 +1,56 @@
+# The ledger, judged on the tables; then the manifest of the whole run.
+
+
+rule claims:
+    input:
+        ledger="data/published/claims.yaml",
+        calibration="data/calibration.yaml",
+        tables=["results/mq/table4.csv", "results/mq/fig7.csv"],
+    output:
+        table="results/claims.csv",
+    log:
+        "results/logs/claims.log",
+    benchmark:
+        "results/benchmarks/claims.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        basis="predicted",
+        code=source_digest("claims"),
+    script:
+        "../scripts/claims.py"
+
+
+use rule claims as claims_64mb with:
+    input:
+        ledger="data/published/claims.yaml",
+        calibration="data/calibration.yaml",
+        tables=["results/mq/table4_64mb.csv", "results/mq/fig7_64mb.csv"],
+    output:
+        table="results/claims_64mb.csv",
+    log:
+        "results/logs/claims_64mb.log",
+    benchmark:
+        "results/benchmarks/claims_64mb.tsv"
+    params:
+        basis="fitted",
+        overrides={"mq_table4": "mq_table4_64mb", "mq_fig7": "mq_fig7_64mb"},
+        code=source_digest("claims"),
+
+
+rule manifest:
+    input:
+        sources=sources(),
+        outputs=final_outputs(),
+    output:
+        manifest="results/manifest.json",
+    log:
+        "results/logs/manifest.log",
+    conda:
+        "../../environment.yml"
+    params:
+        benchmarks="results/benchmarks",
+        seeds={},
+        code=source_digest(),
+    script:
+        "../scripts/manifest.py"

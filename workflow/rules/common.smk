@@ -1,0 +1,97 @@
+# Configuration, checks and the list of final outputs. No rules.
+from pathlib import Path
+
+import misspenalty
+from misspenalty.provenance import source_digest
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+validate(config, schema="../schemas/config.schema.yaml")
+
+CHECKOUT = Path(str(workflow.current_basedir)).parents[1]
+CAPTURES = list(config["captures"])
+MQ = config["mq"]
+
+
+wildcard_constraints:
+    capture="|".join(CAPTURES),
+    policy="|".join(MQ["policies"]),
+
+
+def check_build(installed, sources):
+    """Stop if the installed package was built from other sources than those of the checkout."""
+    if sources.is_dir() and source_digest(root=installed) != source_digest(
+        root=sources
+    ):
+        raise WorkflowError(
+            f"The package in {installed} was built from other sources than {sources}: run `make build`."
+        )
+
+
+check_build(Path(misspenalty.__file__).parent, CHECKOUT / "src" / "misspenalty")
+
+
+def raw_capture(wildcards):
+    """The raw file of a capture, wherever the configuration says."""
+    return config["captures"][wildcards.capture]
+
+
+def mq_policy(wildcards):
+    """What the configuration says of one row of Table 2."""
+    return MQ["policies"][wildcards.policy]
+
+
+def server_trace(wildcards):
+    """The compiled trace that Table 4 and Figure 7 are judged on."""
+    return f"results/traces/{MQ['server']}.trace"
+
+
+def server_side():
+    """Captures of what reaches a storage server."""
+    return [capture for capture in CAPTURES if capture != MQ["client"]]
+
+
+def sources():
+    """What a run reads that no rule makes."""
+    return [
+        *config["captures"].values(),
+        "data/published/claims.yaml",
+        "data/published/mq_table4.csv",
+        "data/published/mq_fig7.csv",
+        "data/calibration.yaml",
+    ]
+
+
+MQ_TABLES = [
+    "table2",
+    "table3",
+    "table3_64mb",
+    "table4",
+    "table4_64mb",
+    "fig2",
+    "fig3",
+    "fig4",
+    "fig7",
+    "fig7_64mb",
+    "fig7_components",
+    "fig7_sensitivity",
+    "bounds",
+    "lru_curve",
+    "sensitivity",
+]
+MQ_FIGURES = ["table2", "table3", "table4", "fig2", "fig3", "fig4", "sensitivity"]
+
+
+def final_outputs():
+    """Every file of a full run but the manifest, which lists them."""
+    return [
+        *collect("results/traces/{capture}.trace", capture=CAPTURES),
+        *collect("results/mq/{item}.csv", item=MQ_TABLES),
+        *collect(
+            "results/mq/{item}.{form}", item=MQ_FIGURES, form=["pdf", "svg", "png"]
+        ),
+        "results/claims.csv",
+        "results/claims_64mb.csv",
+        "results/overview.png",
+        "results/paper.pdf",
+    ]

@@ -1,0 +1,17 @@
+"""Judge the ledger of published statements on the result tables."""
+
+import sys
+
+from misspenalty.claims import format_summary, write_claims
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+frame = write_claims(
+    "results",
+    snakemake.input.ledger,
+    snakemake.output.table,
+    calibration_path=snakemake.input.calibration,
+    basis=snakemake.params.basis,
+    overrides=snakemake.params.get("overrides"),
+)
+print(format_summary(frame), file=sys.stderr)

@@ -1,0 +1,15 @@
+"""Write down what the run was made from, what it made and what it took."""
+
+import sys
+
+from misspenalty.provenance import build_manifest, write_manifest
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+manifest = build_manifest(
+    snakemake.input.sources,
+    snakemake.input.outputs,
+    seeds=snakemake.params.seeds,
+    benchmarks=snakemake.params.benchmarks,
+)
+write_manifest(manifest | {"config": snakemake.config}, snakemake.output.manifest)

@@ -1,0 +1,17 @@
+"""Temporal distances of the re-accesses of each trace."""
+
+import sys
+from pathlib import Path
+
+import misspenalty
+import pandas as pd
+from misspenalty.files import write_csv
+from misspenalty.studies import mq
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+tables = [
+    mq.distance_histogram(misspenalty.open_trace(path)).assign(capture=Path(path).stem)
+    for path in snakemake.input.traces
+]
+write_csv(pd.concat(tables, ignore_index=True), snakemake.output.table)
