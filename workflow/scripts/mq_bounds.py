@@ -3,6 +3,7 @@
 import sys
 
 import pandas as pd
+
 from misspenalty.files import write_csv
 from misspenalty.studies import mq
 

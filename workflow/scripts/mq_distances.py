@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-import misspenalty
 import pandas as pd
+
+import misspenalty
 from misspenalty.files import write_csv
 from misspenalty.studies import mq
 

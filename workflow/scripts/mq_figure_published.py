@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+
 from misspenalty.figures import mq, save_figure
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)

@@ -1,6 +1,7 @@
 """Put the summary of the claims into the README, between its markers. Run by `make reproduce`."""
 
 import pandas as pd
+
 from misspenalty.claims import format_summary, update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_64mb"))
