@@ -1,12 +1,14 @@
 """Kernel of OPT; the definition is in opt.py.
 
-Whether the optimum keeps a block between two uses can be told at the second use, without looking ahead (as OPTgen of A. Jain, C. Lin,
-ISCA 2016, does for sets of a processor cache). Each slot but the one the current block needs is busy up to some access; at each re-use,
-in order of time, give the stay since the previous use to the slot that became free last before it began, if any: a hit; else a miss.
-This packs the most stays into the slots, and the stays it drops are those MIN cuts short.
+Whether the optimum keeps a block between two uses can be told at the second use, without looking ahead (as OPTgen of
+A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot but the one the current block needs is busy
+up to some access; at each re-use, in order of time, give the stay since the previous use to the slot that became free
+last before it began, if any: a hit; else a miss. This packs the most stays into the slots, and the stays it drops are
+those MIN cuts short.
 
-The ends of the slots' stays are marks on the axis of accesses, at most one an access. The last mark at or below a position is found by
-union-find: a position without a mark points to a lower one. When the axis is full, only the marks are kept and renumbered.
+The ends of the slots' stays are marks on the axis of accesses, at most one an access. The last mark at or below a
+position is found by union-find: a position without a mark points to a lower one. When the axis is full, only the
+marks are kept and renumbered.
 """
 
 from libc.stdint cimport uint8_t, uint32_t

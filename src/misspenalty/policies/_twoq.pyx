@@ -1,7 +1,7 @@
 """Kernel of 2Q; the definition is in twoq.py.
 
-A1in is a plain ring, for nothing ever leaves its middle; Am and A1out are logs that share one array, so that a block's position
-tells where it is: NOWHERE, IN_A1IN, below `a1out.first` in Am, else in A1out.
+A1in is a plain ring, for nothing ever leaves its middle; Am and A1out are logs that share one array, so that a
+block's position tells where it is: NOWHERE, IN_A1IN, below `a1out.first` in Am, else in A1out.
 """
 
 from libc.stdint cimport uint8_t, uint32_t

@@ -1,20 +1,24 @@
-"""FBR: count the uses of a block, but not those close together; evict the lowest count among the blocks not used for long.
+"""FBR: count the uses of a block, but not those close together; evict the lowest count among the blocks not used for
+long.
 
-The blocks stand in an LRU stack of three sections. A hit moves a block to the top and adds to its count unless it was in the new
-section, the top of the stack: that factors locality out. The victim is the block of the old section, the bottom of the stack, with the
-lowest count, the least recently used of them. When the average count exceeds A_max, all counts are halved (rounded up).
+The blocks stand in an LRU stack of three sections. A hit moves a block to the top and adds to its count unless it was
+in the new section, the top of the stack: that factors locality out. The victim is the block of the old section, the
+bottom of the stack, with the lowest count, the least recently used of them. When the average count exceeds A_max, all
+counts are halved (rounded up).
 
 Paper: J. T. Robinson, M. V. Devarakonda, "Data cache management using frequency-based replacement", SIGMETRICS 1990.
 Authors' code: none published.
 
-Deviations and decisions (we had no copy of the paper's tables; defaults are from memory of it and its followers, so vary them):
+Deviations and decisions (we had no copy of the paper's tables; defaults are from memory of it and its followers, so
+vary them):
 
-- f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, the old one holds at least one.
-- c_max bounds the counts kept in order: where all blocks of the old section have higher counts, the least recently used goes. Its
-  default is high enough to be without effect as a rule: the victim has the lowest count.
+- f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, the old one holds at least
+  one.
+- c_max bounds the counts kept in order: where all blocks of the old section have higher counts, the least recently
+  used goes. Its default is high enough to be without effect as a rule: the victim has the lowest count.
 - While the cache fills, the sections fill from the top.
-- `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks, first evicted first
-  forgotten; a returning block takes up its count plus one. Halving leaves the history alone.
+- `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks, first
+  evicted first forgotten; a returning block takes up its count plus one. Halving leaves the history alone.
 """
 
 from collections import OrderedDict

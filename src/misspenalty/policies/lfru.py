@@ -1,20 +1,22 @@
 """LFRU: evict the block with the lowest combined recency and frequency (CRF).
 
-Every past use of a block adds (1/2)**(lam * age) to its CRF, age in accesses. With lam = 0 that is the access count, so LFU; with
-lam = 1 a use outweighs all before it, so LRU. CRFs of evicted blocks stay in a bounded history and are taken up again when the block
-returns.
+Every past use of a block adds (1/2)**(lam * age) to its CRF, age in accesses. With lam = 0 that is the access count,
+so LFU; with lam = 1 a use outweighs all before it, so LRU. CRFs of evicted blocks stay in a bounded history and are
+taken up again when the block returns.
 
-Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "On the existence of a spectrum of policies that subsumes
-the least recently used (LRU) and least frequently used (LFU) policies", SIGMETRICS 1999, where it is called LRFU. LFRU is the MQ paper's
-name for it, with a history of four times the cache ("Simulation set-up"), the default here; `history=0` is the original.
+Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "On the existence of a spectrum of
+policies that subsumes the least recently used (LRU) and least frequently used (LFU) policies", SIGMETRICS 1999, where
+it is called LRFU. LFRU is the MQ paper's name for it, with a history of four times the cache ("Simulation set-up"),
+the default here; `history=0` is the original.
 Authors' code: none published.
 
 Deviations and decisions:
 
-- All CRFs decay alike, so log2(CRF) + lam * (time of last use) orders the blocks and does not change until the next use. Kernel and
-  twin compute it in the same steps and agree to the bit.
+- All CRFs decay alike, so log2(CRF) + lam * (time of last use) orders the blocks and does not change until the next
+  use. Kernel and twin compute it in the same steps and agree to the bit.
 - Ties go to the least recently used. The history is a FIFO in order of eviction, as MQ's Qout.
-- The default lam = 0.001 is in the range where the LRFU paper found its best results; the MQ paper tried several values and names none.
+- The default lam = 0.001 is in the range where the LRFU paper found its best results; the MQ paper tried several
+  values and names none.
 - Without the correlated reference period of the LRFU paper.
 """
 

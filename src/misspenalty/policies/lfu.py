@@ -1,14 +1,16 @@
 """LFU: evict the block with the fewest accesses, the least recently used of them.
 
-The count of a block begins with 1 when it is loaded. In the field's usual form (in-cache LFU, the default) it is lost when the block is
-evicted. With a history, counts of evicted blocks stay in a directory and are taken up again, plus one, when the block returns.
+The count of a block begins with 1 when it is loaded. In the field's usual form (in-cache LFU, the default) it is lost
+when the block is evicted. With a history, counts of evicted blocks stay in a directory and are taken up again, plus
+one, when the block returns.
 
-Paper: E. G. Coffman, P. J. Denning, "Operating systems theory", Prentice-Hall 1973, chapter 6. The MQ paper ("Simulation set-up") ran
-LFU with a history of four times the cache: `history=4`.
+Paper: E. G. Coffman, P. J. Denning, "Operating systems theory", Prentice-Hall 1973, chapter 6. The MQ paper
+("Simulation set-up") ran LFU with a history of four times the cache: `history=4`.
 Authors' code: none.
 
-Deviations and decisions: ties go to the least recently used, which is also the block that has been longest in its frequency class. The
-history is a FIFO in order of eviction, as MQ's Qout; a block that returns leaves it before its miss evicts another.
+Deviations and decisions: ties go to the least recently used, which is also the block that has been longest in its
+frequency class. The history is a FIFO in order of eviction, as MQ's Qout; a block that returns leaves it before its
+miss evicts another.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,8 @@
 """LRU: evict the block that was used longest ago.
 
-Paper: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
-Journal 9(2), 1970, which also shows that it is a stack algorithm: a larger cache holds all that a smaller one does.
+Paper: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM
+Systems Journal 9(2), 1970, which also shows that it is a stack algorithm: a larger cache holds all that a smaller one
+does.
 Deviations: none.
 """
 

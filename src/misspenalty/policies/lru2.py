@@ -1,17 +1,18 @@
 """LRU-2: evict the block whose second-to-last use is the longest ago.
 
-A block used only once as far as is known goes before all used twice; among those the least recently used goes first. Uses closer
-together than the correlated reference period count as one, and within that period after its last use a block is spared. What is known
-of an evicted block is retained for a while, so that its next use is its second.
+A block used only once as far as is known goes before all used twice; among those the least recently used goes first.
+Uses closer together than the correlated reference period count as one, and within that period after its last use a
+block is spared. What is known of an evicted block is retained for a while, so that its next use is its second.
 
-Paper: E. J. O'Neil, P. E. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993,
-section 2 and Figure 2.1, with K = 2 and LRU as the subsidiary policy.
+Paper: E. J. O'Neil, P. E. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk buffering",
+SIGMOD 1993, section 2 and Figure 2.1, with K = 2 and LRU as the subsidiary policy.
 Authors' code: none published.
 
 Deviations and decisions:
 
-- The paper retains a block's history for a time (the retained information period); here for a number of blocks, `history` times the
-  cache, the oldest eviction forgotten first. The default, 4, is what the MQ paper gave LRU-2 ("Simulation set-up").
+- The paper retains a block's history for a time (the retained information period); here for a number of blocks,
+  `history` times the cache, the oldest eviction forgotten first. The default, 4, is what the MQ paper gave LRU-2
+  ("Simulation set-up").
 - The correlated reference period is in accesses; 0, the default, makes every access count.
 - Where every block is within its correlated period, the one that would go without the period goes.
 """

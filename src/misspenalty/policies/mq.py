@@ -1,19 +1,21 @@
 """MQ: several LRU queues ranked by the logarithm of the access count, with expiry and a history of evicted blocks.
 
-A block with f accesses stands in queue floor(log2 f). At each access the oldest block of each queue above the lowest moves one queue
-down if it has not been used for lifeTime accesses. The victim is the oldest block of the lowest queue that holds any; its count
-stays in the history Qout and is taken up again when the block returns.
+A block with f accesses stands in queue floor(log2 f). At each access the oldest block of each queue above the lowest
+moves one queue down if it has not been used for lifeTime accesses. The victim is the oldest block of the lowest queue
+that holds any; its count stays in the history Qout and is taken up again when the block returns.
 
-Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX ATC 2001,
-"MQ Algorithm" and "Simulation set-up": 8 queues, Qout of four times the cache, lifeTime from the statistics of temporal distances.
+Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
+ATC 2001, "MQ Algorithm" and "Simulation set-up": 8 queues, Qout of four times the cache, lifeTime from the statistics
+of temporal distances.
 Authors' code: none published.
 
 Deviations and decisions, where the paper is silent:
 
-- The steps of the expiry (one look at each queue's head an access, one queue down, a new lifeTime) follow two public implementations.
-- lifeTime is the peak temporal distance: re-accesses whose distance exceeds the cache size, as far as the block is still in the cache
-  or in Qout, are counted in power-of-two bins over the whole run so far, and every `capacity` accesses lifeTime becomes the centre of
-  the fullest bin. It starts as the cache size.
+- The steps of the expiry (one look at each queue's head an access, one queue down, a new lifeTime) follow two public
+  implementations.
+- lifeTime is the peak temporal distance: re-accesses whose distance exceeds the cache size, as far as the block is
+  still in the cache or in Qout, are counted in power-of-two bins over the whole run so far, and every `capacity`
+  accesses lifeTime becomes the centre of the fullest bin. It starts as the cache size.
 - Qout is looked up before the eviction that the miss causes (the prose names the eviction first).
 - A count that reaches 2**queues leaves the block in the highest queue.
 """

@@ -1,7 +1,7 @@
 """MRU: evict the block that was used last.
 
-Paper: H.-T. Chou, D. J. DeWitt, "An evaluation of buffer management strategies for relational database systems", VLDB 1985:
-best for loops larger than the cache, and the MQ paper's worst on-line policy.
+Paper: H.-T. Chou, D. J. DeWitt, "An evaluation of buffer management strategies for relational database systems", VLDB
+1985: best for loops larger than the cache, and the MQ paper's worst on-line policy.
 Deviations: none.
 """
 

@@ -1,9 +1,11 @@
-"""OPT: evict the block whose next use is farthest in the future, or that is never used again. No policy has fewer misses.
+"""OPT: evict the block whose next use is farthest in the future, or that is never used again.
 
-Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966 (MIN); proof of
-optimality in Mattson et al. 1970.
-Deviations: none in the outcome of any access. The twin is MIN as it is written; the kernel finds the same hits and misses, and so the
-same number of evictions, without looking ahead and without naming victims (see its head).
+No policy has fewer misses.
+
+Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
+1966 (MIN); proof of optimality in Mattson et al. 1970.
+Deviations: none in the outcome of any access. The twin is MIN as it is written; the kernel finds the same hits and
+misses, and so the same number of evictions, without looking ahead and without naming victims (see its head).
 """
 
 from collections import defaultdict, deque

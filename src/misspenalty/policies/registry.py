@@ -43,9 +43,8 @@ class Parameter:
         good = isinstance(value, numbers.Real) and not isinstance(value, bool) and self.minimum <= value <= self.maximum
         if not good or self.kind(value) != value:
             kind = "a whole number" if self.kind is int else "a number"
-            raise ParameterError(
-                f"{policy}: {self.name} is {value!r}; expected {kind} from {self.minimum:.10g} to {self.maximum:.10g} ({self.doc})"
-            )
+            extent = f"from {self.minimum:.10g} to {self.maximum:.10g}"
+            raise ParameterError(f"{policy}: {self.name} is {value!r}; expected {kind} {extent} ({self.doc})")
         return self.kind(value)
 
 

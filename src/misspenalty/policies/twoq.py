@@ -1,18 +1,21 @@
 """2Q: blocks used once pass through a short FIFO; those asked for again after they left it enter the main LRU queue.
 
-A new block enters A1in, a FIFO, and hits there change nothing (references close together count as one). When A1in holds more than
-Kin blocks its oldest is the victim and its name goes to A1out, a FIFO of Kout names; otherwise the victim is the least recently used
-of Am and is forgotten. A block found in A1out enters Am.
+A new block enters A1in, a FIFO, and hits there change nothing (references close together count as one). When A1in
+holds more than Kin blocks its oldest is the victim and its name goes to A1out, a FIFO of Kout names; otherwise the
+victim is the least recently used of Am and is forgotten. A block found in A1out enters Am.
 
-Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994, section 3,
-"2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for 50 %. The MQ paper also ran it with half.
+Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB
+1994, section 3, "2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for 50 %. The MQ paper
+also ran it with half.
 Authors' code: none published.
 
 Deviations and decisions:
 
-- A block found in A1out leaves it before the slot is reclaimed. In the paper's order (reclaim first) a full A1out could drop one more name.
+- A block found in A1out leaves it before the slot is reclaimed. In the paper's order (reclaim first) a full A1out
+  could drop one more name.
 - Kin and Kout are rounded down to whole blocks.
-- Where Am is empty the victim comes from A1in though it holds no more than Kin (possible when Kin is the whole cache).
+- Where Am is empty the victim comes from A1in though it holds no more than Kin (possible when Kin is the whole
+  cache).
 """
 
 from collections import OrderedDict, deque
