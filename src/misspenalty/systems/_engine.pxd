@@ -121,5 +121,5 @@ cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) no
 
 
 cdef inline int64_t done_by(server_t* server, int64_t now) noexcept nogil:
-    """Service completed by `now`, all arrivals until then served; exact while the work given leaves no gap after `now`."""
-    return server.busy - max(server.free - now, <int64_t>0)
+    """Service done by `now`; a gap between `now` and work given ahead of it counts as work to come."""
+    return max(server.busy - max(server.free - now, <int64_t>0), <int64_t>0)
