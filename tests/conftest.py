@@ -3,7 +3,11 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from misspenalty.traces import Trace
+from misspenalty.traces._compile import Interner
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +18,15 @@ def shared_traces():
     if not folder.is_dir():
         pytest.skip("the shared reference traces are not here (set MISSPENALTY_SHARED_TRACES)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def make_trace():
+    """``make_trace(addresses)``: the trace that reads these block addresses, any integers, in this order."""
+
+    def make(addresses, name="made"):
+        interner = Interner()
+        ids = interner.ids(np.ascontiguousarray(addresses, np.uint64))
+        return Trace(ids, None, None, interner.addresses_by_id(), 8192, name, "made")
+
+    return make
