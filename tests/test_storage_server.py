@@ -11,7 +11,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from misspenalty import InputError, ParameterError, Trace
+from misspenalty import InputError, ParameterError, Trace, simulate
 from misspenalty.systems.calibration import fit_database_cpu, sensitivity
 from misspenalty.systems.storage_server import COMPONENTS, HIT, MISS, WRITE, disks_of, outcomes, run
 from misspenalty.systems.storage_server_twin import Twin
@@ -220,6 +220,31 @@ def test_outcomes_and_disks_of_a_trace():
     hits = np.array([True, False, True, False, True, False])
     assert outcomes(hits, write).tolist() == [HIT, MISS, WRITE, MISS, HIT, WRITE]
     assert outcomes(hits, None).tolist() == [HIT, MISS, HIT, MISS, HIT, MISS]
+
+
+def test_tables_are_spread_evenly_over_the_disks():
+    """Addresses as the capture reader makes them: a relation's number above a 32-bit block number."""
+    relation, block = np.arange(9, dtype=np.uint64), np.arange(24_000, dtype=np.uint64)
+    address = (relation[:, None] << np.uint64(32) | block).ravel()
+    trace = Trace(np.arange(len(address), dtype=np.uint32), None, None, address, 8192, "made", "made")
+    for unit in (1, 8, 64):
+        load = np.bincount(disks_of(trace, replace(TESTBED, stripe_blocks=unit)), minlength=24)
+        assert load.max() / load.min() < 1.03
+
+
+def test_a_larger_cache_is_worth_a_higher_rate():
+    """From a trace to a rate: replay, count, price."""
+    generator = np.random.default_rng(2)
+    ids = (4000 * generator.random(40_000) ** 3).astype(np.uint32)
+    trace = Trace(ids, generator.random(40_000) < 0.3, None, np.arange(4000, dtype=np.uint64), 8192, "made", "made")
+    rates = []
+    for cache_blocks in (100, 400, 1600):
+        hits = np.zeros(len(trace), bool)
+        result = simulate(trace, "lru", cache_blocks, hits=hits)
+        got = run(outcomes(hits, trace.write), disks_of(trace, TESTBED), replace(TESTBED, warm_up_share=0), 6)
+        assert got.hits == pytest.approx(result.hits, abs=TESTBED.terminals)
+        rates.append(got.rate_per_s)
+    assert rates == sorted(rates) and rates[2] > 1.2 * rates[0]
 
 
 @pytest.mark.parametrize(
