@@ -2,16 +2,17 @@
 
 import ast
 import copy
+import math
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from misspenalty.claims import load_ledger, phrases
-from misspenalty.claims.formula import FormulaError, compile_formula, constant, evaluate
+from misspenalty.claims.formula import FormulaError, UntestableError, Vector, align, compile_formula, constant, evaluate
 from misspenalty.claims.layout import TABLES
 from misspenalty.errors import InputError
 
@@ -192,13 +193,17 @@ def _by_hand(node):
             return left * right
 
 
-@given(st.text(max_size=30))
+@given(st.text(max_size=30) | st.text("mqlru0159.e/*+-()@<=, ", max_size=12))
+@example("1/0")
+@example("1e999")
+@example("9" * 400 + " + mq")
+@example("1e300*1e300")
 def test_any_text_compiles_or_is_refused(text):
     try:
-        tree = compile_formula(text, "mq_table4", "hit_ratio_pct")
-    except FormulaError:
+        value = evaluate(compile_formula(text, "mq_table4", "hit_ratio_pct"), lambda atom: constant(1.0))
+    except (FormulaError, UntestableError):
         return
-    evaluate(tree, lambda atom: constant(1.0))
+    assert all(math.isfinite(x) for x in value.data.values())
 
 
 @pytest.mark.parametrize(
@@ -216,3 +221,19 @@ def test_names_and_rows(text, value):
 
     tree = compile_formula(text, "mq_table4", "hit_ratio_pct")
     assert evaluate(tree, lookup).data[()] == pytest.approx(value)
+
+
+def test_vectors_line_up_by_key():
+    loads = Vector(("load",), {(1,): 10.0, (2,): 20.0}, own=True)
+    fewer = Vector(("load",), {(1,): 1.0}, own=True)
+    foreign = Vector(("load",), {(2,): 200.0, (1,): 100.0, (3,): 300.0})
+    grid = Vector(("policy", "load"), {("mq", 1): 1.0, ("mq", 2): 2.0}, own=True)
+    assert align(loads, constant(5.0)) == (("load",), [((1,), [10.0, 5.0]), ((2,), [20.0, 5.0])])
+    assert align(loads, foreign)[1] == [((1,), [10.0, 100.0]), ((2,), [20.0, 200.0])]
+    assert align(foreign, loads)[1] == [((1,), [100.0, 10.0]), ((2,), [200.0, 20.0])]
+    assert align(grid, loads)[1] == [(("mq", 1), [1.0, 10.0]), (("mq", 2), [2.0, 20.0])]
+    for pair in ((loads, fewer), (fewer, loads)):
+        with pytest.raises(UntestableError, match="no row for load 2"):
+            align(*pair)
+    with pytest.raises(UntestableError, match="cannot be lined up"):
+        align(grid, Vector(("size",), {(1,): 1.0}))

@@ -254,6 +254,73 @@ def test_one_change_changes_the_verdict_that_reads_it(table, where, factor, clai
     assert verdicts(tables)[claim] == verdict
 
 
+def judged(tables, claim):
+    return judge([one for one in LEDGER if one.id == claim], tables).iloc[0]
+
+
+def test_a_sweep_in_which_every_size_would_count_is_not_testable():
+    tables = hac_tables()
+    tables["hac_fig9"] = tables["hac_fig9"].query("not (traversal == 'T1-' and cache_mb in (1.25, 20))")
+    row = judged(tables, "hac.fig9.max_point.t1minus")
+    assert row["verdict"] == "not_testable"
+    assert row["note"].startswith("the sweep over cache_mb is too short")
+
+
+def test_a_member_of_a_list_that_is_missing_is_named():
+    tables = hac_tables()
+    tables["hac_projections"] = tables["hac_projections"].query("quantity != 'replacement_over_alpha_pct'")
+    row = judged(tables, "hac.proj.newer_machines")
+    assert row["verdict"] == "not_testable"
+    assert "quantity replacement_over_alpha_pct" in row["note"]
+
+
+@pytest.mark.parametrize("run", ["hot", "epcm"])
+def test_a_bucket_that_one_run_lacks_is_named(run):
+    tables = epcm_tables()
+    tables["epcm_fig8"] = tables["epcm_fig8"].query(f"not (run == '{run}' and bucket_low_us == 257)")
+    row = judged(tables, "epcm.fig8.shift")
+    assert row["verdict"] == "not_testable"
+    assert "bucket_low_us 257" in row["note"]
+
+
+def test_a_case_counts_as_below_only_with_every_traversal():
+    tables = hac_tables()
+    values = tables["hac_projections"]
+    assert judged(tables, "hac.proj.most_configurations")["reproduced"] == "0.666667 against 0.5"
+    values.loc[(values["case"] == "faster_network_and_offsets") & (values["traversal"] == "T6"), "value"] *= 2
+    row = judged(tables, "hac.proj.most_configurations")
+    assert (row["verdict"], row["reproduced"]) == ("not_reproduced", "0.333333 against 0.5")
+
+
+def test_the_loads_that_were_run_are_compared_one_by_one():
+    tables = sarc_tables()
+    table = tables["sarc_table2"]
+    tables["sarc_table2"] = table[table["scaled_iops"] != 9091]
+    row = judged(tables, "sarc.setup.loads.ci")
+    assert (row["verdict"], row["reproduced"]) == ("not_reproduced", "1136, 5682, 10227, 10795, 11364")
+    tables["sarc_table2"] = table.replace({"scaled_iops": {9091: 7273}})
+    row = judged(tables, "sarc.setup.loads.ci")
+    assert (row["verdict"], row["deviation"]) == ("not_reproduced", "-0.199978")
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_run_is_with_the_buffer_copy_unless_it_says_otherwise(empty):
+    tables = epcm_tables()
+    table = tables["epcm_fig7"]
+    table = table[table["buffer_copy"]].drop(columns="buffer_copy")
+    tables["epcm_fig7"] = table.assign(buffer_copy=np.nan) if empty else table
+    assert judged(tables, "epcm.fig7b.hot_read_latency")["verdict"] == "reproduced"
+    row = judged(tables, "epcm.fig7b.kernel_24")
+    assert row["verdict"] == "not_testable"
+    assert "buffer_copy False" in row["note"]
+
+
+def test_points_that_are_all_alike_are_no_trend():
+    tables = mq_tables()
+    tables["mq_fig7"]["normalized_rate"] = 1.0
+    assert judged(tables, "mq.results.request_rate")["verdict"] == "not_reproduced"
+
+
 def test_fitted_cells_make_fitted_verdicts():
     frame = judge(LEDGER, mq_tables(), calibration=load_calibration(ROOT / "data" / "calibration.yaml"))
     fitted = set(frame.loc[frame["basis"] == "fitted", "id"])

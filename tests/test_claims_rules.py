@@ -400,6 +400,8 @@ def test_a_variant_reads_only_its_own_tables(tmp_path):
     assert set(read_tables(tmp_path)) == {"mq_table4", "mq_fig7"}
     tables = read_tables(tmp_path, {"mq_table4": "mq_table4_64mb"})
     assert set(tables) == {"mq_table4"}
+    with pytest.raises(InputError, match="mq_tabel4"):
+        read_tables(tmp_path, {"mq_tabel4": "mq_table4_64mb"})
     out = tmp_path / "claims_64mb.csv"
     frame = write_claims(tmp_path, LEDGER, out, basis="fitted", overrides={"mq_table4": "mq_table4_64mb"})
     assert len(frame) == 367

@@ -188,7 +188,7 @@ def _compile(node, table, column, text):
 
     match node:
         case ast.Constant(value=value) if type(value) in (int, float):
-            return ("number", value)
+            return ("number", _float(value))
         case ast.Name() | ast.Attribute():
             return ("atom", _resolve(node, table, column))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -206,6 +206,16 @@ def _compile(node, table, column, text):
                 raise FormulaError(f"{name} takes one argument in {text!r}")
             return ("call", FUNCTIONS[name], *(below(arg) for arg in args))
     raise FormulaError(f"formula {text!r} holds something that is neither arithmetic nor a known function")
+
+
+def _float(value):
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number):
+        raise FormulaError("a number is too large")
+    return number
 
 
 def _literal(node):

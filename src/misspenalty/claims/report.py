@@ -137,6 +137,9 @@ def read_tables(results_dir, overrides=None):
         Tables of a variant: ledger name to the name read instead (``{"mq_table4": "mq_table4_64mb"}``). With it, only
         these tables are read, so that a variant is never mixed with the main run.
     """
+    unknown = set(overrides or ()) - set(TABLES)
+    if unknown:
+        raise InputError(f"no statement reads a table {min(unknown)!r}", expected=", ".join(TABLES))
     tables = {}
     for name in TABLES if overrides is None else overrides:
         study, _, item = (overrides or {}).get(name, name).partition("_")

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 
 from misspenalty.claims.cells import Reader
-from misspenalty.claims.formula import Atom, UntestableError, align, calls, compare, evaluate
+from misspenalty.claims.formula import Atom, UntestableError, Vector, align, calls, compare, evaluate
 from misspenalty.claims.layout import TABLES
 from misspenalty.claims.measures import (
     NEAR,
@@ -167,7 +167,7 @@ def _ordering(claim, reading, reader):
     if not reading.by:
         return _comparison(claim, reading.trees[0], reader)
     members = list(itertools.chain.from_iterable(reading.groups))
-    vectors = {member: (evaluate(reading.trees[0], reader.fixing(**{reading.by: member}))) for member in members}
+    vectors = {member: evaluate(reading.trees[0], reader.fixing(**{reading.by: member})) for member in members}
     keys, rows = align(*vectors.values())
     order = [dict(zip(members, values, strict=True)) for _, values in rows]
     failed = [point for (point, _), values in zip(rows, order, strict=True) if not _ordered(claim, reading, values)]
@@ -333,7 +333,7 @@ def _is_amount(tree):
 
 def _added(left, right):
     _, rows = align(left, right)
-    return type(left)(left.keys, {point: sum(values) for point, values in rows}, left.own, left.inner)
+    return Vector(left.keys, {point: sum(values) for point, values in rows}, left.own, left.inner)
 
 
 def _excess(op, value, ends, measure, size):
