@@ -200,12 +200,42 @@ def behind(trace, policy, cache_mb, **parameters):
     )
 
 
-def sensitivity(trace, cache_mb, variations, warm_up=0):
+def first_level(trace, first_policies, first_mb, cache_mb, policies=("mq", "lru"), threads=None):
+    """Hit ratios of the storage cache behind simulated first levels.
+
+    Parameters
+    ----------
+    trace : Trace
+        Near-logical references.
+    first_policies, first_mb : sequence
+        Policies and sizes (MB) of the first level; every combination is tried.
+    cache_mb, threads
+        As of `replay`.
+    policies : sequence of str
+        Policies of the storage cache.
+
+    Returns
+    -------
+    DataFrame
+        ``first_level_policy, first_level_mb, cache_mb, policy, hit_ratio_pct, requests, hits``; writes are accesses.
+    """
+    tables = []
+    for upper, size in itertools.product(first_policies, first_mb):
+        stream = behind(trace, upper, size)
+        for policy in policies:
+            table = replay(stream, policy, cache_mb, writes=("count",), threads=threads)
+            table.insert(0, "first_level_policy", upper)
+            table.insert(1, "first_level_mb", size)
+            tables.append(table.drop(columns=["writes", "evictions", "ghost_hits", "parameters"]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
     """MQ's hit ratio as its parameters vary one at a time.
 
     Parameters
     ----------
-    trace, cache_mb, warm_up
+    trace, cache_mb, warm_up, threads
         As of `replay`.
     variations : dict of str to sequence
         Parameter -> values; ``life_time_factor`` multiplies the estimated lifeTime.
@@ -218,7 +248,15 @@ def sensitivity(trace, cache_mb, variations, warm_up=0):
     tables = []
     for name, values in variations.items():
         for value in values:
-            table = replay(trace, "mq", cache_mb, writes=("count",), warm_up=warm_up, parameters={name: value})
+            table = replay(
+                trace,
+                "mq",
+                cache_mb,
+                writes=("count",),
+                warm_up=warm_up,
+                parameters={name: value},
+                threads=threads,
+            )
             tables.append(
                 table.assign(parameter=name, value=value)[["parameter", "value", "cache_mb", "hit_ratio_pct"]]
             )
