@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from misspenalty.policies._list cimport Link, append, link_of, make_list, oldest, remove
+from misspenalty.policies._list cimport Link, append, make_list, move_newest, oldest, remove, take_oldest
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
@@ -61,8 +61,7 @@ cdef class FBR(Policy):
         cdef Node* node = &self.nodes[block]
         cdef uint32_t place = node.place
         if place == NEW:
-            remove(self.nodes, sizeof(Node), block)
-            append(self.nodes, sizeof(Node), self.head(NEW), block)
+            move_newest(self.nodes, sizeof(Node), self.head(NEW), block)
             return True
         if place == ABSENT or place == HISTORY:
             self.load(block)
@@ -119,7 +118,8 @@ cdef class FBR(Policy):
         cdef block_t block
         if self.size[place] > self.most[place]:
             block = oldest(self.nodes, sizeof(Node), self.head(place))
-            self.leave(block)
+            take_oldest(self.nodes, sizeof(Node), self.head(place), block)
+            self.size[place] -= 1
             self.enter(block, place + 1)
 
     cdef inline void evict(self) noexcept nogil:
@@ -135,7 +135,7 @@ cdef class FBR(Policy):
             self.remembered += 1
             if self.remembered > self.room:
                 victim = oldest(self.nodes, sizeof(Node), self.head(HISTORY))
-                remove(self.nodes, sizeof(Node), victim)
+                take_oldest(self.nodes, sizeof(Node), self.head(HISTORY), victim)
                 self.nodes[victim].place = ABSENT
                 self.remembered -= 1
 

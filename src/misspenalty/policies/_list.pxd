@@ -3,7 +3,7 @@
 # Any node struct whose first member is a Link can be listed; `size` is sizeof(node), a constant where these are inlined.
 # The heads of lists are further nodes behind the blocks', each linked to itself while its list is empty.
 
-from misspenalty.policies._policy cimport block_t
+from misspenalty.policies._policy cimport block_t, prefetch
 
 
 cdef struct Link:
@@ -26,11 +26,6 @@ cdef inline block_t oldest(void* nodes, size_t size, block_t head) noexcept nogi
     return link_of(nodes, size, head).newer
 
 
-cdef inline block_t newest(void* nodes, size_t size, block_t head) noexcept nogil:
-    """The most recently added; the head itself where the list is empty."""
-    return link_of(nodes, size, head).older
-
-
 cdef inline void append(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:
     """Add at the newest end."""
     cdef Link* h = link_of(nodes, size, head)
@@ -45,6 +40,14 @@ cdef inline void remove(void* nodes, size_t size, block_t block) noexcept nogil:
     cdef Link* b = link_of(nodes, size, block)
     link_of(nodes, size, b.older).newer = b.newer
     link_of(nodes, size, b.newer).older = b.older
+
+
+cdef inline void take_oldest(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:
+    """Remove `block`, the oldest; the next but one to become the oldest is fetched meanwhile."""
+    cdef block_t following = link_of(nodes, size, block).newer
+    prefetch(link_of(nodes, size, link_of(nodes, size, following).newer))
+    link_of(nodes, size, head).newer = following
+    link_of(nodes, size, following).older = head
 
 
 cdef inline void move_newest(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from misspenalty.policies._list cimport Link, append, make_list, oldest, remove
-from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.policies._list cimport Link, append, make_list, oldest, remove, take_oldest
+from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef extern from *:
     int clz "__builtin_clz" (unsigned int) noexcept nogil
@@ -12,6 +12,7 @@ cdef enum:
     ABSENT = 0                  # neither in the cache nor in the history
     HISTORY = 1                 # in Qout; queue k is QUEUE + k
     QUEUE = 2
+    NO_EXPIRY = 0xFFFFFFFF      # `expire` of a list head
 
 
 cdef struct Node:
@@ -22,110 +23,161 @@ cdef struct Node:
     uint32_t place              # ABSENT, HISTORY or QUEUE + k
 
 
-cdef inline int log2_floor(uint32_t value) noexcept nogil:
+cdef struct State:
+    Node* nodes                 # one a block, then the heads of Qout and Q0 …
+    block_t qout                # head of Qout, number of blocks; Qk's is qout + 1 + k
+    uint32_t queues             # m
+    uint32_t soonest            # no head of a queue above Q0 expires before; blocks in Q0 leave as victims only
+    uint64_t capacity           # cache size, blocks
+    uint64_t resident           # blocks in the cache
+    uint64_t room               # entries Qout may hold
+    uint64_t remembered         # entries in Qout
+    uint64_t now                # number of the current access
+    uint64_t life_time          # accesses
+    uint64_t next_estimate      # access number of the next estimate; 0 = lifeTime is given
+    uint64_t evictions
+    uint64_t ghost_hits
+    double factor               # on the estimated lifeTime
+    uint64_t distances[32]      # re-accesses by floor(log2(temporal distance)), those above the cache size
+
+
+cdef inline uint32_t log2_floor(uint32_t value) noexcept nogil:
     return 31 - clz(value)
 
 
+cdef inline void leave(State* s, block_t block) noexcept nogil:
+    """Unlink; where that gives a queue above Q0 another head, that may expire sooner than any."""
+    cdef Link link = s.nodes[block].link
+    remove(s.nodes, sizeof(Node), block)
+    if link.older > s.qout + 1:
+        s.soonest = min(s.soonest, s.nodes[link.newer].expire)
+
+
+cdef inline void enqueue(State* s, block_t block, uint32_t queue) noexcept nogil:
+    cdef Node* node = &s.nodes[block]
+    node.place = QUEUE + queue
+    node.expire = <uint32_t>min(s.now + s.life_time, <uint64_t>NO_EXPIRY - 1)
+    append(s.nodes, sizeof(Node), s.qout + 1 + queue, block)
+    if node.link.older > s.qout + 1:
+        s.soonest = min(s.soonest, node.expire)
+
+
+cdef inline void remember(State* s, block_t block) noexcept nogil:
+    """Put an evicted block into Qout, from which the oldest entry may fall."""
+    cdef block_t forgotten
+    if not s.room:
+        s.nodes[block].place = ABSENT
+        return
+    if s.remembered == s.room:
+        forgotten = oldest(s.nodes, sizeof(Node), s.qout)
+        take_oldest(s.nodes, sizeof(Node), s.qout, forgotten)
+        s.nodes[forgotten].place = ABSENT
+        s.remembered -= 1
+    append(s.nodes, sizeof(Node), s.qout, block)
+    s.nodes[block].place = HISTORY
+    s.remembered += 1
+
+
+cdef inline void evict(State* s) noexcept nogil:
+    cdef block_t head = s.qout + 1, victim
+    while oldest(s.nodes, sizeof(Node), head) == head:
+        head += 1
+    victim = oldest(s.nodes, sizeof(Node), head)
+    take_oldest(s.nodes, sizeof(Node), head, victim)
+    if head > s.qout + 1:
+        s.soonest = min(s.soonest, s.nodes[oldest(s.nodes, sizeof(Node), head)].expire)
+    s.resident -= 1
+    s.evictions += 1
+    remember(s, victim)
+
+
+cdef void demote(State* s) noexcept nogil:
+    """The oldest block of each queue moves down where it has expired."""
+    cdef uint32_t k, soonest = NO_EXPIRY
+    cdef block_t block
+    for k in range(1, s.queues):
+        block = oldest(s.nodes, sizeof(Node), s.qout + 1 + k)
+        if s.nodes[block].expire < s.now:
+            take_oldest(s.nodes, sizeof(Node), s.qout + 1 + k, block)
+            enqueue(s, block, k - 1)
+    for k in range(1, s.queues):
+        soonest = min(soonest, s.nodes[oldest(s.nodes, sizeof(Node), s.qout + 1 + k)].expire)
+    s.soonest = soonest
+
+
+cdef void estimate_life_time(State* s) noexcept nogil:
+    """The centre of the fullest power-of-two bin of distances above the cache size."""
+    cdef int peak = 0, k
+    s.next_estimate += s.capacity
+    for k in range(1, 32):
+        if s.distances[k] > s.distances[peak]:
+            peak = k
+    if s.distances[peak]:
+        s.life_time = <uint64_t>(1.5 * <double>(<uint64_t>1 << peak) * s.factor)
+
+
+cdef inline bint access(State* s, block_t block) noexcept nogil:
+    cdef Node* node = &s.nodes[block]
+    cdef bint hit = node.place >= QUEUE
+    cdef uint64_t distance
+    if node.place != ABSENT:
+        distance = s.now - node.last
+        s.distances[log2_floor(<uint32_t>distance)] += distance > s.capacity
+        leave(s, block)
+        s.remembered -= node.place == HISTORY
+        s.ghost_hits += node.place == HISTORY
+    else:
+        node.count = 0
+    if not hit:
+        if s.resident == s.capacity:
+            evict(s)
+        s.resident += 1
+    node.count += 1
+    node.last = <uint32_t>s.now
+    enqueue(s, block, min(log2_floor(node.count), s.queues - 1))
+    s.now += 1
+    if s.soonest < s.now:
+        demote(s)
+    if s.now == s.next_estimate:
+        estimate_life_time(s)
+    return hit
+
+
 cdef class MQ(Policy):
-    cdef Node* nodes            # one a block, then the heads of Qout and Q0 …
-    cdef uint32_t queues
-    cdef uint64_t room          # entries Qout may hold
-    cdef uint64_t remembered    # entries in Qout
-    cdef uint64_t now           # number of the current access
-    cdef double factor          # on the estimated lifeTime
-    cdef bint adaptive
-    cdef readonly uint64_t life_time    # accesses
-    cdef uint64_t next_estimate # access number of the next estimate
-    cdef uint64_t[32] distances # re-accesses by floor(log2(temporal distance)), those above the cache size
+    cdef State state
 
     def __init__(self, capacity, blocks, queues, history, life_time, life_time_factor):
-        self.queues = queues
-        self.room = <uint64_t>(history * capacity)
-        self.factor = life_time_factor
-        self.adaptive = life_time is None
-        self.life_time = <uint64_t>(capacity * life_time_factor) if life_time is None else life_time
-        self.next_estimate = capacity
-        self.nodes = <Node*>self.allocate(blocks + 1 + queues, sizeof(Node))
+        cdef State* s = &self.state
+        s.qout = blocks
+        s.queues = queues
+        s.soonest = NO_EXPIRY
+        s.capacity = capacity
+        s.room = self.ghosts(history)
+        s.life_time = <uint64_t>(capacity * life_time_factor) if life_time is None else life_time
+        s.next_estimate = capacity if life_time is None else 0
+        s.factor = life_time_factor
+        s.nodes = <Node*>self.allocate(blocks + 1 + queues, sizeof(Node))
         for head in range(blocks, blocks + 1 + queues):
-            make_list(self.nodes, sizeof(Node), head)
-            self.nodes[head].expire = 0xFFFFFFFF
+            make_list(s.nodes, sizeof(Node), head)
+            s.nodes[head].expire = NO_EXPIRY
+
+    @property
+    def life_time(self):
+        """Accesses after which an unused block moves down, now."""
+        return self.state.life_time
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef State s = self.state
+        cdef Link near
         cdef Py_ssize_t i
         for i in range(n):
             if i + AHEAD < n:
-                prefetch(&self.nodes[ids[i + AHEAD]])
-            hit[i] = self.access(ids[i])
-
-    cdef inline bint access(self, block_t block) noexcept nogil:
-        cdef Node* node = &self.nodes[block]
-        cdef bint hit = node.place >= QUEUE
-        if node.place != ABSENT:
-            self.note_distance(self.now - node.last)
-            remove(self.nodes, sizeof(Node), block)
-            self.remembered -= node.place == HISTORY
-            self.ghost_hits += node.place == HISTORY
-        else:
-            node.count = 0
-        if not hit:
-            if self.resident == self.capacity:
-                self.evict()
-            self.resident += 1
-        node.count += 1
-        node.last = <uint32_t>self.now
-        self.enqueue(block, min(log2_floor(node.count), self.queues - 1))
-        self.adjust()
-        return hit
-
-    cdef inline void enqueue(self, block_t block, uint32_t queue) noexcept nogil:
-        cdef Node* node = &self.nodes[block]
-        node.place = QUEUE + queue
-        node.expire = <uint32_t>min(self.now + self.life_time, <uint64_t>0xFFFFFFFE)
-        append(self.nodes, sizeof(Node), <block_t>self.blocks + 1 + queue, block)
-
-    cdef inline void evict(self) noexcept nogil:
-        cdef block_t head = <block_t>self.blocks + 1, victim
-        while oldest(self.nodes, sizeof(Node), head) == head:
-            head += 1
-        victim = oldest(self.nodes, sizeof(Node), head)
-        remove(self.nodes, sizeof(Node), victim)
-        self.resident -= 1
-        self.evictions += 1
-        if self.room and self.remembered == self.room:
-            head = oldest(self.nodes, sizeof(Node), <block_t>self.blocks)
-            remove(self.nodes, sizeof(Node), head)
-            self.nodes[head].place = ABSENT
-            self.remembered -= 1
-        if self.remembered < self.room:
-            append(self.nodes, sizeof(Node), <block_t>self.blocks, victim)
-            self.nodes[victim].place = HISTORY
-            self.remembered += 1
-        else:
-            self.nodes[victim].place = ABSENT
-
-    cdef inline void adjust(self) noexcept nogil:
-        """Once an access: time passes, and the oldest block of each queue moves down where it has expired."""
-        cdef uint32_t k
-        cdef block_t block
-        self.now += 1
-        for k in range(1, self.queues):
-            block = oldest(self.nodes, sizeof(Node), <block_t>self.blocks + 1 + k)
-            if self.nodes[block].expire < self.now:
-                remove(self.nodes, sizeof(Node), block)
-                self.enqueue(block, k - 1)
-        if self.adaptive and self.now == self.next_estimate:
-            self.estimate_life_time()
-
-    cdef inline void note_distance(self, uint64_t distance) noexcept nogil:
-        if distance > <uint64_t>self.capacity:
-            self.distances[log2_floor(<uint32_t>distance)] += 1
-
-    cdef void estimate_life_time(self) noexcept nogil:
-        """The centre of the fullest power-of-two bin of distances above the cache size."""
-        cdef int peak = 0, k
-        self.next_estimate += self.capacity
-        for k in range(1, 32):
-            if self.distances[k] > self.distances[peak]:
-                peak = k
-        if self.distances[peak]:
-            self.life_time = <uint64_t>(1.5 * (<uint64_t>1 << peak) * self.factor)
+                prefetch(&s.nodes[ids[i + AHEAD]])
+                near = s.nodes[ids[i + NEAR]].link
+                prefetch(&s.nodes[near.older])
+                prefetch(&s.nodes[near.newer])
+            hit[i] = access(&s, ids[i])
+        self.state = s
+        self.resident = s.resident
+        self.evictions = s.evictions
+        self.ghost_hits = s.ghost_hits
