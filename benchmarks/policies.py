@@ -1,0 +1,183 @@
+"""Requests per second of each replacement kernel, beside libCacheSim's where it has the policy.
+
+The trace is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed 42) and
+checked by its SHA-256; the cache holds 100,000 blocks. One thread replays it in slices, as `simulate` does; compiling
+it (dense ids) is timed apart. libCacheSim runs in the same process, its replay loop in C, reading an oracleGeneral
+file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of the repeats are
+compared. Times are CPU times of the thread, so other load on the machine disturbs less.
+
+    python benchmarks/policies.py
+    python benchmarks/policies.py --requests 1000000 --repeat 1 --policies lru,mq --csv out.csv
+"""
+
+import argparse
+import hashlib
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.files import write_csv
+from misspenalty.policies import known_policies
+from misspenalty.simulation import SLICE
+from misspenalty.traces._compile import Interner
+from misspenalty.traces._distance import NEVER, next_use
+
+OBJECTS = 1_000_000
+REQUESTS = 10_000_000
+SHA256 = "ab8709b12a55a52b07cf878c0825447c63355fa352a6552b10bb8827098b26bd"
+HASHPOWER = 20
+
+# policy: libCacheSim's name and options, our parameters where they have to differ from the defaults for equal counts
+PEERS = {
+    "2q": ("TwoQ", {}, {}),
+    "lfu": ("LFU", {}, {}),
+    "lru": ("LRU", {}, {}),
+    "lru2": ("LRUK", {"k": 2}, {"history": 0}),
+    "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000}),
+    "opt": ("Belady", {}, {}),
+}
+
+
+def zipf_trace(requests):
+    """Object ids as int64; `requests` at the head of the benchmark's trace."""
+    generator = np.random.default_rng(42)
+    weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
+    ranks = np.searchsorted(weights / weights[-1], generator.random(REQUESTS), side="left")
+    ids = generator.permutation(OBJECTS)[ranks].astype("<i8") + 1
+    if hashlib.sha256(ids.tobytes()).hexdigest() != SHA256:
+        sys.exit("the generated trace is not the benchmark's: this NumPy draws other numbers")
+    return ids[:requests]
+
+
+def compile_trace(ids):
+    """Dense ids, their number, and the CPU seconds it took."""
+    begin = time.thread_time()
+    interner = Interner()
+    dense = interner.ids(ids.astype(np.uint64))
+    return dense, len(interner), time.thread_time() - begin
+
+
+def run_kernel(definition, dense, blocks, cache, parameters):
+    """CPU seconds, misses and bytes of a kernel."""
+    kernel = definition.kernel(cache, blocks, **definition.check(parameters))
+    hit = np.empty(SLICE, np.uint8)
+    hits = 0
+    begin = time.thread_time()
+    for at in range(0, dense.size, SLICE):
+        part = dense[at : at + SLICE]
+        kernel.replay(part, hit)
+        hits += int(np.count_nonzero(hit[: part.size]))
+    return time.thread_time() - begin, dense.size - hits, kernel.memory
+
+
+def write_oracle_general(dense, blocks, path):
+    """The trace in libCacheSim's own format: time, id, size, number of the next access or -1."""
+    record = np.zeros(dense.size, np.dtype("<u4, <u8, <u4, <i8"))
+    coming = next_use(dense, blocks).astype(np.int64)
+    record["f1"] = dense.astype(np.uint64) + 1
+    record["f2"] = 1
+    record["f3"] = np.where(coming == NEVER, -1, coming)
+    record.tofile(path)
+
+
+def run_peer(path, name, options, cache, requests):
+    """CPU seconds and misses of libCacheSim, reader and cache made anew."""
+    import libcachesim
+
+    reader = libcachesim.TraceReader(
+        str(path), libcachesim.TraceType.ORACLE_GENERAL_TRACE, libcachesim.ReaderInitParam(ignore_obj_size=True)
+    )
+    policy = getattr(libcachesim, name)(cache, hashpower=HASHPOWER, **options)
+    begin = time.thread_time()
+    ratio = policy.process_trace(reader)[0]
+    return time.thread_time() - begin, round(ratio * requests)
+
+
+def measure(names, dense, blocks, cache, repeat, peers):
+    """One row a policy."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "zipf.oracleGeneral")
+        if peers:
+            write_oracle_general(dense, blocks, path)
+        for name in names:
+            rows.append(measure_policy(name, dense, blocks, cache, repeat, path if peers else None))
+            print(line(rows[-1]), flush=True)
+    return pd.DataFrame(rows)
+
+
+def measure_policy(name, dense, blocks, cache, repeat, path):
+    definition = known_policies()[name]
+    peer, options, parameters = PEERS.get(name, (None, {}, {}))
+    ours, theirs, peer_misses = [], [], None
+    for _ in range(repeat):
+        seconds, misses, memory = run_kernel(definition, dense, blocks, cache, parameters)
+        ours.append(seconds)
+        if peer and path:
+            seconds, peer_misses = run_peer(path, peer, options, cache, dense.size)
+            theirs.append(seconds)
+    return {
+        "policy": name,
+        "parameters": " ".join(f"{key}={value}" for key, value in parameters.items()),
+        "requests": dense.size,
+        "cache_blocks": cache,
+        "misses": misses,
+        "million_per_s": dense.size / statistics.median(ours) / 1e6,
+        "bytes_per_block": memory / blocks,
+        "libcachesim": peer if theirs else None,
+        "libcachesim_misses": peer_misses,
+        "libcachesim_million_per_s": dense.size / statistics.median(theirs) / 1e6 if theirs else None,
+        "ratio": statistics.median(theirs) / statistics.median(ours) if theirs else None,
+    }
+
+
+HEADER = (
+    f"{'policy':7}{'misses':>11}{'M req/s':>9}{'B/block':>9}  "
+    f"{'libCacheSim':12}{'misses':>11}{'M req/s':>9}{'ratio':>8}"
+)
+
+
+def line(row):
+    text = f"{row['policy']:7}{row['misses']:11,}{row['million_per_s']:9.1f}{row['bytes_per_block']:9.1f}  "
+    if row["ratio"] is None:
+        return f"{text}-"
+    speed, misses = row["libcachesim_million_per_s"], row["libcachesim_misses"]
+    return f"{text}{row['libcachesim']:12}{misses:11,}{speed:9.2f}{row['ratio']:8.1f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--requests", type=int, default=REQUESTS, help="requests replayed, at most the default %(default)s"
+    )
+    parser.add_argument("--cache", type=int, default=100_000, help="cache size in blocks (default %(default)s)")
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="runs of each, of which the median counts (default %(default)s)"
+    )
+    parser.add_argument("--policies", default=",".join(known_policies()), help="comma separated (default: all)")
+    parser.add_argument("--no-peer", action="store_true", help="leave libCacheSim out")
+    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
+    args = parser.parse_args()
+    names = args.policies.split(",")
+    if unknown := set(names) - set(known_policies()):
+        parser.error(f"unknown policies {', '.join(sorted(unknown))}; known: {', '.join(known_policies())}")
+    if not 1 <= args.requests <= REQUESTS or args.cache < 1 or args.repeat < 1:
+        parser.error(f"--requests has to be 1 to {REQUESTS}, --cache and --repeat at least 1")
+    dense, blocks, seconds = compile_trace(zipf_trace(args.requests))
+    print(f"{dense.size:,} requests over {blocks:,} blocks, compiled at {dense.size / seconds / 1e6:.1f} M req/s")
+    print(HEADER)
+    table = measure(names, dense, blocks, args.cache, args.repeat, not args.no_peer)
+    ratios = table["ratio"].dropna()
+    if len(ratios):
+        print(f"median ratio {ratios.median():.1f}, lowest {ratios.min():.1f}, over {len(ratios)} policies both have")
+    if args.csv:
+        write_csv(table, args.csv)
+
+
+if __name__ == "__main__":
+    main()
