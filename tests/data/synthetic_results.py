@@ -103,12 +103,22 @@ def rates(hits):
     base = 100 - hits.loc[(hits["cache_mb"] == 128) & (hits["policy"] == "lru"), "hit_ratio_pct"].item()
     rate = base / (100 - 0.8 * hits["hit_ratio_pct"])
     columns = hits[["cache_mb", "policy", "hit_ratio_pct"]].assign(normalized_rate=rate / rate.iloc[1])
-    return columns.assign(rate_per_s=100 * rate, disk_utilisation_pct=70.0, cpu_utilisation_pct=30.0)
+    return columns.assign(rate_per_s=100 * rate, utilisation_disk=0.7, utilisation_database_cpu=0.3)
 
 
 def components(rate):
     """The columns of fig7_components."""
-    shares = {"database_cpu": 0.2, "network": 0.1, "server": 0.1, "disk_queue": 0.2, "disk": 0.4}
+    stations = (
+        "database_queue",
+        "database_cpu",
+        "network_queue",
+        "network",
+        "server_queue",
+        "server_cpu",
+        "disk_queue",
+        "disk",
+    )
+    shares = {name: (i + 1) / 36 for i, name in enumerate(stations)}
     rows = [
         (row.cache_mb, row.policy, name, 10_000 * share / row.normalized_rate)
         for row in rate.itertuples()
@@ -196,6 +206,7 @@ def tables():
         **{f"fig7{suffix}": rates(table) for suffix, table in hits.items()},
         "table2": table2(),
         "table3": table3(),
+        "table3_64mb": table3(),
         "fig2": distances(["2mb"]),
         "fig3": distances(["128mb", "64mb", "16mb"]),
         "fig4": frequencies(),

@@ -140,23 +140,30 @@ _FATES = {  # column -> label, keywords; hits dark, misses pale
 
 
 @styled
-def table3(table):
+def table3(table, published=None):
     """What becomes of the reads, by temporal distance below and beyond the cache size C (the paper's Table 3).
 
     Parameters
     ----------
     table : DataFrame
         ``policy, writes, hits_short, misses_short, hits_long, misses_long, first_reads``, in reads.
+    published : DataFrame, optional
+        ``data/published/mq_table3.csv``; it becomes the first panel.
     """
     need(table, ["policy", "writes", *_FATES], "table3")
-    modes, policies = list(dict.fromkeys(table["writes"])), policy_order(table["policy"])
+    panels = {WRITES.get(mode, mode): part for mode, part in table.groupby("writes", sort=False)}
+    if published is not None:
+        need(published, ["policy", "reads", *list(_FATES)[:4]], "the published table3")
+        first = published["reads"] - published[list(_FATES)[:4]].sum(axis=1)
+        panels = {"published": published.assign(first_reads=first), **panels}
+    policies = policy_order(pd.concat(panels)["policy"])
     figure = new_figure(PAGE, 0.75 + 0.19 * len(policies))
-    axes = figure.subplots(1, len(modes), sharey=True, squeeze=False)[0]
-    for axis, mode in zip(axes, modes, strict=True):
-        part = table[table["writes"] == mode].set_index("policy")[list(_FATES)].reindex(policies)
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axis, (title, part) in zip(axes, panels.items(), strict=True):
+        part = part.set_index("policy")[list(_FATES)].reindex(policies)
         share = 100 * part.div(part.sum(axis=1), axis=0)
         stack(axis, share.rename(index=policy_name), {column: look for column, (_, look) in _FATES.items()})
-        axis.set(xlim=(0, 100), xlabel="Share of the reads (%)", title=WRITES.get(mode, mode))
+        axis.set(xlim=(0, 100), xlabel="Share of the reads (%)", title=title)
     legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _FATES.values()])
     return figure
 
@@ -274,15 +281,15 @@ def _bar_panels(tables, published, column, label, form, fitted=()):
     return figure
 
 
-_PARTS = [  # of a transaction's time, in the table's order
-    {"facecolor": "#1f3b57", "edgecolor": "white"},
-    {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
-    {"facecolor": "#e8702a", "edgecolor": "white", "hatch": "xxxx"},
-    {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},
-    {"facecolor": "#009e73", "edgecolor": "white"},
-    {"facecolor": "#cfeadf", "edgecolor": "#009e73", "hatch": "\\\\\\\\"},
-    {"facecolor": "#b0508f", "edgecolor": "white", "hatch": "++++"},
+_PARTS = [  # in pairs, as the model's components come: waiting pale and hatched, service dark
+    {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "////"},
+    {"facecolor": "#004c8c", "edgecolor": "white"},
     {"facecolor": "#efd3e6", "edgecolor": "#b0508f", "hatch": "----"},
+    {"facecolor": "#b0508f", "edgecolor": "white"},
+    {"facecolor": "#cfeadf", "edgecolor": "#009e73", "hatch": "...."},
+    {"facecolor": "#009e73", "edgecolor": "white"},
+    {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "\\\\\\\\"},
+    {"facecolor": "#e8702a", "edgecolor": "white"},
 ]
 
 
@@ -301,13 +308,14 @@ def fig7_components(table):
     wide = wide.loc[sorted(wide.index, key=lambda bar: (bar[0], order.index(bar[1])))] / 1000
     wide.index = [f"{policy_name(policy)}  {mb:g} MB" for mb, policy in wide.index]
     looks = dict(zip(table["component"].drop_duplicates(), itertools.cycle(_PARTS), strict=False))
-    figure = new_figure(PAGE, 0.8 + 0.2 * len(wide))
+    figure = new_figure(PAGE, 0.95 + 0.2 * len(wide))
     axis = figure.subplots()
     ends = stack(axis, wide, looks)
     for place, end in enumerate(ends):
         axis.text(end + 0.008 * ends.max(), place, f"{end:.3g}", va="center", fontsize=6.5)
     axis.set(xlabel="Time of a transaction (ms)", xlim=(0, 1.05 * ends.max()))
-    legend_above(figure, [Patch(label=name.replace("_", " "), linewidth=0.4, **look) for name, look in looks.items()])
+    names = {name: name.replace("_", " ").replace("cpu", "CPU") for name in looks}
+    legend_above(figure, [Patch(label=names[name], linewidth=0.4, **look) for name, look in looks.items()], columns=4)
     return figure
 
 
