@@ -51,7 +51,8 @@ def convert(recording: Path, output: Path) -> dict:
     transactions, before_window, completed = count_transactions(
         recording / "transactions.log", window, facts["clock_offset_ns"]
     )
-    digest = publish(window, output)
+    tables_and_indexes = [name for name, size in facts["blocks_at_start"].items() if size and "." not in name]
+    digest = publish(window, output, tables_and_indexes)
     entry = {
         "shared_buffers": facts["run"]["shared_buffers"],
         "warehouses": facts["warehouses"],
@@ -69,7 +70,7 @@ def convert(recording: Path, output: Path) -> dict:
             "blks_read_delta": missed,
             "reads_seen": everything.reads,
             "extensions_seen": seen - everything.reads,
-            "seen_percent": round(percent, 3),
+            "seen_percent": round(percent, 4),
             "transactions": completed,
             "rolled_back": facts["counters"]["xact_rollback"],
             "written_by_checkpointer": facts["counters"]["buffers_checkpoint"],
@@ -111,12 +112,12 @@ def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[di
     return {"all": int(counts.sum()), **by_type}, int(np.count_nonzero(finished < first)), len(finished)
 
 
-def publish(window: Events, output: Path) -> str:
+def publish(window: Events, output: Path, relations: list[str]) -> str:
     """Write the Parquet file under a temporary name, check it, make it read-only, and name it; returns its sha256."""
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.part")
     try:
-        write_parquet(window, temporary)
+        write_parquet(window, temporary, relations)
         size = temporary.stat().st_size
         if size > LARGEST_FILE:
             raise CaptureError(f"{output} would have {size} bytes, expected at most {LARGEST_FILE}: ask for less")

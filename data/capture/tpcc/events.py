@@ -185,16 +185,17 @@ def distinct_blocks(events: Events) -> int:
     return len(np.unique((events.relation.astype(np.uint64) << np.uint64(32)) | events.block))
 
 
-def write_parquet(events: Events, path: Path) -> None:
+def write_parquet(events: Events, path: Path, relations: Iterable[str] = ()) -> None:
     """Write the capture: ``time_ms``, ``relation``, ``block``, ``write`` in capture order.
 
-    Relations are sorted by name in the dictionary, so equal events give equal bytes.
+    The dictionary lists the relations of the events and, besides, those in `relations`: from 129 entries on an index
+    takes a whole byte, which zstd packs a quarter smaller than the five bits the relations in use would need.
+    It is sorted, so equal events give equal bytes.
     """
     used = np.unique(events.relation)
-    names = sorted(events.names[index] for index in used)
+    names = sorted({events.names[index] for index in used} | set(relations))
     renumber = np.zeros(len(events.names), np.int32)
-    for index in used:
-        renumber[index] = names.index(events.names[index])
+    renumber[used] = [names.index(events.names[index]) for index in used]
     milliseconds = (events.nanoseconds - events.nanoseconds[0]) // np.uint64(1_000_000)
     table = pa.table(
         {
@@ -209,9 +210,11 @@ def write_parquet(events: Events, path: Path) -> None:
         path,
         compression="zstd",
         compression_level=19,
-        row_group_size=1 << 24,
         use_dictionary=["relation"],
-        column_encoding={"time_ms": "DELTA_BINARY_PACKED", "block": "PLAIN"},
-        data_page_size=1 << 26,
+        column_encoding={"time_ms": "DELTA_BINARY_PACKED", "block": "BYTE_STREAM_SPLIT"},
+        # One page a column: zstd packs long pages 2 % smaller than the default of 20,000 rows.
+        row_group_size=1 << 24,
+        max_rows_per_page=1 << 24,
+        data_page_size=1 << 28,
         write_statistics=False,
     )
