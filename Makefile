@@ -55,7 +55,7 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
 
 clean:  ## take away builds and what results/ holds beside the archived tables and figures
-	rm -rf build .snakemake results/traces results/*/replay results/*/distance_split results/logs \
+	rm -rf build .snakemake results/traces results/*/replay results/*/distance_split results/*/fit results/logs \
 	  results/benchmarks results/notebooks
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 

@@ -50,7 +50,7 @@ rule manifest:
         "../../environment.yml"
     params:
         benchmarks="results/benchmarks",
-        seeds={},
+        seeds={"mq.fig7": MQ["seed"]},
         code=source_digest(),
     script:
         "../scripts/manifest.py"

@@ -2,6 +2,7 @@
 from pathlib import Path
 
 import misspenalty
+from misspenalty.paper import paper_inputs
 from misspenalty.provenance import source_digest
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
@@ -41,9 +42,14 @@ def mq_policy(wildcards):
     return MQ["policies"][wildcards.policy]
 
 
-def server_trace(wildcards):
-    """The compiled trace that Table 4 and Figure 7 are judged on."""
-    return f"results/traces/{MQ['server']}.trace"
+def capture_facts(capture):
+    """What the capture program noted of a capture, beside its file."""
+    return str(Path(config["captures"][capture]).parent / "captures.yaml")
+
+
+def paper_files(wildcards):
+    """What the paper reads, by its own account."""
+    return [str(path) for path in paper_inputs("paper/main.typ", ".")]
 
 
 def server_side():
@@ -59,6 +65,9 @@ def sources():
         "data/published/mq_table4.csv",
         "data/published/mq_fig7.csv",
         "data/calibration.yaml",
+        "data/machines/mq_testbed.yaml",
+        capture_facts(MQ["server"]),
+        capture_facts(MQ["variant"]),
     ]
 
 
@@ -74,12 +83,27 @@ MQ_TABLES = [
     "fig7",
     "fig7_64mb",
     "fig7_components",
+    "fig7_components_64mb",
     "fig7_sensitivity",
     "bounds",
     "lru_curve",
     "sensitivity",
+    "fit",
+    "first_level",
 ]
-MQ_FIGURES = ["table2", "table3", "table4", "fig2", "fig3", "fig4", "sensitivity"]
+MQ_FIGURES = [
+    "table2",
+    "table3",
+    "table4",
+    "fig2",
+    "fig3",
+    "fig4",
+    "fig7",
+    "fig7_components",
+    "fig7_sensitivity",
+    "sensitivity",
+    "first_level",
+]
 
 
 def final_outputs():

@@ -44,7 +44,7 @@ rule mq_distance_split:
 
 rule mq_lru_curve:
     input:
-        trace=server_trace,
+        trace=collect("results/traces/{capture}.trace", capture=MQ["server"]),
     output:
         table="results/mq/lru_curve.csv",
     log:
@@ -63,7 +63,7 @@ rule mq_lru_curve:
 
 rule mq_sensitivity:
     input:
-        trace=server_trace,
+        trace=collect("results/traces/{capture}.trace", capture=MQ["server"]),
     output:
         table="results/mq/sensitivity.csv",
     log:
@@ -237,3 +237,23 @@ rule mq_bounds:
         code=source_digest("studies/mq"),
     script:
         "../scripts/mq_bounds.py"
+
+
+rule mq_first_level:
+    input:
+        trace=collect("results/traces/{capture}.trace", capture=MQ["client"]),
+    output:
+        table="results/mq/first_level.csv",
+    log:
+        "results/logs/mq_first_level.log",
+    benchmark:
+        "results/benchmarks/mq_first_level.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        policies=MQ["first_level"]["policies"],
+        first_mb=MQ["first_level"]["sizes_mb"],
+        cache_mb=MQ["cache_mb"],
+        code=source_digest("traces", "policies", "simulation", "studies/mq"),
+    script:
+        "../scripts/mq_first_level.py"

@@ -21,7 +21,7 @@ rule mq_figure_table2:
         "../../environment.yml"
     params:
         draw="table2",
-        code=source_digest("figures/style", "figures/mq"),
+        code=source_digest("figures"),
     script:
         "../scripts/mq_figure.py"
 
@@ -44,7 +44,7 @@ use rule mq_figure_table2 as mq_figure_table3 with:
         "results/benchmarks/mq_figure_table3.tsv"
     params:
         draw="table3",
-        code=source_digest("figures/style", "figures/mq"),
+        code=source_digest("figures"),
 
 
 use rule mq_figure_table2 as mq_figure_fig2 with:
@@ -65,7 +65,7 @@ use rule mq_figure_table2 as mq_figure_fig2 with:
         "results/benchmarks/mq_figure_fig2.tsv"
     params:
         draw="distances",
-        code=source_digest("figures/style", "figures/mq"),
+        code=source_digest("figures"),
 
 
 use rule mq_figure_table2 as mq_figure_fig3 with:
@@ -86,7 +86,7 @@ use rule mq_figure_table2 as mq_figure_fig3 with:
         "results/benchmarks/mq_figure_fig3.tsv"
     params:
         draw="distances",
-        code=source_digest("figures/style", "figures/mq"),
+        code=source_digest("figures"),
 
 
 use rule mq_figure_table2 as mq_figure_fig4 with:
@@ -107,7 +107,7 @@ use rule mq_figure_table2 as mq_figure_fig4 with:
         "results/benchmarks/mq_figure_fig4.tsv"
     params:
         draw="fig4",
-        code=source_digest("figures/style", "figures/mq"),
+        code=source_digest("figures"),
 
 
 use rule mq_figure_table2 as mq_figure_sensitivity with:
@@ -128,7 +128,7 @@ use rule mq_figure_table2 as mq_figure_sensitivity with:
         "results/benchmarks/mq_figure_sensitivity.tsv"
     params:
         draw="sensitivity",
-        code=source_digest("figures/style", "figures/mq"),
+        code=source_digest("figures"),
 
 
 rule mq_figure_table4:
@@ -154,6 +154,126 @@ rule mq_figure_table4:
     params:
         draw="table4",
         captures=[MQ["server"], MQ["variant"]],
-        code=source_digest("figures/style", "figures/mq"),
+        code=source_digest("figures"),
     script:
         "../scripts/mq_figure_published.py"
+
+
+use rule mq_figure_table2 as mq_figure_fig7_components with:
+    input:
+        table="results/mq/fig7_components.csv",
+    output:
+        pdf="results/mq/fig7_components.pdf",
+        svg=report(
+            "results/mq/fig7_components.svg",
+            caption="../report/mq_fig7_components.rst",
+            category="Multi-Queue (USENIX 2001)",
+            labels={"item": "Figure 7", "shows": "where the time goes"},
+        ),
+        png="results/mq/fig7_components.png",
+    log:
+        "results/logs/mq_figure_fig7_components.log",
+    benchmark:
+        "results/benchmarks/mq_figure_fig7_components.tsv"
+    params:
+        draw="fig7_components",
+        code=source_digest("figures"),
+
+
+use rule mq_figure_table2 as mq_figure_fig7_sensitivity with:
+    input:
+        table="results/mq/fig7_sensitivity.csv",
+    output:
+        pdf="results/mq/fig7_sensitivity.pdf",
+        svg=report(
+            "results/mq/fig7_sensitivity.svg",
+            caption="../report/mq_fig7_sensitivity.rst",
+            category="Multi-Queue (USENIX 2001)",
+            labels={"item": "Figure 7", "shows": "the model's assumptions"},
+        ),
+        png="results/mq/fig7_sensitivity.png",
+    log:
+        "results/logs/mq_figure_fig7_sensitivity.log",
+    benchmark:
+        "results/benchmarks/mq_figure_fig7_sensitivity.tsv"
+    params:
+        draw="sensitivity",
+        options={"column": "normalized_rate", "label": "Normalised transaction rate"},
+        code=source_digest("figures"),
+
+
+use rule mq_figure_table2 as mq_figure_first_level with:
+    input:
+        table="results/mq/first_level.csv",
+    output:
+        pdf="results/mq/first_level.pdf",
+        svg=report(
+            "results/mq/first_level.svg",
+            caption="../report/mq_first_level.rst",
+            category="Multi-Queue (USENIX 2001)",
+            labels={"item": "First level", "shows": "simulated first levels"},
+        ),
+        png="results/mq/first_level.png",
+    log:
+        "results/logs/mq_figure_first_level.log",
+    benchmark:
+        "results/benchmarks/mq_figure_first_level.tsv"
+    params:
+        draw="first_level",
+        code=source_digest("figures"),
+
+
+use rule mq_figure_table4 as mq_figure_fig7 with:
+    input:
+        server="results/mq/fig7.csv",
+        variant="results/mq/fig7_64mb.csv",
+        published="data/published/mq_fig7.csv",
+        calibration="data/calibration.yaml",
+    output:
+        pdf="results/mq/fig7.pdf",
+        svg=report(
+            "results/mq/fig7.svg",
+            caption="../report/mq_fig7.rst",
+            category="Multi-Queue (USENIX 2001)",
+            labels={
+                "item": "Figure 7",
+                "shows": "transaction rates beside the published",
+            },
+        ),
+        png="results/mq/fig7.png",
+    log:
+        "results/logs/mq_figure_fig7.log",
+    benchmark:
+        "results/benchmarks/mq_figure_fig7.tsv"
+    params:
+        draw="fig7",
+        captures=[MQ["server"], MQ["variant"]],
+        code=source_digest("figures"),
+
+
+rule overview:
+    input:
+        table4=["results/mq/table4.csv", "results/mq/table4_64mb.csv"],
+        fig7=["results/mq/fig7.csv", "results/mq/fig7_64mb.csv"],
+        claims=["results/claims.csv", "results/claims_64mb.csv"],
+        printed4="data/published/mq_table4.csv",
+        printed7="data/published/mq_fig7.csv",
+        calibration="data/calibration.yaml",
+    output:
+        png=report(
+            "results/overview.png",
+            caption="../report/overview.rst",
+            category="Overview",
+            labels={"item": "Overview", "shows": "published and reproduced"},
+        ),
+    log:
+        "results/logs/overview.log",
+    benchmark:
+        "results/benchmarks/overview.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        captures=[MQ["server"], MQ["variant"]],
+        code=source_digest("figures"),
+    script:
+        "../scripts/overview.py"

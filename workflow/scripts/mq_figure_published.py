@@ -5,13 +5,18 @@ from pathlib import Path
 
 import pandas as pd
 
+from misspenalty.claims import load_calibration
 from misspenalty.figures import mq, save_figure
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 tables = [pd.read_csv(path) for path in (snakemake.input.server, snakemake.input.variant)]
+options = {}
+if "calibration" in snakemake.input.keys():  # noqa: SIM118 - it is a list of files that also has names
+    fits = load_calibration(snakemake.input.calibration)
+    cells = [target["where"] for fit in fits for target in fit.published]
+    options["fitted"] = [(cell["cache_mb"], cell["policy"]) for cell in cells]
 figure = getattr(mq, snakemake.params.draw)(
-    dict(zip(snakemake.params.captures, tables, strict=True)),
-    pd.read_csv(snakemake.input.published),
+    dict(zip(snakemake.params.captures, tables, strict=True)), pd.read_csv(snakemake.input.published), **options
 )
 save_figure(figure, Path(snakemake.output.pdf).with_suffix(""))

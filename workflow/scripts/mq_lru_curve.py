@@ -9,7 +9,7 @@ from misspenalty.studies import mq
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 table = mq.replay(
-    misspenalty.open_trace(snakemake.input.trace),
+    misspenalty.open_trace(snakemake.input.trace[0]),
     "lru",
     snakemake.params.cache_mb,
     writes=["count"],

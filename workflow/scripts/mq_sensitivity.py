@@ -8,7 +8,7 @@ from misspenalty.studies import mq
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-trace = misspenalty.open_trace(snakemake.input.trace)
+trace = misspenalty.open_trace(snakemake.input.trace[0])
 params = snakemake.params
-table = mq.sensitivity(trace, params.cache_mb, params.variations, warm_up=params.warm_up)
+table = mq.sensitivity(trace, params.cache_mb, params.variations, warm_up=params.warm_up, threads=snakemake.threads)
 write_csv(table, snakemake.output.table)

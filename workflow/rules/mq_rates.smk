@@ -1,0 +1,111 @@
+# Figure 7: the closed-loop model of the paper's testbed, its one fit and its sensitivity.
+
+
+rule mq_fig7:
+    input:
+        trace=collect("results/traces/{capture}.trace", capture=MQ["server"]),
+        facts=capture_facts(MQ["server"]),
+        machine="data/machines/mq_testbed.yaml",
+        calibration="data/calibration.yaml",
+    output:
+        rates="results/mq/fig7.csv",
+        components="results/mq/fig7_components.csv",
+        fit="results/mq/fit/server.csv",
+    log:
+        "results/logs/mq_fig7.log",
+    benchmark:
+        "results/benchmarks/mq_fig7.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        capture=MQ["server"],
+        raw=config["captures"][MQ["server"]],
+        cache_mb=MQ["cache_mb"],
+        seed=MQ["seed"],
+        code=source_digest(
+            "traces",
+            "policies",
+            "simulation",
+            "systems",
+            "studies/mq",
+            "studies/mq_rates",
+        ),
+    script:
+        "../scripts/mq_fig7.py"
+
+
+use rule mq_fig7 as mq_fig7_64mb with:
+    input:
+        trace=collect("results/traces/{capture}.trace", capture=MQ["variant"]),
+        facts=capture_facts(MQ["variant"]),
+        machine="data/machines/mq_testbed.yaml",
+        calibration="data/calibration.yaml",
+    output:
+        rates="results/mq/fig7_64mb.csv",
+        components="results/mq/fig7_components_64mb.csv",
+        fit="results/mq/fit/variant.csv",
+    log:
+        "results/logs/mq_fig7_64mb.log",
+    benchmark:
+        "results/benchmarks/mq_fig7_64mb.tsv"
+    params:
+        capture=MQ["variant"],
+        raw=config["captures"][MQ["variant"]],
+        cache_mb=MQ["cache_mb"],
+        seed=MQ["seed"],
+        code=source_digest(
+            "traces",
+            "policies",
+            "simulation",
+            "systems",
+            "studies/mq",
+            "studies/mq_rates",
+        ),
+
+
+rule mq_fit:
+    input:
+        tables=["results/mq/fit/server.csv", "results/mq/fit/variant.csv"],
+    output:
+        table="results/mq/fit.csv",
+    log:
+        "results/logs/mq_fit.log",
+    benchmark:
+        "results/benchmarks/mq_fit.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files"),
+    script:
+        "../scripts/stack_tables.py"
+
+
+rule mq_fig7_sensitivity:
+    input:
+        trace=collect("results/traces/{capture}.trace", capture=MQ["server"]),
+        facts=capture_facts(MQ["server"]),
+        machine="data/machines/mq_testbed.yaml",
+        fit="results/mq/fit/server.csv",
+    output:
+        table="results/mq/fig7_sensitivity.csv",
+    log:
+        "results/logs/mq_fig7_sensitivity.log",
+    benchmark:
+        "results/benchmarks/mq_fig7_sensitivity.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        raw=config["captures"][MQ["server"]],
+        cache_mb=MQ["cache_mb"],
+        references=MQ["rate_sensitivity_references"],
+        seed=MQ["seed"],
+        code=source_digest(
+            "traces",
+            "policies",
+            "simulation",
+            "systems",
+            "studies/mq",
+            "studies/mq_rates",
+        ),
+    script:
+        "../scripts/mq_fig7_sensitivity.py"

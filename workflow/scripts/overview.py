@@ -1,0 +1,29 @@
+"""The picture at the head of the README."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty.claims import load_calibration
+from misspenalty.figures import save_figure
+from misspenalty.figures.overview import OVERVIEW_DPI, overview
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+
+def read(paths):
+    return dict(zip(snakemake.params.captures, map(pd.read_csv, paths), strict=True))
+
+
+inputs = snakemake.input
+cells = [target["where"] for fit in load_calibration(inputs.calibration) for target in fit.published]
+figure = overview(
+    read(inputs.table4),
+    pd.read_csv(inputs.printed4),
+    read(inputs.fig7),
+    pd.read_csv(inputs.printed7),
+    read(inputs.claims),
+    fitted=[(cell["cache_mb"], cell["policy"]) for cell in cells],
+)
+save_figure(figure, Path(snakemake.output.png).with_suffix(""), formats=["png"], dpi=OVERVIEW_DPI)

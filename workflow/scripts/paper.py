@@ -1,0 +1,9 @@
+"""Compile the report."""
+
+import sys
+
+from misspenalty.paper import compile_paper
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+compile_paper(snakemake.input.main, ".", snakemake.output.pdf, config=snakemake.config)
