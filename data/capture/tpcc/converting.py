@@ -35,8 +35,7 @@ def convert(recording: Path, output: Path) -> dict:
     CaptureError
         If lines are malformed or lost, fewer than 99 % of the buffer misses were seen, or the file is too large.
     """
-    if output.exists():
-        raise CaptureError(f"{output} exists already: captures are never overwritten, remove it by hand to repeat it")
+    refuse_to_overwrite(output)
     facts = json.loads((recording / "recording.json").read_text())
     with (recording / "events.txt").open() as lines:
         everything = parse(lines, facts["relations"], str(recording / "events.txt"))
@@ -85,6 +84,12 @@ def convert(recording: Path, output: Path) -> dict:
     }
     enter(output.parent / "captures.yaml", output.name, entry)
     return entry
+
+
+def refuse_to_overwrite(output: Path) -> None:
+    """Raise `CaptureError` if the capture `output` exists."""
+    if output.exists():
+        raise CaptureError(f"{output} exists already: captures are never overwritten, remove it by hand to repeat it")
 
 
 def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, int]:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from cluster import Cluster
-from converting import convert
+from converting import convert, refuse_to_overwrite
 from events import CaptureError
 from loading import load
 from recording import Run, record
@@ -134,6 +134,7 @@ def do_convert(options) -> None:
 
 
 def do_capture(options) -> None:
+    refuse_to_overwrite(options.out)
     options.recording = options.out.stem
     do_record(options)
     do_convert(options)
@@ -151,8 +152,10 @@ def do_clean(options) -> None:
 
 
 def do_all(options) -> None:
-    do_load(options)
     folder = options.out
+    for name in STANDARD:
+        refuse_to_overwrite(folder / f"{name}.parquet")
+    do_load(options)
     for name, (options.shared_buffers, options.reads) in STANDARD.items():
         options.out = folder / f"{name}.parquet"
         do_capture(options)
