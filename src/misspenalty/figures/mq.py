@@ -333,7 +333,8 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     Parameters
     ----------
     table : DataFrame
-        ``parameter, value, cache_mb`` and `column`; ``policy`` where it is not MQ alone.
+        ``parameter, value, cache_mb`` and `column`; ``policy`` where it is not MQ alone. Values may be words. Rows whose
+        parameter is ``none`` are the unvaried run: they stand in each panel, on the left.
     column : str
         What is drawn.
     label : str
@@ -341,16 +342,19 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     """
     need(table, ["parameter", "value", "cache_mb", column], "sensitivity")
     table = table if "policy" in table else table.assign(policy="mq")
-    parameters = list(dict.fromkeys(table["parameter"]))
+    unvaried = table[table["parameter"] == "none"].assign(value=_UNVARIED)
+    parameters = list(dict.fromkeys(table.loc[table["parameter"] != "none", "parameter"]))
     rows = -(-len(parameters) // 3)
     figure = new_figure(PAGE, 0.5 + 1.75 * rows)
     axes = figure.subplots(rows, min(len(parameters), 3), sharey=True, squeeze=False)
     handles = {}
     for axis, parameter in zip(axes.flat, parameters, strict=False):
-        part = table[table["parameter"] == parameter]
-        values = sorted(set(part["value"]))
+        part = pd.concat([unvaried, table[table["parameter"] == parameter]])
+        values = sorted(set(part["value"]), key=_rank)
         handles |= size_and_policy_lines(axis, part.assign(place=part["value"].map(values.index)), "place", column)
-        axis.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+        axis.set_xticks(
+            range(len(values)), [f"{_rank(value)[1]:g}" if _rank(value)[0] == 1 else value for value in values]
+        )
         axis.set_xlabel(PARAMETERS.get(parameter, parameter.replace("_", " ")))
     for axis in axes.flat[len(parameters) :]:
         axis.set_visible(False)
@@ -359,6 +363,19 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     legend_above(figure, [handles[key] for key in sorted(handles)])
     return figure
+
+
+_UNVARIED = "as is"
+
+
+def _rank(value):
+    """Order of a varied value: the unvaried run, then numbers (also as text) by size, then words."""
+    if value == _UNVARIED:
+        return 0, 0.0, ""
+    try:
+        return 1, float(value), ""
+    except ValueError:
+        return 2, 0.0, value
 
 
 @styled

@@ -20,11 +20,12 @@ _HALO = [withStroke(linewidth=2.4, foreground="white")]  # keeps a black mark vi
 _MARK = {"color": PUBLISHED, "linewidth": 1.0, "marker": "D", "markersize": 4}
 
 
-def size_axis(axis, sizes):
-    """A logarithmic axis of cache sizes with a tick at each of `sizes` (MB)."""
+def size_axis(axis, sizes, ticks=7):
+    """A logarithmic axis of cache sizes (MB) with at most `ticks` of `sizes` written."""
+    sizes = sorted(set(sizes))
     axis.set_xscale("log", base=2)
-    axis.xaxis.set_major_locator(FixedLocator(sorted(set(sizes))))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:g}"))
+    axis.xaxis.set_major_locator(FixedLocator(sizes[:: -(-len(sizes) // ticks)]))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:.0f}" if size >= 100 else f"{size:.3g}"))
     axis.xaxis.set_minor_locator(NullLocator())
 
 

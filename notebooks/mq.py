@@ -1,0 +1,213 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Multi-Queue: a cache behind a cache
+#
+# A database keeps its hottest blocks in memory. Behind it stands a storage server with a cache of its own,
+# which sees only what the database's cache let through. Which blocks should that second cache keep?
+#
+# Zhou, Philbin and Li (USENIX 2001) answered with **Multi-Queue** (MQ) and measured it under TPC-C. This
+# notebook reads the results of our reproduction, step by step, and ends with a cell in which you can replay
+# the trace yourself.
+#
+# The results are made by `make reproduce`; nothing is computed here but the replay at the end.
+
+# %%
+# %matplotlib inline
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+import misspenalty
+from misspenalty.errors import InputError
+from misspenalty.figures import mq
+
+ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+pd.options.display.precision = 2
+
+
+def read(name):
+    """A table of results/ or data/published/, or what to do where it is not there."""
+    path = ROOT / name
+    if not path.is_file():
+        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
+    return pd.read_csv(path)
+
+
+config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+server, variant = config["mq"]["server"], config["mq"]["variant"]
+print(f"server: {mq.capture_name(server)} of database cache; variant: {mq.capture_name(variant)}")
+
+# %% [markdown]
+# ## 1. Why recency is not enough
+#
+# The **temporal distance** of an access is how many accesses ago the same block was accessed last. LRU with
+# room for C blocks hits roughly those re-accesses whose distance is below C.
+#
+# On the client's side, re-accesses come soon:
+
+# %%
+mq.distances(read("results/mq/fig2.csv"))
+
+# %% [markdown]
+# The database's cache answers those. What it lets through comes back late, beyond the dashed line, which is
+# the size of the first level in blocks:
+
+# %%
+mq.distances(read("results/mq/fig3.csv"))
+
+# %% [markdown]
+# But some blocks still come much more often than others. The left panel counts blocks, the right one
+# accesses: few blocks take a large share. A policy that remembers *how often* can find them, even if each
+# comes late.
+
+# %%
+mq.fig4(read("results/mq/fig4.csv"))
+
+# %% [markdown]
+# ## 2. How MQ works
+#
+# MQ keeps several LRU queues. A block with f accesses stands in queue log2(f), so that every doubling lifts
+# it by one. A block that is not used for a *lifetime* moves one queue down; the victim is the oldest block
+# of the lowest queue. A history of evicted blocks remembers their counts, so that a block that comes back
+# does not start from zero.
+#
+# The readable definition is a Python class, its *twin*; the compiled kernel gives the same outcome for every
+# access. Here the twin runs on a handful of accesses to a cache of three blocks. Note that A, which was used
+# three times, survives the scan D E F G that would have emptied an LRU cache:
+
+# %%
+definition = misspenalty.policies()["mq"]
+twin = definition.twin(3, life_time=6)
+steps = []
+for block in "AABADEFGA":
+    hit = twin.access(block)
+    queues = {f"Q{k}": " ".join(queue) for k, queue in enumerate(twin.queues[:3])}
+    steps.append({"access": block, "": "hit" if hit else "miss", **queues, "history": " ".join(twin.history)})
+pd.DataFrame(steps)
+
+# %% [markdown]
+# ## 3. Hit ratios: Table 4
+#
+# Published beside reproduced, in percent of the reads. The *variant* is a second trace whose temporal
+# distances are closer to those in the paper; because it was chosen for that, it does not decide a claim.
+
+# %%
+printed4 = read("data/published/mq_table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
+tables4 = {server: read("results/mq/table4.csv"), variant: read("results/mq/table4_64mb.csv")}
+sides = {"published": printed4, **{mq.capture_name(label): table for label, table in tables4.items()}}
+pd.concat({name: side.set_index(["policy", "cache_mb"])["hit_ratio_pct"] for name, side in sides.items()}, axis=1)
+
+# %%
+mq.table4(tables4, printed4)
+
+# %% [markdown]
+# All policies of the paper, on every trace and over more cache sizes. OPT knows the future; no policy can be
+# above it.
+
+# %%
+mq.table2(read("results/mq/table2.csv"))
+
+# %% [markdown]
+# Where the hits come from: blue is hit, orange is missed; plain blue and cross-hatched orange are
+# re-accesses nearer than the cache is large. MQ gives up some of the near ones and wins far more of the
+# distant ones.
+
+# %%
+mq.table3(read("results/mq/table3.csv"), read("data/published/mq_table3.csv"))
+
+# %% [markdown]
+# ## 4. What it is worth: Figure 7
+#
+# A hit saves a disk access; whether the database notices depends on everything else a transaction waits for.
+# A model of the paper's machines replays the trace in a closed loop. One of its parameters is stated nowhere
+# and was fitted to one published bar, which is marked; the other bars are predictions.
+
+# %%
+fitted = [
+    (target["where"]["cache_mb"], target["where"]["policy"])
+    for fit in yaml.safe_load((ROOT / "data" / "calibration.yaml").read_text())
+    for target in fit["published"]
+    if target["table"] == "mq_fig7"
+]
+tables7 = {server: read("results/mq/fig7.csv"), variant: read("results/mq/fig7_64mb.csv")}
+mq.fig7(tables7, read("data/published/mq_fig7.csv"), fitted)
+
+# %%
+mq.fig7_components(read("results/mq/fig7_components.csv"))
+
+# %% [markdown]
+# ## 5. The verdicts
+#
+# Every statement of the paper's section that can be tested stands in a ledger. How many came out?
+
+# %%
+claims = {server: read("results/claims.csv"), variant: read("results/claims_64mb.csv")}
+pd.DataFrame(
+    {mq.capture_name(label): table[table["study"] == "mq"]["verdict"].value_counts() for label, table in claims.items()}
+).fillna(0).astype(int)
+
+# %% [markdown]
+# Those that did not, with what is known of the reason:
+
+# %%
+missed = claims[server].query("study == 'mq' and verdict in ('direction', 'not_reproduced')")
+missed[["id", "published", "reproduced", "tolerance", "verdict", "note"]].fillna("").style.hide()
+
+# %% [markdown]
+# ## 6. Your turn
+#
+# Change the cell below and run it and the next two. Sizes are in MB; `misspenalty policies` on the command
+# line lists the policies with their parameters. Behind a capture, a replay of one policy at one size takes
+# about a second.
+#
+# <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>
+
+# %% tags=["parameters"]
+POLICIES = ["lru", "mq"]  # try "2q", "lfu", "fbr", "lru2", "lfru", "mru", "opt"
+CACHE_MB = config["mq"]["cache_mb"]  # try [64, 100, 200, 800]
+WRITES = "count"  # "ignore": writes do not touch the cache
+PARAMETERS = {"mq": {}}  # try {"mq": {"queues": 2, "history": 0}}
+
+# %%
+compiled = ROOT / "results" / "traces" / f"{server}.trace"
+small = ROOT / "tests" / "data" / "tpcc_small.parquet"
+if compiled.is_dir():
+    trace, sizes = misspenalty.open_trace(compiled), CACHE_MB
+else:
+    trace, sizes = misspenalty.open_trace(small), [mb / 16 for mb in CACHE_MB]
+    print(
+        f"{compiled.relative_to(ROOT)} is not there (`make reproduce` compiles it): replaying the small sample "
+        f"{small.relative_to(ROOT)} instead, with caches a sixteenth of the size"
+    )
+print(trace)
+
+# %%
+blocks = [max(int(mb * 2**20) // trace.block_bytes, 1) for mb in sizes]
+curves = [
+    misspenalty.hit_ratio_curve(trace, policy, blocks, writes=WRITES, **PARAMETERS.get(policy, {}))
+    for policy in POLICIES
+]
+curve = pd.concat(curves, ignore_index=True)
+curve["cache_mb"] = curve["cache_blocks"] * trace.block_bytes / 2**20
+curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
+curve.pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
+
+# %%
+mq.hit_ratio_curve(curve)
+
+# %% [markdown]
+# Your own trace, or your own policy: [your_trace.ipynb](your_trace.ipynb).
