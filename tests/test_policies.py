@@ -98,6 +98,22 @@ def test_kernel_equals_twin(name, parameters):
 
 
 @pytest.mark.parametrize("name", POLICIES)
+def test_kernel_equals_twin_in_a_long_run(name):
+    """Long enough for every log to be squeezed, every axis renumbered and every lifeTime estimated many times."""
+    rng = np.random.default_rng(12)
+    addresses = np.where(rng.random(20_000) < 0.7, rng.zipf(1.3, 20_000) % 200, np.arange(20_000) % 90).tolist()
+    for capacity in (3, 25):
+        hit, _ = kernel_outcome(name, capacity, addresses, {}, cuts=range(700, 20_000, 700))
+        assert hit.tolist() == twin_outcome(name, capacity, addresses, {}).tolist()
+
+
+@pytest.mark.parametrize("name", ["lru", "2q"])
+def test_positions_have_to_fit_32_bits(name):
+    with pytest.raises(ParameterError, match=r"cache and history hold up to \d+ blocks; expected at most 1431655760"):
+        find_policy(name).kernel(2**32 - 2, 2**32 - 2, **find_policy(name).check({}))
+
+
+@pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_kernel_equals_twin_on_any_trace(name, data):

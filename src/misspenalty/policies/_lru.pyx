@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._log cimport FIRST, NOWHERE, SPARE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
@@ -11,9 +11,8 @@ cdef class LRU(Policy):
     cdef Log log                # the stack: 12 bytes a resident block
 
     def __init__(self, capacity, blocks):
+        make_log(&self.log, self.allocate_logs(self.seats(), 1), FIRST, self.seats())
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
-        entries = <block_t*>self.allocate(SPARE * self.seats() + FIRST + 1, sizeof(block_t))
-        make_log(&self.log, entries, FIRST, self.seats())
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from misspenalty.policies._heap cimport Entry, Newcomer, Rank, Ranking, enter_known, enter_new, push, take_lowest
-from misspenalty.policies._log cimport FIRST, NOWHERE, SPARE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
@@ -37,8 +37,7 @@ cdef class LRU2(Policy):
         self.ranking.seats = <uint32_t>self.seats()
         self.ranking.heap = <Entry*>self.allocate(self.ranking.seats, sizeof(Entry))
         self.ranking.ring = <Newcomer*>self.allocate(self.ranking.seats, sizeof(Newcomer))
-        entries = <block_t*>self.allocate(SPARE * (<size_t>self.room + 1) + FIRST + 1, sizeof(block_t))
-        make_log(&self.history, entries, FIRST, <size_t>self.room + 1)
+        make_log(&self.history, self.allocate_logs(<size_t>self.room + 1, 1), FIRST, <size_t>self.room + 1)
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Node* nodes = self.nodes

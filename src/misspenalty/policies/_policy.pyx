@@ -2,6 +2,10 @@
 
 from libc.stdlib cimport calloc, free
 
+from misspenalty.policies._log cimport FIRST, SPARE
+
+from misspenalty.errors import ParameterError
+
 
 cdef class Policy:
     """A cache of `capacity` blocks over ids below `blocks`, replayed in slices."""
@@ -23,6 +27,14 @@ cdef class Policy:
         self.used += 1
         self.memory += n * size
         return array
+
+    cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL:
+        cdef size_t n = FIRST + SPARE * live + logs
+        if n > 0xFFFFFFFF:
+            raise ParameterError(
+                f"{type(self).__name__}: cache and history hold up to {live} blocks; expected at most {0xFFFFFFF0 // SPARE}"
+            )
+        return <block_t*>self.allocate(n, sizeof(block_t))
 
     cdef Py_ssize_t seats(self):
         return min(self.capacity, self.blocks)

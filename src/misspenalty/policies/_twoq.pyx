@@ -6,7 +6,7 @@ block's position tells where it is: NOWHERE, IN_A1IN, below `a1out.first` in Am,
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._log cimport FIRST, NOWHERE, SPARE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
@@ -29,10 +29,10 @@ cdef class TwoQ(Policy):
         self.kin = <uint32_t>min(kin * capacity, 0xFFFFFFFF)
         self.room = <uint32_t>self.ghosts(kout)
         self.size = <uint32_t>self.seats()
+        entries = self.allocate_logs(<size_t>self.size + self.room + 1, 2)
+        make_log(&self.a1out, entries, make_log(&self.am, entries, FIRST, self.size), <size_t>self.room + 1)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         self.ring = <block_t*>self.allocate(self.size, sizeof(block_t))
-        entries = <block_t*>self.allocate(SPARE * (<size_t>self.size + self.room) + FIRST + 4, sizeof(block_t))
-        make_log(&self.a1out, entries, make_log(&self.am, entries, FIRST, self.size), <size_t>self.room + 1)
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes

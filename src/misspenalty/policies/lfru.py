@@ -15,8 +15,9 @@ Deviations and decisions:
 - All CRFs decay alike, so log2(CRF) + lam * (time of last use) orders the blocks and does not change until the next
   use. Kernel and twin compute it in the same steps and agree to the bit.
 - Ties go to the least recently used. The history is a FIFO in order of eviction, as MQ's Qout.
-- The default lam = 0.001 is in the range where the LRFU paper found its best results; the MQ paper tried several
-  values and names none.
+- The default lam = 0.001 is the order of the best values in the LRFU paper as we remember it, found with small caches;
+  as lam times the cache size grows beyond 1 the policy comes close to LRU. The MQ paper tried several values and names
+  none: vary it.
 - Without the correlated reference period of the LRFU paper.
 """
 

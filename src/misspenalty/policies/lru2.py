@@ -14,6 +14,7 @@ Deviations and decisions:
   `history` times the cache, the oldest eviction forgotten first. The default, 4, is what the MQ paper gave LRU-2
   ("Simulation set-up").
 - The correlated reference period is in accesses; 0, the default, makes every access count.
+- With a correlated period an eviction takes time in proportion to the blocks it passes over.
 - Where every block is within its correlated period, the one that would go without the period goes.
 """
 
