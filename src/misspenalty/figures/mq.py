@@ -319,10 +319,15 @@ def fig7_components(table):
     return figure
 
 
-PARAMETERS = {
+PARAMETERS = {  # MQ's, then the testbed's
     "life_time_factor": "lifeTime (× the estimate)",
-    "queues": "queues",
     "history": "Qout (× the cache)",
+    "think_time_us": "think time (µs)",
+    "database_cpus": "database CPUs",
+    "database_cpu_us": "database CPU (µs)",
+    "server_request_us": "server request (µs)",
+    "disk_access_ms": "disk access (ms)",
+    "disk_mb_per_s": "disk rate (MB/s)",
 }
 
 
@@ -334,7 +339,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     ----------
     table : DataFrame
         ``parameter, value, cache_mb`` and `column`; ``policy`` where it is not MQ alone. Values may be words. Rows whose
-        parameter is ``none`` are the unvaried run: they stand in each panel, on the left.
+        parameter is ``none`` are the unvaried run: dotted lines across each panel.
     column : str
         What is drawn.
     label : str
@@ -342,20 +347,23 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     """
     need(table, ["parameter", "value", "cache_mb", column], "sensitivity")
     table = table if "policy" in table else table.assign(policy="mq")
-    unvaried = table[table["parameter"] == "none"].assign(value=_UNVARIED)
+    unvaried = table[table["parameter"] == "none"].set_index(["cache_mb", "policy"])[column]
     parameters = list(dict.fromkeys(table.loc[table["parameter"] != "none", "parameter"]))
-    rows = -(-len(parameters) // 3)
-    figure = new_figure(PAGE, 0.5 + 1.75 * rows)
-    axes = figure.subplots(rows, min(len(parameters), 3), sharey=True, squeeze=False)
+    columns = min(len(parameters), 3 if len(parameters) <= 6 else 4)
+    rows = -(-len(parameters) // columns)
+    figure = new_figure(PAGE, 0.5 + (1.75 if rows < 3 else 1.35) * rows)
+    axes = figure.subplots(rows, columns, sharey=True, squeeze=False)
     handles = {}
     for axis, parameter in zip(axes.flat, parameters, strict=False):
-        part = pd.concat([unvaried, table[table["parameter"] == parameter]])
+        part = table[table["parameter"] == parameter]
         values = sorted(set(part["value"]), key=_rank)
-        handles |= size_and_policy_lines(axis, part.assign(place=part["value"].map(values.index)), "place", column)
-        axis.set_xticks(
-            range(len(values)), [f"{_rank(value)[1]:g}" if _rank(value)[0] == 1 else value for value in values]
-        )
+        drawn = size_and_policy_lines(axis, part.assign(place=part["value"].map(values.index)), "place", column)
+        for key in drawn.keys() & unvaried.index:
+            axis.axhline(unvaried[key], color=drawn[key].get_color(), linewidth=0.7, linestyle=":", zorder=1)
+        axis.set_xticks(range(len(values)), [_written(value) for value in values])
+        axis.margins(x=0.12)
         axis.set_xlabel(PARAMETERS.get(parameter, parameter.replace("_", " ")))
+        handles |= drawn
     for axis in axes.flat[len(parameters) :]:
         axis.set_visible(False)
     for axis in axes[:, 0]:
@@ -365,17 +373,22 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     return figure
 
 
-_UNVARIED = "as is"
-
-
 def _rank(value):
-    """Order of a varied value: the unvaried run, then numbers (also as text) by size, then words."""
-    if value == _UNVARIED:
-        return 0, 0.0, ""
+    """Order of a varied value: numbers by size, also those that stand as text among words, then words."""
     try:
-        return 1, float(value), ""
+        return 0, float(value), ""
     except ValueError:
-        return 2, 0.0, value
+        return 1, 0.0, value
+
+
+def _written(value):
+    words, number, word = _rank(value)
+    return word if words else f"{number:g}" if number < 10_000 else f"{number / 1000:g}k"
+
+
+def _tick(value):
+    kind, number, _ = _rank(value)
+    return f"{number:g}" if kind == 1 else value
 
 
 @styled
