@@ -1,15 +1,15 @@
 # Lazy ranking of the blocks in the cache: which has the lowest key?
 #
-# For policies whose key of a block only grows when the block is used (access count, CRF, second-to-last use). A use writes the block's
-# node and nothing else. What the ranking holds may be out of date, but only too low, so the lowest is found by bringing what surfaces
-# up to date until something surfaces that already is.
+# For policies whose key of a block only grows when the block is used (access count, CRF, second-to-last use). A use
+# writes the block's node and nothing else. What the ranking holds may be out of date, but only too low, so the lowest
+# is found by bringing what surfaces up to date until something surfaces that already is.
 #
-# Blocks new to the policy all start alike, later ones higher: they queue in a ring and enter the heap only if they were used again by
-# the time they reach its front. The heap has four children a node, which fill a cache line.
+# Blocks new to the policy all start alike, later ones higher: they queue in a ring and enter the heap only if they
+# were used again by the time they reach its front. The heap has four children a node, side by side.
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from misspenalty.policies._policy cimport block_t, prefetch
+from misspenalty.policies._policy cimport block_t
 
 
 cdef struct Rank:
@@ -97,7 +97,9 @@ cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexc
     ranking.waiting += 1
 
 
-cdef inline void enter_known(Ranking* ranking, const Rank* node, block_t block, key_t key, double weight) noexcept nogil:
+cdef inline void enter_known(
+    Ranking* ranking, const Rank* node, block_t block, key_t key, double weight
+) noexcept nogil:
     """A block with a past."""
     cdef Entry entry
     entry.key = key(node, weight)

@@ -79,7 +79,8 @@ cdef class LFRU(Policy):
         self.evictions += misses - filled
 
     cdef inline void evict(self) noexcept nogil:
-        cdef block_t victim = take_lowest(&self.ranking, self.nodes, sizeof(Node), timeless, self.lam).block, forgotten = victim
+        cdef block_t victim = take_lowest(&self.ranking, self.nodes, sizeof(Node), timeless, self.lam).block
+        cdef block_t forgotten = victim
         self.nodes[victim].rank.place = NOWHERE
         if self.room:
             add(&self.history, self.nodes, sizeof(Node), victim)

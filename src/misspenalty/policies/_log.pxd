@@ -1,9 +1,10 @@
 # Recency order without links: a log of the blocks as they were used, in one array.
 #
-# A block's node begins with its position in the log, so an entry that its block no longer points back to is stale: a newer one
-# follows it. Moving a block to the newest end is one write to the node and one behind the log's end; no neighbour is touched.
-# The oldest block is the first entry that is not stale. When the array is full, the stale entries are squeezed out; with room
-# for three times the blocks that can be live, that costs half a pass over the live ones for each append.
+# A block's node begins with its position in the log, so an entry that its block no longer points back to is stale: a
+# newer one follows it. Moving a block to the newest end is one write to the node and one behind the log's end; no
+# neighbour is touched. The oldest block is the first entry that is not stale. When the array is full, the stale
+# entries are squeezed out; with room for three times the blocks that can be live, that costs half a pass over the
+# live ones for each append.
 #
 # Several logs may share one array of entries, and then a node's position also tells the log.
 
@@ -30,7 +31,7 @@ cdef inline uint32_t* position(void* nodes, size_t size, block_t block) noexcept
 
 
 cdef inline uint32_t make_log(Log* log, block_t* entries, uint32_t first, size_t live) noexcept nogil:
-    """A log of at most `live` live blocks in entries of `Policy.allocate_logs`; returns its limit, where another may begin."""
+    """A log of at most `live` live blocks in `Policy.allocate_logs`; returns its limit, where another may begin."""
     log.entries = entries
     log.first = log.begin = log.end = first
     log.limit = <uint32_t>(first + SPARE * live + 1)

@@ -92,8 +92,9 @@ cdef class LRU2(Policy):
                 self.remembered -= 1
 
     cdef inline block_t choose(self, uint32_t now) noexcept nogil:
-        """The lowest block outside its correlated period, or the lowest of all; those passed over wait behind the heap's end."""
-        cdef Entry lowest = take_lowest(&self.ranking, self.nodes, sizeof(Node), second_to_last, 0), spared, chosen = lowest
+        """The lowest block outside its correlated period, or the lowest of all; others wait behind the heap's end."""
+        cdef Entry lowest = take_lowest(&self.ranking, self.nodes, sizeof(Node), second_to_last, 0)
+        cdef Entry spared, chosen = lowest
         cdef uint32_t aside = self.ranking.seats
         while now - chosen.last <= self.period:
             aside -= 1

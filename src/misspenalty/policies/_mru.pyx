@@ -1,4 +1,7 @@
-"""Kernel of MRU; the definition is in mru.py. The block used last is the one before in the trace: no order has to be kept."""
+"""Kernel of MRU; the definition is in mru.py.
+
+The block used last is the one before in the trace: no order has to be kept.
+"""
 
 from libc.stdint cimport uint8_t
 

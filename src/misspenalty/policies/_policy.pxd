@@ -28,7 +28,8 @@ cdef class Policy:
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
     # Zeroed array of n items, owned by the policy; MemoryError names the need.
     cdef void* allocate(self, size_t n, size_t size) except NULL
-    # Entries for `logs` logs that share them, with `live` live blocks in all; ParameterError where positions would not fit 32 bits.
+    # Entries for `logs` logs that share them, with `live` live blocks in all; ParameterError where positions would
+    # not fit 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
     # Blocks that can be in the cache at once: the capacity, or all there are.
     cdef Py_ssize_t seats(self)

@@ -31,9 +31,8 @@ cdef class Policy:
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL:
         cdef size_t n = FIRST + SPARE * live + logs
         if n > 0xFFFFFFFF:
-            raise ParameterError(
-                f"{type(self).__name__}: cache and history hold up to {live} blocks; expected at most {0xFFFFFFF0 // SPARE}"
-            )
+            most = 0xFFFFFFF0 // SPARE
+            raise ParameterError(f"{type(self).__name__}: cache and history hold up to {live} blocks; expected at most {most}")
         return <block_t*>self.allocate(n, sizeof(block_t))
 
     cdef Py_ssize_t seats(self):
