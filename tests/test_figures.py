@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from misspenalty.errors import InputError
 from misspenalty.figures import mq, overview, save_figure, style
+from misspenalty.figures.published import published_rates
 
 ROOT = Path(__file__).parents[1]
 SYNTHETIC = ROOT / "tests" / "data" / "synthetic_results.py"
@@ -167,7 +168,7 @@ def test_an_unusable_table_is_named(tables, draw, table):
 
 
 def test_published_rates_follow_from_the_printed_gains():
-    rates = mq.published_rates(PRINTED7).set_index(["cache_mb", "policy"])
+    rates = published_rates(PRINTED7).set_index(["cache_mb", "policy"])
     printed = rates[~rates["derived"]]["normalized_rate"].to_dict()
     assert printed == {(128, "lru"): 1.0, (128, "mq"): 1.08, (256, "lru"): 1.08}
     derived = rates[rates["derived"]]["normalized_rate"]

@@ -129,8 +129,18 @@ def components(rate):
 
 def sensitivities(rate):
     """The columns of fig7_sensitivity and of sensitivity."""
-    varied = {"disks": (12, 24, 48), "terminals": (32, 64, 128)}
-    fig7 = [
+    varied = {
+        "terminals": (12, 24, 96, 192),
+        "think_time_us": (10_000, 100_000),
+        "database_cpus": (2, 4),
+        "database_cpu_us": (1250, 5000),
+        "server_request_us": (0, 100),
+        "disk_time": ("constant", "exponential"),
+        "stripe_blocks": (1, 64),
+        "write_through": ("false",),
+    }
+    fig7 = [rate[["cache_mb", "policy", "normalized_rate"]].assign(parameter="none", value="")]
+    fig7 += [
         rate[["cache_mb", "policy"]].assign(
             parameter=name, value=value, normalized_rate=1 + (rate["normalized_rate"] - 1) * (1 + i / 4)
         )

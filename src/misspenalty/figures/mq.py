@@ -23,6 +23,7 @@ from misspenalty.figures.parts import (
     size_axis,
     stack,
 )
+from misspenalty.figures.published import printed_hit_ratios, published_rates
 from misspenalty.figures.style import (
     COLUMN,
     GREY,
@@ -50,41 +51,6 @@ def capture_name(label):
 def _first_level_mb(label):
     match = re.fullmatch(r"(\d+(?:\.\d+)?)mb", str(label).lower())
     return float(match[1]) if match else None
-
-
-def published_rates(published):
-    """The bars of the paper's Figure 7 that its text gives or implies.
-
-    Parameters
-    ----------
-    published : DataFrame
-        ``data/published/mq_fig7.csv``: gains over another bar, as printed.
-
-    Returns
-    -------
-    DataFrame
-        ``cache_mb, policy, normalized_rate, derived``; a bar is derived if it follows from another derived bar or from
-        "similar", and not directly from the baseline.
-    """
-    need(published, ["cache_mb", "policy", "versus_cache_mb", "versus_policy", "relation", "normalized_rate"], "fig7")
-    rows = published[published["cache_mb"] != "all"].astype({"cache_mb": float})
-    found = {
-        (row.cache_mb, row.policy): (row.normalized_rate, False)
-        for row in rows.dropna(subset="normalized_rate").itertuples()
-    }
-    for _ in range(len(rows)):  # each pass can use what the one before found
-        for row in rows.itertuples():
-            bar, other = (row.cache_mb, row.policy), (float(row.versus_cache_mb), row.versus_policy)
-            if row.relation == "gain" and other in found and bar not in found:
-                gain = (row.gain_low_pct + row.gain_high_pct) / 2
-                found[bar] = (found[other][0] * (1 + gain / 100), True)
-            elif row.relation == "similar_rate" and (bar in found) != (other in found):
-                known, unknown = (bar, other) if bar in found else (other, bar)
-                found[unknown] = (found[known][0], True)
-    return pd.DataFrame(
-        [(mb, policy, rate, derived) for (mb, policy), (rate, derived) in sorted(found.items())],
-        columns=["cache_mb", "policy", "normalized_rate", "derived"],
-    )
 
 
 @styled
@@ -245,11 +211,6 @@ def table4(tables, published):
     return _bar_panels(tables, printed_hit_ratios(published), "hit_ratio_pct", "Hit ratio of reads (%)", "{:.1f}")
 
 
-def printed_hit_ratios(published):
-    """The paper's Table 4 in the columns that `pairs` takes."""
-    return published.rename(columns={"storage_cache_mb": "cache_mb"}).assign(derived=False)
-
-
 @styled
 def fig7(tables, published, fitted=()):
     """Transaction rates over LRU's with the smallest cache, the published ones as marks (the paper's Figure 7).
@@ -338,8 +299,8 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     Parameters
     ----------
     table : DataFrame
-        ``parameter, value, cache_mb`` and `column`; ``policy`` where it is not MQ alone. Values may be words. Rows whose
-        parameter is ``none`` are the unvaried run: dotted lines across each panel.
+        ``parameter, value, cache_mb`` and `column`; ``policy`` where it is not MQ alone. Values may be words. Rows
+        whose parameter is ``none`` are the unvaried run: dotted lines across each panel.
     column : str
         What is drawn.
     label : str
@@ -361,7 +322,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
         for key in drawn.keys() & unvaried.index:
             axis.axhline(unvaried[key], color=drawn[key].get_color(), linewidth=0.7, linestyle=":", zorder=1)
         axis.set_xticks(range(len(values)), [_written(value) for value in values])
-        axis.margins(x=0.12)
+        axis.margins(x=0.16)
         axis.set_xlabel(PARAMETERS.get(parameter, parameter.replace("_", " ")))
         handles |= drawn
     for axis in axes.flat[len(parameters) :]:

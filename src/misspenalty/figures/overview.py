@@ -4,8 +4,9 @@ import matplotlib
 import pandas as pd
 from matplotlib.patches import Patch
 
-from misspenalty.figures.mq import capture_name, printed_hit_ratios, published_rates
+from misspenalty.figures.mq import capture_name
 from misspenalty.figures.parts import pair_legend, pairs, stack
+from misspenalty.figures.published import printed_hit_ratios, published_rates
 from misspenalty.figures.style import GREY, need, new_figure, styled
 
 WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
