@@ -2,7 +2,8 @@
 
 A request is simulated at the points where streams of requests meet: the storage server's processor, the database's
 link. Where one FCFS station is fed by one other alone (disk by processor, database processors by link), order is kept,
-and the second station's times follow at once; the twin has an event at every station.
+and the second station's times follow at once; the twin has an event at every station. One kernel, two sources of
+outcomes: `run` prices the given ones in the trace's order, `run_live` asks a cache as the requests come.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty.policies._policy cimport Policy, block_t
 from misspenalty.systems._engine cimport (
     done_by, event_t, make_event, pop, priority_of, push, queue_t, replace_first, reserve, sequence_of, serve, server_t,
 )
@@ -63,7 +65,8 @@ cdef struct machine_t:
 
 cdef struct terminal_t:
     int64_t left                    # reads left in its transaction, the one under way included
-    int64_t outcome                 # of the read under way; -1 = none yet
+    int64_t outcome                 # of the read under way; -1 = none
+    int64_t next                    # live: next reference of its stretch
     int64_t[COMPONENTS] read        # components of the read under way, ns
     int64_t[COMPONENTS] transaction # of its transaction's completed reads, ns
 
@@ -79,8 +82,10 @@ cdef class Server:
     cdef Py_ssize_t[CLASSES] number # servers in each class
     cdef int64_t credit             # reads granted to no transaction yet, in units of 1 / CREDIT
     cdef readonly int64_t cursor    # references taken
+    cdef int64_t dealt              # live: references dealt to the terminals in stretches
     cdef readonly int64_t begin     # when the measurement began, ns; -1 = warming up
-    cdef readonly int64_t end       # when it ended, ns
+    cdef readonly int64_t end       # when it ended, ns; -1 = not yet
+    cdef bint measuring
     cdef readonly int64_t transactions  # completed
     cdef readonly int64_t writes    # sent
     cdef int64_t[2] _reads          # completed, hits and misses
@@ -98,7 +103,7 @@ cdef class Server:
         self.first[0] = self.servers
         for kind in range(CLASSES):
             self.first[kind + 1] = self.first[kind] + self.number[kind]
-        self.begin = -1
+        self.begin = self.end = -1
         reserve(&self.queue, 2 * terminals)
         for terminal in range(terminals):
             self.terminals[terminal].outcome = -1
@@ -114,6 +119,13 @@ cdef class Server:
         cdef Py_ssize_t step = 1 if access.shape[0] > 1 else 0
         with nogil:
             self.replay(&outcome[0], &disk[0], &access[0], step, outcome.shape[0], warm_up)
+
+    def run_live(self, Policy cache not None, const block_t[::1] ids, uint8_t[::1] outcome, const uint8_t[::1] disk,
+                 const uint32_t[::1] access, int64_t warm_up):
+        """Simulate until every reference is served; `outcome` says which are writes and is filled in for the reads."""
+        cdef Py_ssize_t step = 1 if access.shape[0] > 1 else 0
+        with nogil:
+            self.serve_live(cache, &ids[0], &outcome[0], &disk[0], &access[0], step, outcome.shape[0], warm_up)
 
     @property
     def reads(self):
@@ -148,8 +160,8 @@ cdef class Server:
                     return 0
                 self.take_read(event, reference, outcome[reference], disk[reference], access[step * reference])
                 while self.cursor < reference:
-                    self.send_write(event.time)
-                self.cursor = reference + 1
+                    self.send_write(event.time, self.cursor, self.machine.message)
+                self.cursor += 1
                 if self.begin < 0 and self.cursor >= warm_up:
                     self.start(event.time)
             elif kind == AT_LINK:
@@ -159,6 +171,66 @@ cdef class Server:
             else:
                 reference = sequence_of(event)
                 self.store(event, disk[reference], access[step * reference])
+
+    cdef int serve_live(self, Policy cache, const block_t* ids, uint8_t* outcome, const uint8_t* disk,
+                        const uint32_t* access, Py_ssize_t step, int64_t n, int64_t warm_up) except -1 nogil:
+        cdef event_t event
+        cdef terminal_t* terminal
+        cdef uint64_t kind
+        cdef int64_t reference
+        cdef uint8_t hit
+        while self.queue.size:
+            event = self.queue.events[0]
+            kind = priority_of(event)
+            if kind == AT_REQUEST:
+                terminal = &self.terminals[event.what]
+                if self.finish_read(terminal):
+                    self.deal(terminal, outcome, n)
+                reference = terminal.next
+                if reference == n or outcome[reference] == WRITE:
+                    self.pass_writes(event, outcome, n)
+                    continue
+                cache.run(&ids[reference], 1, &hit)
+                cache.requests += 1
+                outcome[reference] = HIT if hit else MISS
+                self.take_read(event, reference, outcome[reference], disk[reference], access[step * reference])
+                terminal.next += 1
+                self.cursor += 1
+                if self.begin < 0 and self.end < 0 and self.cursor >= warm_up:
+                    self.start(event.time)
+            elif kind == AT_LINK:
+                self.deliver(event)
+            elif kind == AT_DISK_DONE:
+                self.leave_disk(event, disk[sequence_of(event)])
+            else:
+                reference = sequence_of(event)
+                cache.run(&ids[reference], 1, &hit)
+                cache.requests += 1
+                self.store(event, disk[reference], access[step * reference])
+        return 0
+
+    cdef inline void deal(self, terminal_t* terminal, const uint8_t* outcome, int64_t n) noexcept nogil:
+        """The terminal's next transaction is the next stretch of the trace that has its number of reads."""
+        cdef int64_t reads = terminal.left
+        terminal.next = self.dealt
+        while reads > 0 and self.dealt < n:
+            reads -= outcome[self.dealt] != WRITE
+            self.dealt += 1
+
+    cdef int pass_writes(self, event_t event, const uint8_t* outcome, int64_t n) except -1 nogil:
+        """The writes before the terminal's next read are sent, its request follows them; it retires where none is."""
+        cdef terminal_t* terminal = &self.terminals[event.what]
+        cdef int64_t arrival = event.time
+        pop(&self.queue)
+        while terminal.next < n and outcome[terminal.next] == WRITE:
+            arrival = self.send_write(event.time, terminal.next, 0)
+            terminal.next += 1
+        if terminal.next < n:
+            terminal.read[NETWORK_QUEUE] = arrival - event.time
+            push(&self.queue, make_event(arrival, AT_REQUEST, event.what, event.what))
+        elif self.end < 0:
+            self.measure(event.time)
+        return 0
 
     cdef inline void take_read(self, event_t event, int64_t reference, uint8_t outcome, uint8_t disk,
                                int64_t access) noexcept nogil:
@@ -194,7 +266,7 @@ cdef class Server:
         """The block crosses the link, then the terminal computes on it and asks for its next one."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t done = serve(self.first[REPLIES], event.time, self.machine.transfer), resumed
-        terminal.read[NETWORK_QUEUE] = done - self.machine.transfer - event.time
+        terminal.read[NETWORK_QUEUE] += done - self.machine.transfer - event.time
         terminal.read[NETWORK] += self.machine.transfer + self.machine.reply
         resumed = done + self.machine.reply
         done = serve(self.free_processor(), resumed, self.machine.burst)
@@ -203,13 +275,13 @@ cdef class Server:
         done += self.machine.message + (self.machine.think if terminal.left == 1 else 0)
         replace_first(&self.queue, make_event(done, AT_REQUEST, event.what, event.what))
 
-    cdef inline int send_write(self, int64_t now) except -1 nogil:
-        """The writer sends the block at the cursor; nobody waits."""
-        cdef int64_t sent = serve(self.first[SENDS], now, self.machine.transfer)
-        push(&self.queue, make_event(sent + self.machine.message, AT_WRITE, self.cursor, -1))
+    cdef inline int64_t send_write(self, int64_t now, int64_t reference, int64_t message) except -1 nogil:
+        """The writer sends a block; when it reaches its server."""
+        cdef int64_t arrival = serve(self.first[SENDS], now, self.machine.transfer) + message
+        push(&self.queue, make_event(arrival, AT_WRITE, reference, -1))
         self.cursor += 1
-        self.writes += self.begin >= 0
-        return 0
+        self.writes += self.measuring
+        return arrival
 
     cdef inline void store(self, event_t event, uint8_t disk, int64_t access) noexcept nogil:
         """A written block is at its server: processor, then disk."""
@@ -220,27 +292,30 @@ cdef class Server:
         done = serve(self.first[ALL_DISKS] + disk, done, access)
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, sequence_of(event), -1))
 
-    cdef inline void finish_read(self, terminal_t* terminal) noexcept nogil:
-        """Book the terminal's last read, its transaction where it ends, and begin the next."""
+    cdef inline bint finish_read(self, terminal_t* terminal) noexcept nogil:
+        """Book the terminal's last read, its transaction where it ends, and begin the next: whether it did."""
         cdef int i
         if terminal.outcome >= 0:
             for i in range(COMPONENTS):
                 terminal.transaction[i] += terminal.read[i]
-            if self.begin >= 0:
+            if self.measuring:
                 self._reads[terminal.outcome] += 1
                 for i in range(COMPONENTS):
                     self._spent[terminal.outcome][i] += terminal.read[i]
             terminal.left -= 1
+            if terminal.left == 0 and self.measuring:
+                self.transactions += 1
+                for i in range(COMPONENTS):
+                    self._spent[2][i] += terminal.transaction[i]
+            terminal.outcome = -1
+            terminal.read[NETWORK_QUEUE] = 0
         if terminal.left > 0:
-            return
-        if terminal.outcome >= 0 and self.begin >= 0:
-            self.transactions += 1
-            for i in range(COMPONENTS):
-                self._spent[2][i] += terminal.transaction[i]
+            return False
         memset(&terminal.transaction[0], 0, COMPONENTS * sizeof(int64_t))
         self.credit += self.machine.reads
         terminal.left = self.credit // CREDIT
         self.credit %= CREDIT
+        return True
 
     cdef inline server_t* server_of(self, uint8_t disk) noexcept nogil:
         return self.first[ALL_SERVERS] + disk % self.number[ALL_SERVERS]
@@ -256,10 +331,12 @@ cdef class Server:
 
     cdef void start(self, int64_t now) noexcept nogil:
         self.begin = now
+        self.measuring = True
         self.account(now, -1)
 
     cdef void measure(self, int64_t now) noexcept nogil:
         self.end = now
+        self.measuring = False
         self.account(now, 1)
 
     cdef void account(self, int64_t now, int64_t sign) noexcept nogil:

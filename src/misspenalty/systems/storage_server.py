@@ -12,13 +12,25 @@ other; each takes
 4. the database's incoming link (FCFS, one block), the message latency and an interrupt,
 5. a burst of database processor time (FCFS, one queue for all processors).
 
-Which block is read, and whether the cache has it, comes from replaying the real trace: one cursor runs over the trace,
-and whichever terminal's request reaches the servers next takes the next read. Writes that the cursor passes are sent
-at that moment by the database's writer: outgoing link, server processor, disk. Nobody waits for them, but they hold
-the same disks. Costs are thus counted first and priced here: one array of outcomes per policy and cache size.
+Which block is read comes from a real trace, and so do the writes: sent by the database's writer they take outgoing
+link, server processor and disk. Nobody waits for a write's disk, but the reads share it. There are two ways to say
+whether the cache has a block:
 
-Deviations, each because the paper says nothing: see ``data/machines/mq_testbed.yaml``. The cache's state follows the
-trace's order even where the model's timing would reorder two requests. Log disks are left out, as in the paper.
+- Priced (`run`): the paper's simulation. The trace was replayed before, untimed; one cursor runs over it, and whichever
+  terminal's request reaches the servers next takes the next read and its outcome. Writes that the cursor passes are
+  sent at that moment.
+- Live (`run_live`): the paper's implementation. The policy sits in the servers. A terminal that begins a transaction
+  takes the next stretch of the trace, up to its number of reads, and works through it while the others work through
+  theirs. A read looks its block up when its request reaches the servers, a write is an access when the block reaches
+  them; so the timing decides the order in which the cache sees the references, and the cache the timing. A terminal
+  sends the writes before its next read with that read's request, on one connection that keeps their order, as a
+  database writes a frame before it reads into it: the request is behind them (``network_queue``) and no read overtakes
+  a write of its own stretch. One terminal alone therefore shows the cache exactly the trace's order.
+
+Deviations, each because the paper says nothing: see ``data/machines/mq_testbed.yaml``. Log disks are left out, as in
+the paper. Priced, the cache's state follows the trace's order even where the model's timing would reorder two requests.
+Live, a block is in the cache from the request that missed it on, so a second request hits though the disk still works,
+and which references make a transaction follows from their number, as a trace doesn't name its process.
 """
 
 from dataclasses import dataclass
@@ -27,6 +39,8 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
+from misspenalty.policies import find_policy
+from misspenalty.simulation import make_kernel
 from misspenalty.systems._storage_server import Server
 
 HIT, MISS, WRITE = 0, 1, 2  # outcome of a reference
@@ -47,7 +61,7 @@ LONGEST_ACCESS = 0xFFFFFFFF  # ns of disk service a kernel can hold
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened between the end of the warm-up and the end of the trace.
+    """What happened between the end of the warm-up and the moment when a terminal found no read left to ask for.
 
     A read or transaction counts when its terminal asks for its next block.
 
@@ -136,6 +150,30 @@ class Outcome:
         }
 
 
+@dataclass(frozen=True)
+class LiveOutcome(Outcome):
+    """An outcome whose hits were decided live.
+
+    Attributes
+    ----------
+    trace_reads, trace_hits : int
+        Over the whole trace, warm-up included, as `misspenalty.simulate` counts them.
+    """
+
+    trace_reads: int
+    trace_hits: int
+
+    @property
+    def hit_ratio(self):
+        """Hits over reads of the whole trace, a fraction; NaN where nothing was read."""
+        return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
+
+    def row(self):
+        """As of `Outcome`, with the reads, hits and hit ratio of the whole trace."""
+        whole = {"trace_reads": self.trace_reads, "trace_hits": self.trace_hits, "hit_ratio": self.hit_ratio}
+        return super().row() | whole
+
+
 def outcomes(hits, write):
     """Outcome of each reference, for `run`.
 
@@ -162,7 +200,7 @@ def disks_of(trace, testbed):
 
 
 def run(outcome, disk, testbed, reads_per_transaction, generator=None):
-    """Simulate a trace's references in a closed loop; the GIL is released meanwhile.
+    """Price the outcomes of a trace's references in a closed loop; the GIL is released meanwhile.
 
     Parameters
     ----------
@@ -187,7 +225,55 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
         complete a transaction after the warm-up.
     """
     outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
-    server = Server(
+    server = _server(testbed, reads_per_transaction)
+    server.run(outcome, disk, disk_times(testbed, len(outcome), generator), _warm_up(outcome, testbed))
+    return Outcome(**_collect(server, testbed, len(outcome)))
+
+
+def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, generator=None, *, hits=None, **parameters):
+    """Run a trace in a closed loop with the cache live in the servers; the GIL is released meanwhile.
+
+    Every reference is served, those under way when the measurement ends too.
+
+    Parameters
+    ----------
+    trace : Trace
+    policy : str
+        Name of a policy that needs no future; see `misspenalty.policies`.
+    cache_blocks : int
+        Cache size, blocks.
+    testbed, reads_per_transaction, generator
+        As of `run`.
+    hits : bool array, shape (len(trace),), optional
+        Filled with whether each read found its block; False for writes.
+    **parameters
+        The policy's own.
+
+    Returns
+    -------
+    LiveOutcome
+
+    Raises
+    ------
+    ParameterError
+        The policy is offline; or as `run` and `misspenalty.simulate`.
+    """
+    if find_policy(policy).offline:
+        raise ParameterError(f"{policy} looks into the future, which no live cache can; expected an online policy")
+    cache = make_kernel(trace, policy, cache_blocks, **parameters)
+    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # tells the writes; the kernel decides the reads
+    outcome, disk = _check(outcome, disks_of(trace, testbed), testbed, reads_per_transaction)
+    server, times = _server(testbed, reads_per_transaction), disk_times(testbed, len(trace), generator)
+    server.run_live(cache, trace.ids, outcome, disk, times, _warm_up(outcome, testbed))
+    found = outcome == HIT
+    if hits is not None:
+        hits[:] = found
+    counts = {"trace_reads": int(np.count_nonzero(outcome != WRITE)), "trace_hits": int(np.count_nonzero(found))}
+    return LiveOutcome(**_collect(server, testbed, len(trace)), **counts)
+
+
+def _server(testbed, reads_per_transaction):
+    return Server(
         testbed.terminals,
         testbed.database_cpus,
         testbed.storage_servers,
@@ -202,10 +288,10 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
         reads=round(CREDIT * reads_per_transaction),
         write_through=testbed.write_through,
     )
-    server.run(outcome, disk, disk_times(testbed, len(outcome), generator), int(testbed.warm_up_share * len(outcome)))
-    if not server.transactions or server.end == server.begin:
-        raise ParameterError(f"no transaction was completed in {len(outcome)} references; use a longer trace")
-    return _collect(server, testbed)
+
+
+def _warm_up(outcome, testbed):
+    return int(testbed.warm_up_share * len(outcome))
 
 
 def disk_times(testbed, references, generator=None):
@@ -237,11 +323,23 @@ def _check(outcome, disk, testbed, reads_per_transaction):
     return outcome, disk
 
 
-def _collect(server, testbed):
+def _collect(server, testbed, references):
+    """The fields of an `Outcome`."""
+    if not server.transactions or server.end == server.begin:
+        raise ParameterError(f"no transaction was completed in {references} references; use a longer trace")
     (hits, misses), elapsed = server.reads, server.end - server.begin
     spent = [dict(zip(COMPONENTS, map(int, row), strict=True)) for row in server.spent]
     numbers = (testbed.database_cpus, testbed.storage_servers, testbed.disks, 1, 1)
     utilisation = {
         name: done / number / elapsed for name, done, number in zip(STATIONS, server.done, numbers, strict=True)
     }
-    return Outcome(server.transactions, hits, misses, server.writes, elapsed, testbed.terminals, *spent, utilisation)
+    return {
+        "transactions": server.transactions,
+        "hits": hits,
+        "misses": misses,
+        "writes": server.writes,
+        "elapsed_ns": elapsed,
+        "terminals": testbed.terminals,
+        **dict(zip(("hit_ns", "miss_ns", "transaction_ns"), spent, strict=True)),
+        "utilisation": utilisation,
+    }

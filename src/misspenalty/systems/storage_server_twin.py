@@ -8,7 +8,17 @@ import heapq
 import itertools
 from collections import Counter, deque
 
-from misspenalty.systems.storage_server import COMPONENTS, CREDIT, HIT, STATIONS, WRITE, Outcome, disk_times
+from misspenalty.systems.storage_server import (
+    COMPONENTS,
+    CREDIT,
+    HIT,
+    MISS,
+    STATIONS,
+    WRITE,
+    LiveOutcome,
+    Outcome,
+    disk_times,
+)
 
 # Kinds of event in their order at equal time. Completions come first, so that whoever arrives next does so in order.
 COMPLETION, AT_DISK_DONE, AT_WRITE, AT_REQUEST, AT_LINK = range(5)
@@ -49,15 +59,21 @@ class Station:
 
 
 class Twin:
-    """One run; the parameters are those of `misspenalty.systems.storage_server.run`."""
+    """One run; the parameters are those of `misspenalty.systems.storage_server.run`.
 
-    def __init__(self, outcome, disk, testbed, reads_per_transaction, generator=None):
+    Live with a `cache`, the twin of a policy, and the `blocks` referenced: `outcome` then says which are writes, and
+    the others are overwritten. `served` lists the references in the order in which they reached the servers.
+    """
+
+    def __init__(self, outcome, disk, testbed, reads_per_transaction, generator=None, cache=None, blocks=None):
         self.outcome, self.disk, self.testbed = list(map(int, outcome)), list(map(int, disk)), testbed
         times = disk_times(testbed, len(self.outcome), generator).tolist()
         self.access = times if len(times) > 1 else times * len(self.outcome)
         self.reads_per_transaction = reads_per_transaction
         self.message, self.interrupt = round(1000 * testbed.message_latency_us), round(1000 * testbed.interrupt_us)
-        self.now, self.cursor, self.credit, self.numbers = 0, 0, 0, itertools.count()
+        self.cache, self.blocks, self.served = cache, blocks, []
+        self.trace = deque(range(len(self.outcome)))  # references that no terminal has taken
+        self.now, self.taken, self.credit, self.numbers = 0, 0, 0, itertools.count()
         self.events = []
         self.database = Station(self, testbed.database_cpus)
         self.servers = [Station(self, 1) for _ in range(testbed.storage_servers)]
@@ -68,21 +84,25 @@ class Twin:
         self.clock_ns = 0  # lengths of the completed transactions by the clock
 
     def run(self):
-        """Simulate until no read is left.
+        """Simulate until no read is left or, live, until everything is served.
 
         Returns
         -------
-        Outcome
+        Outcome or LiveOutcome
         """
         for number in range(self.testbed.terminals):
             self.resume(self.terminal(number), None)
-        while self.end is None:
+        while self.events if self.cache else self.end is None:
             self.now, _, _, action = heapq.heappop(self.events)
             action()
         spent = [{name: part[name] for name in COMPONENTS} for part in self.spent]
         hits, misses, transactions = self.count
         elapsed, terminals = self.end - self.begin, self.testbed.terminals
-        return Outcome(transactions, hits, misses, self.writes, elapsed, terminals, *spent, self.utilisation())
+        fields = (transactions, hits, misses, self.writes, elapsed, terminals, *spent, self.utilisation())
+        if not self.cache:
+            return Outcome(*fields)
+        hits, misses = self.outcome.count(HIT), self.outcome.count(MISS)
+        return LiveOutcome(*fields, hits + misses, hits)
 
     def at(self, time, kind, sequence, action):
         """Do `action` at `time`; without a `sequence` number behind those of its kind."""
@@ -100,16 +120,18 @@ class Twin:
 
     def terminal(self, number):
         """A database process: one transaction after another."""
-        bed, left, finished, transaction = self.testbed, 0, [], Counter()
-        while self.end is None:
+        bed, left, finished, transaction, stretch = self.testbed, 0, [], Counter(), self.trace
+        while True:
             yield self.until(self.now + self.message, AT_REQUEST, number)
             self.book(finished)
             if left == 0:
                 left, transaction, began = self.grant(), Counter(), self.now
-            reference = self.take()
+                stretch = self.deal(left) if self.cache else self.trace
+            asked = self.now
+            reference = yield from self.take(stretch, number)
             if reference is None:
                 break
-            spent = Counter(network=self.message)
+            spent = Counter(network=self.message, network_queue=self.now - asked)
             yield from self.read(reference, spent)
             burst = bed.burst_ns(self.reads_per_transaction)
             spent["database_queue"] += yield lambda process, burst=burst: self.database.arrive(process, burst)
@@ -124,6 +146,7 @@ class Twin:
 
     def read(self, reference, spent):
         """A read from its arrival at the server until the database has the block."""
+        self.arrive(reference)
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
         spent["server_queue"] += yield lambda process: server.arrive(process, bed.request_ns)
@@ -140,12 +163,16 @@ class Twin:
         spent["network"] += bed.transfer_ns + bed.reply_ns
         yield self.until(self.now + bed.reply_ns, COMPLETION, None)
 
-    def write(self, reference):
-        """A written block on its way to disk."""
+    def write(self, reference, follow=None):
+        """A written block on its way to disk; it does `follow`, if any, when it reaches its server."""
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
         yield lambda process: self.link_out.arrive(process, bed.transfer_ns)
-        yield self.until(self.now + self.message, AT_WRITE, reference)
+        latency = 0 if self.cache else self.message  # live: passed while its terminal's request was on the way
+        yield self.until(self.now + latency, AT_WRITE, reference)
+        self.arrive(reference)
+        if follow:
+            follow()
         yield lambda process: server.arrive(process, bed.request_ns)
         if bed.write_through:
             yield lambda process: self.disks[disk].arrive(process, self.access[reference])
@@ -153,20 +180,53 @@ class Twin:
             yield lambda process: server.arrive(process, self.interrupt)
         yield None
 
-    def take(self):
-        """The trace's next read, None at its end; the writes before it are sent."""
-        reads = range(self.cursor, len(self.outcome))
-        reference = next((at for at in reads if self.outcome[at] != WRITE), None)
-        if reference is None:
-            self.end = self.now
+    def arrive(self, reference):
+        """A reference reaches the servers; live, they look its block up."""
+        self.served.append(reference)
+        if self.cache:
+            hit = self.cache.access(self.blocks[reference])
+            if self.outcome[reference] != WRITE:
+                self.outcome[reference] = HIT if hit else MISS
+
+    def deal(self, reads):
+        """The head of the trace up to its `reads`-th read."""
+        stretch = deque()
+        while reads and self.trace:
+            stretch.append(self.trace.popleft())
+            reads -= self.outcome[stretch[-1]] != WRITE
+        return stretch
+
+    def take(self, stretch, number):
+        """The next read of a stretch, None at its end; writes before it are sent, and live its request follows them."""
+        writes = list(itertools.takewhile(lambda reference: self.outcome[reference] == WRITE, stretch))
+        if len(writes) == len(stretch):
+            self.send(writes if self.cache else [], stretch)
+            self.end = self.now if self.end is None else self.end
             return None
-        for write in range(self.cursor, reference):
-            self.resume(self.write(write), None)
-            self.writes += self.begin is not None
-        self.cursor = reference + 1
-        if self.begin is None and self.cursor >= int(self.testbed.warm_up_share * len(self.outcome)):
-            self.begin = self.now
-        return reference
+        if self.cache and writes:
+            yield lambda process: self.send(
+                writes, stretch, lambda: self.at(self.now, AT_REQUEST, number, lambda: self.resume(process, 0))
+            )
+        else:
+            self.send(writes, stretch)
+        self.taken += 1
+        if self.begin is None and self.end is None:
+            started = self.taken >= int(self.testbed.warm_up_share * len(self.outcome))
+            self.begin = self.now if started else None
+        return stretch.popleft()
+
+    def send(self, writes, stretch, follow=None):
+        """The writer sends the stretch's next writes; `follow` comes after the last."""
+        for write in writes:
+            stretch.popleft()
+            self.resume(self.write(write, follow if write == writes[-1] else None), None)
+        self.taken += len(writes)
+        self.writes += len(writes) if self.measuring else 0
+
+    @property
+    def measuring(self):
+        """Whether the warm-up is over and a read was left for whoever asked."""
+        return self.begin is not None and self.end is None
 
     def grant(self):
         """Reads of the next transaction."""
@@ -176,7 +236,7 @@ class Twin:
 
     def book(self, finished):
         """Count a read and, where it was the last, its transaction."""
-        for kind, spent, clock in finished if self.begin is not None else ():
+        for kind, spent, clock in finished if self.measuring else ():
             self.count[kind] += 1
             self.spent[kind].update(spent)
             self.clock_ns += clock
