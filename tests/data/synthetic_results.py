@@ -194,7 +194,7 @@ def facts(first_mb):
         "writes": 2_900_000,
         "writes_that_extend": 10_000,
         "distinct_blocks": 1_100_000,
-        "transactions_since_load": 50_000,
+        "transactions_before_window": 50_000,
         "transactions": {"all": sum(kinds.values()), **kinds},
         "whole_run": {"blks_read_delta": 9_000_000, "reads_seen": 8_990_000, "seen_percent": 99.9},
         "database_at_start_mib": 28_000,
