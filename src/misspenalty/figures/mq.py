@@ -347,11 +347,6 @@ def _written(value):
     return word if words else f"{number:g}" if number < 10_000 else f"{number / 1000:g}k"
 
 
-def _tick(value):
-    kind, number, _ = _rank(value)
-    return f"{number:g}" if kind == 1 else value
-
-
 @styled
 def first_level(table):
     """Hit ratios behind simulated first levels: one panel a first-level policy, over the first level's size.
