@@ -138,7 +138,7 @@ def test_prose_follows_the_data(copy):
     assert "They do not rank by cache size" in before and "They rank by cache size" in after
     fit = pd.read_csv(copy / "results" / "mq" / "fit.csv").assign(at_bound=True)
     fit.to_csv(copy / "results" / "mq" / "fit.csv", index=False)
-    assert "ends at the limit of its range" in text_of(copy) and "ends at the limit" not in after
+    assert "The model cannot reach it" in text_of(copy) and "cannot reach it" not in after
 
 
 def test_every_study_is_counted(folder):
