@@ -245,7 +245,7 @@ def test_every_parameter_says_where_it_comes_from():
         (lambda entries: entries["interrupt_us"].update(unit="ms"), "interrupt_us.unit: 'us' was expected"),
         (lambda entries: entries["terminals"].update(status="guessed"), "terminals.status"),
         (lambda entries: entries["terminals"].pop("reason"), "'reason' is a required property"),
-        (lambda entries: entries["database_cpu_us"].pop("range"), "'range' is a required property"),
+        (lambda entries: entries["database_cpu_us"].pop("reason"), "'reason' is a required property"),
         (lambda entries: entries["disks"].update(note="x"), "'note' was unexpected"),
     ],
 )

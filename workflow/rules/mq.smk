@@ -145,6 +145,7 @@ rule mq_table4:
             capture=MQ["server"],
             policy=["mq", "lru"],
         ),
+        rates="results/mq/fig7.csv",
     output:
         table="results/mq/table4.csv",
     log:
@@ -167,6 +168,7 @@ use rule mq_table4 as mq_table4_64mb with:
             capture=MQ["variant"],
             policy=["mq", "lru"],
         ),
+        rates="results/mq/fig7_64mb.csv",
     output:
         table="results/mq/table4_64mb.csv",
     log:

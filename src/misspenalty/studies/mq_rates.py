@@ -17,7 +17,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.simulation import simulate
 from misspenalty.studies.mq import blocks_of
 from misspenalty.systems import calibration
-from misspenalty.systems.storage_server import disks_of, outcomes, run
+from misspenalty.systems.storage_server import disks_of, outcomes, run, run_live
 
 POLICIES = ("mq", "lru")
 
@@ -29,7 +29,10 @@ class Rates(NamedTuple):
     ----------
     rates : DataFrame
         ``cache_mb, policy, normalized_rate`` over LRU with the smallest cache, ``hit_ratio_pct`` of the reads that were
-        timed, ``rate_per_s``, and of each point the counts, mean latencies (us) and utilisations.
+        timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct`` (the
+        misses' share of the time that reads spend outside the database), ``rate_per_s``, and of each point the counts,
+        mean latencies (us) and utilisations. The live run has the cache inside the server and the terminals on
+        stretches of their own: it stands for the paper's implementation.
     components : DataFrame
         ``cache_mb, policy, component, us``: mean time of a transaction.
     fit : DataFrame
@@ -128,17 +131,33 @@ def transaction_rates(
 
     fit = calibration.fit_database_cpu(ratio, target, *span)
     timed = time(fit.value, list(found))
-    return Rates(_rates(timed, baseline), _components(timed), _fit_row(fit, variant))
+    live = _live(
+        trace, replace(machine.testbed, database_cpu_us=fit.value), found, reads_per_transaction, seed, threads
+    )
+    return Rates(_rates(timed, live, baseline), _components(timed), _fit_row(fit, variant))
 
 
-def _rates(timed, baseline):
-    base = timed[baseline].rate_per_s
+def _live(trace, testbed, found, reads_per_transaction, seed, threads):
+    def one(point):
+        mb, policy = point
+        generator = np.random.default_rng(seed)
+        return run_live(trace, policy, blocks_of(trace, mb), testbed, reads_per_transaction, generator)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(zip(found, pool.map(one, found), strict=True))
+
+
+def _rates(timed, live, baseline):
+    base, live_base = timed[baseline].rate_per_s, live[baseline].rate_per_s
     rows = [
         {
             "cache_mb": mb,
             "policy": policy,
             "normalized_rate": outcome.rate_per_s / base,
             "hit_ratio_pct": 100 * outcome.hits / outcome.reads,
+            "timed_hit_ratio_pct": 100 * live[mb, policy].hit_ratio,
+            "timed_normalized_rate": live[mb, policy].rate_per_s / live_base,
+            "miss_time_share_pct": 100 * outcome.access_time_shares()["miss"],
             **outcome.row(),
         }
         for (mb, policy), outcome in timed.items()

@@ -77,7 +77,7 @@ class Machine:
     ----------
     testbed : Testbed
     entries : dict of str to dict
-        What the file says of each parameter: ``value, unit, status, source`` and, where given, ``reason, range, vary,
+        What the file says of each parameter: ``value, unit, status, source`` and, where given, ``reason, vary,
         vary_factors``.
     """
 
