@@ -15,6 +15,7 @@ rule mq_fig7:
         "results/logs/mq_fig7.log",
     benchmark:
         "results/benchmarks/mq_fig7.tsv"
+    priority: 1  # the longest job: first, so that it does not stand alone at the end
     conda:
         "../../environment.yml"
     params:
@@ -97,7 +98,6 @@ rule mq_fig7_sensitivity:
     params:
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],
-        references=MQ["rate_sensitivity_references"],
         seed=MQ["seed"],
         code=source_digest(
             "traces",

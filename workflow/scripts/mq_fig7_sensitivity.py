@@ -23,7 +23,6 @@ table = mq_rates.rate_sensitivity(
     facts["reads"] / facts["transactions"]["all"],
     cpu_us=int(pd.read_csv(snakemake.input.fit)["value_us"].item()),
     seed=params.seed,
-    references=params.references,
     threads=snakemake.threads,
 )
 write_csv(table, snakemake.output.table)
