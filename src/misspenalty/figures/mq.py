@@ -74,7 +74,7 @@ def table2(table):
     for axis in axes[-1]:
         axis.set_xlabel("Storage cache (MB)")
     axes[0, 0].set_ylim(0, 1.03 * table["hit_ratio_pct"].max())
-    legend_above(figure, [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])])
+    legend_above(figure, [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])], 10)
     return figure
 
 
@@ -327,8 +327,10 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
         handles |= drawn
     for axis in axes.flat[len(parameters) :]:
         axis.set_visible(False)
-    for axis in axes[:, 0]:
-        axis.set_ylabel(label)
+    if rows == 1:
+        axes[0, 0].set_ylabel(label)
+    else:
+        figure.supylabel(label, fontsize=axes[0, 0].yaxis.label.get_size())
     axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     legend_above(figure, [handles[key] for key in sorted(handles)])
     return figure
@@ -357,7 +359,7 @@ def first_level(table):
         ``first_level_policy, first_level_mb, cache_mb, policy, hit_ratio_pct``.
     """
     need(table, ["first_level_policy", "first_level_mb", "cache_mb", "policy", "hit_ratio_pct"], "first_level")
-    uppers = policy_order(table["first_level_policy"])
+    uppers = list(dict.fromkeys(table["first_level_policy"]))
     figure = new_figure(PAGE, 2.4)
     axes = figure.subplots(1, len(uppers), sharey=True, squeeze=False)[0]
     handles = {}

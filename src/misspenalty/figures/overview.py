@@ -47,13 +47,14 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
         Bars of `fig7` that a parameter was fitted to.
     """
     with matplotlib.rc_context(_LARGER):
-        figure = new_figure(WIDTH, 3.3 + 0.27 * len(claims))
-        grid = figure.add_gridspec(2, len(table4) + 1, height_ratios=[2.6, 0.35 + 0.27 * len(claims)])
+        strip = 0.45 + 0.27 * len(claims)  # inches
+        figure = new_figure(WIDTH, 2.9 + strip)
+        above, below = figure.subfigures(2, 1, height_ratios=[2.9, strip])
         published = printed_hit_ratios(printed4)
         first, rates = next(iter(fig7.items()))
         panels = [(name, table, published, "hit_ratio_pct", "{:.1f}") for name, table in table4.items()]
         panels.append((first, rates, published_rates(printed7), "normalized_rate", "{:.2f}"))
-        axes = [figure.add_subplot(grid[0, i]) for i in range(len(panels))]
+        axes = above.subplots(1, len(panels))
         for axis, (name, table, said, column, form) in zip(axes, panels, strict=True):
             need(table, ["cache_mb", "policy", column], name)
             pairs(axis, table, said, column, form, fitted if axis is axes[-1] else ())
@@ -61,10 +62,10 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
             axis.set(xlabel="Storage cache (MB)", title=f"{title} {capture_name(name)}")
         for axis in axes[:-1]:
             axis.set_ylim(0, max(other.get_ylim()[1] for other in axes[:-1]))
-        figure.legend(
+        above.legend(
             handles=pair_legend(rates["policy"], published_rates(printed7)), loc="outside upper center", ncols=4
         )
-        _verdicts(figure.add_subplot(grid[1, :]), claims)
+        _verdicts(below.subplots(), claims)
     return figure
 
 

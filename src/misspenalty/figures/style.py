@@ -81,7 +81,7 @@ _POLICIES = {
     "lfru": ("LFRU", "#b0508f", "D", "--"),
     "fbr": ("FBR", "#c98a00", "P", "-."),
     "lfu": ("LFU", "#6b4c9a", "X", (0, (3, 1, 1, 1))),
-    "lfu-in-cache": ("LFU, in cache", "#a58fd0", "x", ":"),
+    "lfu-in-cache": ("LFU in cache", "#c3b1dc", "H", (0, (1, 1, 3, 1))),
     "lru": ("LRU", "#e8702a", "s", "-"),
     "mru": ("MRU", "#909090", "<", ":"),
 }
