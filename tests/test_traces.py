@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from misspenalty.traces._compile import Interner
-from misspenalty.traces._distance import NEVER, next_use, previous_use
 
 from misspenalty import InputError, ParameterError, open_trace
 from misspenalty.traces import formats, text
+from misspenalty.traces._compile import Interner
+from misspenalty.traces._distance import NEVER, next_use, previous_use
 
 CAPTURE = {
     "time_ms": [0, 0, 7],

@@ -12,5 +12,15 @@ table = pd.concat(map(pd.read_csv, snakemake.input.tables), ignore_index=True)
 chosen = table["cache_mb"].isin(snakemake.params.cache_mb) & (table["writes"] == "count")
 live = pd.read_csv(snakemake.input.rates)[["cache_mb", "policy", "timed_hit_ratio_pct"]]
 table = table[chosen].merge(live, on=["cache_mb", "policy"], how="left", validate="one_to_one")
-columns = ["cache_mb", "policy", "hit_ratio_pct", "timed_hit_ratio_pct", "requests", "hits", "capture", "writes", "parameters"]
+columns = [
+    "cache_mb",
+    "policy",
+    "hit_ratio_pct",
+    "timed_hit_ratio_pct",
+    "requests",
+    "hits",
+    "capture",
+    "writes",
+    "parameters",
+]
 write_csv(table[columns], snakemake.output.table)
