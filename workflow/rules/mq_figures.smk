@@ -29,6 +29,7 @@ rule mq_figure_table2:
 use rule mq_figure_table2 as mq_figure_table3 with:
     input:
         table="results/mq/table3.csv",
+        published="data/published/mq_table3.csv",
     output:
         pdf="results/mq/table3.pdf",
         svg=report(

@@ -1,4 +1,4 @@
-"""Draw one table as a figure."""
+"""Draw one table as a figure, beside the published one if there is any."""
 
 import sys
 from pathlib import Path
@@ -10,5 +10,6 @@ from misspenalty.figures import mq, save_figure
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 draw = getattr(mq, snakemake.params.draw)
-figure = draw(pd.read_csv(snakemake.input.table), **snakemake.params.get("options", {}))
+tables = {name: pd.read_csv(path) for name, path in snakemake.input.items()}
+figure = draw(tables.pop("table"), **tables, **snakemake.params.get("options", {}))
 save_figure(figure, Path(snakemake.output.pdf).with_suffix(""))
