@@ -317,9 +317,9 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     handles = {}
     for axis, parameter in zip(axes.flat, parameters, strict=False):
         part = table[table["parameter"] == parameter]
-        values = sorted(set(part["value"]), key=_rank)
+        values = sorted(dict.fromkeys(part["value"]), key=_rank)
         drawn = size_and_policy_lines(axis, part.assign(place=part["value"].map(values.index)), "place", column)
-        for key in drawn.keys() & unvaried.index:
+        for key in filter(unvaried.index.__contains__, drawn):
             axis.axhline(unvaried[key], color=drawn[key].get_color(), linewidth=0.7, linestyle=":", zorder=1)
         axis.set_xticks(range(len(values)), [_written(value) for value in values])
         axis.margins(x=0.16)
