@@ -57,13 +57,13 @@ print(f"server: {mq.capture_name(server)} of database cache; variant: {mq.captur
 # The **temporal distance** of an access is how many accesses ago the same block was accessed last. LRU with
 # room for C blocks hits roughly those re-accesses whose distance is below C.
 #
-# On the client's side, re-accesses come soon:
+# On the client's side, re-accesses come at all distances, near ones included:
 
 # %%
 mq.distances(read("results/mq/fig2.csv"))
 
 # %% [markdown]
-# The database's cache answers those. What it lets through comes back late, beyond the dashed line, which is
+# The database's cache answers the near ones. What it lets through comes back late, beyond the dashed line, which is
 # the size of the first level in blocks:
 
 # %%
