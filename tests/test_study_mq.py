@@ -133,3 +133,12 @@ def test_outcomes_of_all_points_whatever_the_threads(busy):
 def test_a_study_knows_its_policies(busy):
     with pytest.raises(ParameterError, match="unknown policy"):
         mq.replay(busy, "best", [8])
+
+
+def test_logged_values_name_their_claims():
+    fig7 = pd.DataFrame({"miss_time_share_pct": [99.5, 98.25], "timed_hit_ratio_pct": [10.0, 20.5],
+                         "replayed_hit_ratio_pct": [10.25, 20.5]})  # fmt: skip
+    notes = mq_rates.logged(fig7, "128MB").set_index("id")["note"]
+    assert "no hit ratio by more than 0.25 points" in notes["mq.results.timing"]
+    assert "98.25 to 99.50 %" in notes["mq.results.miss_dominates"]
+    assert "128MB" in notes["mq.setup.oracle_buffer"]

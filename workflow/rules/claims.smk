@@ -5,6 +5,8 @@ rule claims:
     input:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
+        reasons="data/suspected_reasons.yaml",
+        logged="results/mq/logged.csv",
         tables=["results/mq/table4.csv", "results/mq/fig7.csv"],
     output:
         table="results/claims.csv",
@@ -25,6 +27,8 @@ use rule claims as claims_64mb with:
     input:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
+        reasons="data/suspected_reasons.yaml",
+        logged="results/mq/logged_64mb.csv",
         tables=["results/mq/table4_64mb.csv", "results/mq/fig7_64mb.csv"],
     output:
         table="results/claims_64mb.csv",

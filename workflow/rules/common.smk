@@ -47,7 +47,7 @@ def capture_facts(capture):
     return str(Path(config["captures"][capture]).parent / "captures.yaml")
 
 
-def paper_files(wildcards):
+def paper_files(wildcards=None):
     """What the paper reads, by its own account."""
     return [str(path) for path in paper_inputs("paper/main.typ", ".")]
 
@@ -58,17 +58,21 @@ def server_side():
 
 
 def sources():
-    """What a run reads that no rule makes."""
-    return [
+    """What a run reads that no rule makes: raw traces, published values, machines, the paper's text."""
+    files = [
         *config["captures"].values(),
+        capture_facts(MQ["server"]),
+        capture_facts(MQ["variant"]),
         "data/published/claims.yaml",
+        "data/published/mq_table3.csv",
         "data/published/mq_table4.csv",
         "data/published/mq_fig7.csv",
         "data/calibration.yaml",
+        "data/suspected_reasons.yaml",
         "data/machines/mq_testbed.yaml",
-        capture_facts(MQ["server"]),
-        capture_facts(MQ["variant"]),
+        *(path for path in paper_files() if not path.startswith("results/")),
     ]
+    return list(dict.fromkeys(files))
 
 
 MQ_TABLES = [
@@ -90,6 +94,8 @@ MQ_TABLES = [
     "sensitivity",
     "fit",
     "first_level",
+    "logged",
+    "logged_64mb",
 ]
 MQ_FIGURES = [
     "table2",

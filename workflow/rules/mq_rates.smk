@@ -109,3 +109,39 @@ rule mq_fig7_sensitivity:
         ),
     script:
         "../scripts/mq_fig7_sensitivity.py"
+
+
+rule mq_logged:
+    input:
+        table4="results/mq/table4.csv",
+        fig7="results/mq/fig7.csv",
+        facts=capture_facts(MQ["server"]),
+    output:
+        table="results/mq/logged.csv",
+    log:
+        "results/logs/mq_logged.log",
+    benchmark:
+        "results/benchmarks/mq_logged.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        raw=config["captures"][MQ["server"]],
+        code=source_digest("studies/mq_rates"),
+    script:
+        "../scripts/mq_logged.py"
+
+
+use rule mq_logged as mq_logged_64mb with:
+    input:
+        table4="results/mq/table4_64mb.csv",
+        fig7="results/mq/fig7_64mb.csv",
+        facts=capture_facts(MQ["variant"]),
+    output:
+        table="results/mq/logged_64mb.csv",
+    log:
+        "results/logs/mq_logged_64mb.log",
+    benchmark:
+        "results/benchmarks/mq_logged_64mb.tsv"
+    params:
+        raw=config["captures"][MQ["variant"]],
+        code=source_digest("studies/mq_rates"),

@@ -2,7 +2,7 @@
 
 import sys
 
-from misspenalty.claims import format_summary, write_claims
+from misspenalty.claims import format_summary, read_logged, write_claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
@@ -11,6 +11,8 @@ frame = write_claims(
     snakemake.input.ledger,
     snakemake.output.table,
     calibration_path=snakemake.input.calibration,
+    reasons_path=snakemake.input.reasons,
+    notes=read_logged([snakemake.input.logged]),
     basis=snakemake.params.basis,
     overrides=snakemake.params.get("overrides"),
 )

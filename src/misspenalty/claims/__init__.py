@@ -7,6 +7,7 @@
 
 from misspenalty.claims.ledger import Claim, Fit, load_calibration, load_ledger
 from misspenalty.claims.markers import update_between_markers
+from misspenalty.claims.remarks import load_reasons, read_logged
 from misspenalty.claims.report import COLUMNS, format_summary, judge, read_tables, summary, write_claims
 from misspenalty.claims.verdicts import VERDICTS
 
@@ -19,6 +20,8 @@ __all__ = [
     "judge",
     "load_calibration",
     "load_ledger",
+    "load_reasons",
+    "read_logged",
     "read_tables",
     "summary",
     "update_between_markers",

@@ -82,7 +82,7 @@ def load_ledger(path, schema=None):
         The message names the entry and its line.
     """
     path = Path(path)
-    entries = _load(path, schema or path.with_name("claims.schema.yaml"), "id")
+    entries = load_entries(path, schema or path.with_name("claims.schema.yaml"), "id")
     lines = {
         m[1]: n
         for n, text in enumerate(path.read_text().splitlines(), 1)
@@ -121,7 +121,7 @@ def load_calibration(path, schema=None):
     """
     path = Path(path)
     fits = []
-    for entry in _load(path, schema or path.with_name("calibration.schema.yaml"), "parameter"):
+    for entry in load_entries(path, schema or path.with_name("calibration.schema.yaml"), "parameter"):
         for target in entry["published"]:
             layout = TABLES.get(target["table"])
             if layout is None or target["column"] not in layout.values or set(target["where"]) != set(layout.keys):
@@ -147,8 +147,14 @@ def _yaml(path):
         raise InputError(f"not YAML: {problem}", path=path, line=mark.line + 1 if mark else None) from error
 
 
-def _load(path, schema, name):
-    """Parse a list of entries and validate it, naming the entry at fault by its `name` key."""
+def load_entries(path, schema, name):
+    """Parse a YAML list of entries and validate it, naming the entry at fault by its `name` key.
+
+    Raises
+    ------
+    InputError
+        The file is not there, is no YAML, or does not fit its schema.
+    """
     entries = _yaml(path)
     problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(_yaml(schema)).iter_errors(entries))
     if problem is not None:

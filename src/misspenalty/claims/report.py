@@ -8,6 +8,7 @@ from misspenalty.claims.cells import prepare
 from misspenalty.claims.layout import TABLES
 from misspenalty.claims.ledger import STUDIES, load_calibration, load_ledger
 from misspenalty.claims.measures import number, tolerance_text
+from misspenalty.claims.remarks import load_reasons, with_reasons
 from misspenalty.claims.verdicts import VERDICTS, Outcome, decide
 from misspenalty.errors import InputError
 from misspenalty.files import write_csv
@@ -153,11 +154,19 @@ def read_tables(results_dir, overrides=None):
 
 
 def write_claims(
-    results_dir, ledger_path, out_path, *, calibration_path=None, basis="predicted", notes=None, overrides=None
+    results_dir,
+    ledger_path,
+    out_path,
+    *,
+    calibration_path=None,
+    reasons_path=None,
+    basis="predicted",
+    notes=None,
+    overrides=None,
 ):
     """Judge the ledger on a folder of results and write the table of verdicts; returns it.
 
-    Parameters are those of `judge`, `read_tables` and `load_calibration`.
+    Parameters are those of `judge`, `read_tables`, `load_calibration` and `load_reasons`.
     """
     ledger = load_ledger(ledger_path)
     frame = judge(
@@ -168,6 +177,8 @@ def write_claims(
         calibration=load_calibration(calibration_path) if calibration_path else (),
         variant=overrides is not None,
     )
+    if reasons_path:
+        frame = with_reasons(frame, load_reasons(reasons_path, Path(out_path).stem, ledger))
     write_csv(frame, out_path)
     return frame
 
