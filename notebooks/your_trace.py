@@ -99,9 +99,8 @@ mq.hit_ratio_curve(curve)
 # room if it was not. This one is CLOCK: blocks stand in a ring, a hit sets a mark, and the hand takes the
 # mark away from a marked block and evicts the first without one.
 
+
 # %%
-
-
 class Clock(Twin):
     """CLOCK: a ring with one mark a block."""
 

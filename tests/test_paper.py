@@ -28,7 +28,8 @@ def folder(tmp_path_factory):
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
     for name in ("paper", "config", "data/published", "data/machines"):
         shutil.copytree(ROOT / name, root / name)
-    shutil.copy(ROOT / "data" / "calibration.yaml", root / "data")
+    for name in ("calibration.yaml", "suspected_reasons.yaml"):
+        shutil.copy(ROOT / "data" / name, root / "data")
     with matplotlib.rc_context(style.STYLE):
         blank = style.new_figure(1, 1)
     for path in paper_inputs(PAPER / "main.typ", ROOT):

@@ -257,9 +257,12 @@ def write_results(root):
         write_csv(table, results / "mq" / f"{name}.csv")
     published = ROOT / "data" / "published" / "claims.yaml"
     calibration = ROOT / "data" / "calibration.yaml"
-    write_claims(results, published, results / "claims.csv", calibration_path=calibration)
+    reasons = ROOT / "data" / "suspected_reasons.yaml"
+    write_claims(results, published, results / "claims.csv", calibration_path=calibration, reasons_path=reasons)
     variant = {"mq_table4": "mq_table4_64mb", "mq_fig7": "mq_fig7_64mb"}
-    write_claims(results, published, results / "claims_64mb.csv", basis="fitted", overrides=variant)
+    write_claims(
+        results, published, results / "claims_64mb.csv", reasons_path=reasons, basis="fitted", overrides=variant
+    )
     sheet = Path(root) / "data" / "raw" / "tpcc" / "captures.yaml"
     sheet.parent.mkdir(parents=True, exist_ok=True)
     sheet.write_text(yaml.safe_dump({f"{name}.parquet": facts(mb) for name, mb in CAPTURES.items()}, sort_keys=False))
