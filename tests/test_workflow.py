@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 WORKFLOW = ROOT / "workflow"
 SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
 RAW = "data/raw/tpcc/small.parquet"
-TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data/published", "data/machines")
+TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
 ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
 
 
@@ -30,7 +30,7 @@ def snakemake(folder, *arguments, hash_seed="0"):
 
 def copy_tree(folder):
     """Copy what a run reads, without results and raw captures."""
-    skip = shutil.ignore_patterns("__pycache__", "*.so", ".*")
+    skip = shutil.ignore_patterns("__pycache__", "*.so", ".*", "raw", "capture")
     for name in TREE:
         source = ROOT / name
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -38,8 +38,6 @@ def copy_tree(folder):
             shutil.copytree(source, folder / name, ignore=skip)
         else:
             shutil.copy(source, folder / name)
-    shutil.copy(ROOT / "data" / "calibration.yaml", folder / "data")
-    shutil.copy(ROOT / "data" / "calibration.schema.yaml", folder / "data")
     return folder
 
 
@@ -231,6 +229,16 @@ def test_manifest_describes_the_outputs(tree, first_run):
     assert RAW in manifest["inputs"]
     assert manifest["config"] == small_config()
     assert manifest["jobs"]["mq_table4"]["wall_s"] > 0
+
+
+def test_manifest_names_everything_that_was_read(tree, first_run):
+    done = snakemake(tree, "--detailed-summary")
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    inputs = {name for row in rows[1:] for name in row[rows[0].index("input-file(s)")].split(",") if name != "-"}
+    manifest = json.loads((tree / "results" / "manifest.json").read_text())
+    read = {name for name in inputs if not name.startswith("results/")}
+    assert read >= {RAW, "data/calibration.yaml", "paper/main.typ"}
+    assert read - set(manifest["inputs"]) == set()
 
 
 def test_second_run_has_nothing_to_do(tree, first_run):

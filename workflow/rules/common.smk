@@ -58,7 +58,7 @@ def server_side():
 
 
 def sources():
-    """What a run reads that no rule makes: raw traces, published values, machines, the paper's text."""
+    """Raw traces, published values, machines, the text of the paper: what a run reads and does not make."""
     files = [
         *config["captures"].values(),
         capture_facts(MQ["server"]),

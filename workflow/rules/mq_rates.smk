@@ -15,7 +15,7 @@ rule mq_fig7:
         "results/logs/mq_fig7.log",
     benchmark:
         "results/benchmarks/mq_fig7.tsv"
-    priority: 1  # the longest job: first, so that it does not stand alone at the end
+    priority: 1  # long, and the longest job waits for it
     conda:
         "../../environment.yml"
     params:
@@ -93,6 +93,7 @@ rule mq_fig7_sensitivity:
         "results/logs/mq_fig7_sensitivity.log",
     benchmark:
         "results/benchmarks/mq_fig7_sensitivity.tsv"
+    priority: 1  # the longest job: it must not stand alone at the end
     conda:
         "../../environment.yml"
     params:
