@@ -1,0 +1,51 @@
+"""Short sequences traced by hand for the adaptive policies and the LIRS family. h = hit, m = miss.
+
+`outcome` runs kernel and twin, which have to agree.
+"""
+
+import numpy as np
+from test_policies_traced import outcome
+
+from misspenalty.policies import find_policy
+
+
+def replayed(name, capacity, sequence, **parameters):
+    """Kernel and twin after `sequence`."""
+    definition = find_policy(name)
+    letters = sorted(set(sequence))
+    kernel = definition.kernel(capacity, len(letters), **definition.check(parameters))
+    kernel.replay(np.array([letters.index(x) for x in sequence], np.uint32), np.zeros(len(sequence), np.uint8))
+    twin = definition.twin(capacity, **definition.check(parameters))
+    for letter in sequence:
+        twin.access(letter)
+    return kernel, twin
+
+
+# ARC ------------------------------------------------------------------------------------------------------------
+
+
+def test_arc_keeps_what_was_used_twice():
+    # A's second use moves it to T2. With p = 0 the new blocks B, C pass through T1 only: A stays.
+    assert outcome("arc", 2, "AABCA") == "mhmmh"
+
+
+def test_arc_ghost_hits_move_the_target():
+    # Two blocks, p = 0. A in T2. B, C, D through T1: B1 holds C (B was dropped, |L1| = 2). C is found in B1: p = 1, so
+    # T1 (D) is no longer above p and A goes from T2 to B2; T2 = C. A is found in B2: p = 0, D goes to B1. C hits.
+    # D is found in B1: p = 1, T1 is empty, so A (older than C in T2) goes. C hits, A misses.
+    assert outcome("arc", 2, "AABCADCACDCA") == "mhmmhmmmhmhm"
+
+
+def test_arc_target_is_real():
+    # Five blocks. A to E, then F, G used twice: T2 = C D E F G, B2 = A B. H: C to B2. I: H to B1. J: I to B1. H is
+    # found in B1: p = |B2| / |B1| = 3 / 2; T1 (J) is not above it, D goes to B2. A is found in B2: p = 1.5 - 1.
+    for sequence, p in (("AABBCCDDEEFFGGHIJH", 1.5), ("AABBCCDDEEFFGGHIJHA", 0.5)):
+        kernel, twin = replayed("arc", 5, sequence)
+        assert kernel.p == twin.p == p
+
+
+def test_arc_drops_the_oldest_of_a_full_t1_without_a_trace():
+    # T1 = A B is all of L1: C makes A leave without becoming a ghost, so A is new again and makes B leave the same way
+    kernel, _ = replayed("arc", 2, "ABCAB")
+    assert outcome("arc", 2, "ABCAB") == "mmmmm"
+    assert kernel.ghost_hits == 0

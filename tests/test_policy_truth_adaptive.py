@@ -1,0 +1,71 @@
+"""The adaptive policies and the LIRS family against foreign truth: published and recomputed hit ratios, libCacheSim."""
+
+import numpy as np
+import pytest
+import test_policy_truth as truth
+
+from misspenalty import simulate
+
+trace_named = truth.trace_named  # a fixture
+REAL = ["OLTP", "2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite"]
+
+
+def rows(folder, file, policy):
+    """(trace, cache size, value) of a policy's rows; the traces of the large files are read once."""
+    value = "misses" if file == "libcachesim_misses.csv" else "hit_ratio_pct"
+    return [
+        (row["trace"], int(row["cache_blocks"]), float(row[value]))
+        for row in truth.rows_of(folder, file)
+        if row["policy"] == policy
+    ]
+
+
+def differences(trace_named, expected, policy, within):
+    """Rows whose hit ratio in percent differs by more than `within` points."""
+    sizes = {name: sorted({size for n, size, _ in expected if n == name}) for name, _, _ in expected}
+    obtained = {
+        (name, size): value
+        for name in sizes
+        for size, value in zip(sizes[name], truth.percent(trace_named(name), policy, sizes[name]), strict=True)
+    }
+    return {
+        (name, size): obtained[name, size] - value
+        for name, size, value in expected
+        if abs(obtained[name, size] - value) > within
+    }
+
+
+# ARC ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file, least", [("published_hit_ratios.csv", 7), ("recomputed_hit_ratios.csv", 90)])
+def test_arc_equals_the_literature(shared_traces, trace_named, file, least):
+    """Megiddo & Modha 2004, Tables 1 and 4 (OLTP, P3, P6), and an independent program with a real-valued p."""
+    expected = rows(shared_traces, file, "ARC")
+    assert len(expected) >= least
+    assert differences(trace_named, expected, "arc", within=0.02) == {}
+
+
+def test_arc_equals_recorded_libcachesim_counts(shared_traces, trace_named):
+    expected = rows(shared_traces, "libcachesim_misses.csv", "ARC")
+    assert len(expected) >= 9
+    assert [simulate(trace_named(name), "arc", size).misses for name, size, _ in expected] == [m for *_, m in expected]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_arc_equals_libcachesim_on_real_traces(trace_named, tmp_path, name):
+    trace = trace_named(name)
+    path = truth.oracle_general(trace, tmp_path / "trace.oracleGeneral")
+    for size in {max(trace.blocks * share // 1000, 4) for share in (5, 50, 100, 400)}:
+        expected = truth.libcachesim_misses(path, "ARC", size, len(trace))
+        assert simulate(trace, "arc", size).misses == expected, size
+
+
+def test_arc_equals_libcachesim_on_zipf(make_trace, tmp_path):
+    rng = np.random.default_rng(20)
+    weights = np.cumsum(1 / np.arange(1, 50_001))
+    trace = make_trace(np.searchsorted(weights / weights[-1], rng.random(200_000)))
+    path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
+    for size in (10, 100, 1000, 5000, 20_000):
+        expected = truth.libcachesim_misses(path, "ARC", size, len(trace))
+        assert simulate(trace, "arc", size).misses == expected, size
