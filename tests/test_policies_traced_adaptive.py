@@ -49,3 +49,30 @@ def test_arc_drops_the_oldest_of_a_full_t1_without_a_trace():
     kernel, _ = replayed("arc", 2, "ABCAB")
     assert outcome("arc", 2, "ABCAB") == "mmmmm"
     assert kernel.ghost_hits == 0
+
+
+# CAR ------------------------------------------------------------------------------------------------------------
+
+
+def test_car_hands_move_used_blocks_to_t2():
+    # Two blocks, p = 0. A's hit sets its bit. C turns T1's hand: A moves to T2, B leaves for B1. A hits. D: C leaves
+    # for B1, where |T1| + |B1| = 2 drops B. C is known: D leaves for B1, p = 1, C enters T2 behind A. A hits (its bit
+    # was set before). D is known: T1 is empty, T2's hand spares A, C leaves for B2; p = 2. C is known in B2: A leaves
+    # for B2, p = 1. A misses.
+    sequence = "AABCADCADCA"
+    assert outcome("car", 2, sequence) == "mhmmhmmhmmm"
+    kernel, twin = replayed("car", 2, sequence[:-1])
+    assert kernel.p == twin.p == 1
+    assert kernel.ghost_hits == 3
+
+
+def test_car_first_use_leaves_the_bit_clear():
+    # Nothing is used twice while in T1, so T1 is a FIFO: C makes A leave, A (whose name was dropped at once, since
+    # |T1| + |B1| = 2) makes B leave, D makes C leave. A hits.
+    assert outcome("car", 2, "ABCADA") == "mmmmmh"
+
+
+def test_car_hits_do_not_reorder():
+    # B is used after A and both bits are set: C's hand passes both to T2 in the order of T1, then T2's hand takes A,
+    # whose bit was cleared on the way, although B was the one used longer ago. B hits, A misses.
+    assert outcome("car", 2, "ABBACBA") == "mmhhmhm"

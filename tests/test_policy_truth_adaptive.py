@@ -69,3 +69,15 @@ def test_arc_equals_libcachesim_on_zipf(make_trace, tmp_path):
     for size in (10, 100, 1000, 5000, 20_000):
         expected = truth.libcachesim_misses(path, "ARC", size, len(trace))
         assert simulate(trace, "arc", size).misses == expected, size
+
+
+# CAR ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["OLTP", "P3", "2_pools", "multi2", "sprite"])
+def test_car_is_close_to_arc(trace_named, name):
+    """The paper's claim of section V: CAR's hit ratios are close to ARC's (no program of theirs is public)."""
+    trace = trace_named(name)
+    sizes = [trace.blocks * share // 100 for share in (1, 5, 20, 50)]
+    difference = truth.percent(trace, "car", sizes) - truth.percent(trace, "arc", sizes)
+    assert np.all(np.abs(difference) < 1)
