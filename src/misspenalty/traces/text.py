@@ -10,6 +10,10 @@ from misspenalty.traces.reader import open_stream, read_some
 
 CHUNK = 1 << 22  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; a longer line is no trace
+_NONE = bytes(256)
+_SHOWN = (
+    dict.fromkeys("uU", "integer") | dict.fromkeys("shf=+", "any") | {"x": "hex", "d": "number", "o": "R|W", "b": "0|1"}
+)
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,11 @@ class Lines:
     Attributes
     ----------
     kinds : bytes
-        One letter a field: ``u`` unsigned integer, ``d`` decimal number (kept in units of 1e-9), ``o`` R or W, ``s``
-        skipped.
+        One letter a field: ``u`` unsigned integer, ``x`` hexadecimal one, ``d`` decimal number (kept in units of 1e-9),
+        ``o`` R or W, Read or Write (1 = write), ``b`` 0 or 1, false or true, ``h`` text (a hash of 63 bits is kept),
+        ``s`` skipped. Further ones select lines: ``=`` text that is `chosen`, ``f`` text with an R or a W in it
+        (1 = write), ``U`` unsigned integer, or the line is skipped if a bracket stands there, ``+`` a plus sign.
+        Any field may be quoted unless blanks separate the fields.
     names : tuple of str
         What each field is called in error messages.
     separator : bytes
@@ -28,7 +35,11 @@ class Lines:
     open_ended : bool
         Whether further fields may follow.
     comment : bytes
-        First byte of lines to skip; empty for none.
+        First bytes of lines to skip; empty for none.
+    chosen : bytes
+        One byte that a field ``=`` has to be.
+    header : int
+        Lines at the head of the file that are not parsed.
     """
 
     kinds: bytes
@@ -36,6 +47,8 @@ class Lines:
     separator: bytes = b" "
     open_ended: bool = False
     comment: bytes = b""
+    chosen: bytes = b" "
+    header: int = 0
 
     def columns(self, path):
         """Yield int64 arrays of shape (fields, rows), a chunk of whole lines at a time.
@@ -72,9 +85,16 @@ class Lines:
             return False
 
     def _parse(self, text, path, lines_before):
+        skipped = 0
+        while lines_before + skipped < self.header:
+            text = text.partition(b"\n")[2]
+            skipped += 1
+        lines_before += skipped
         columns = np.empty((len(self.kinds), text.count(b"\n") + 1), np.int64)
-        comment = self.comment[0] if self.comment else -1
-        rows, lines, field = parse(text, self.kinds, self.separator[0], self.open_ended, comment, columns)
+        passed_over = bytes(byte in self.comment for byte in range(256)) if self.comment else _NONE
+        rows, lines, field = parse(
+            text, self.kinds, self.separator[0], self.open_ended, passed_over, self.chosen[0], columns
+        )
         if field:
             shown = text.split(b"\n", lines)[lines - 1][:60].decode("ascii", "backslashreplace").rstrip("\r")
             what = (
@@ -86,6 +106,5 @@ class Lines:
         return columns[:, :rows]
 
     def _grammar(self):
-        shown = {ord("u"): "integer", ord("d"): "number", ord("o"): "R|W", ord("s"): "any"}
-        fields = [f"{name}:{shown[kind]}" for name, kind in zip(self.names, self.kinds, strict=True)]
+        fields = [f"{name}:{_SHOWN[chr(kind)]}" for name, kind in zip(self.names, self.kinds, strict=True)]
         return "'" + self.separator.decode().join(fields) + (" …" if self.open_ended else "") + "'"
