@@ -4,6 +4,7 @@ import numpy as np
 from test_policies_traced import outcome
 
 from misspenalty.policies import find_policy
+from misspenalty.policies.wtinylfu import Sketch
 
 # FIFO -----------------------------------------------------------------------------------------------------------
 
@@ -91,3 +92,122 @@ def test_sieve_turns_at_the_head():
 def test_sieve_spares_what_was_visited_once():
     # B visited. D: A goes, the hand stands at B. E: the hand clears B, evicts C. B, D: both are there
     assert outcome("sieve", 3, "ABCBDEBD") == "mmmhmmhh"
+
+
+# SLRU -----------------------------------------------------------------------------------------------------------
+
+
+def test_slru_protects_what_was_hit():
+    # protected holds 2. A hit: protected. B C D in probation; E evicts B, the oldest there, though A is older
+    assert outcome("slru", 4, "ABACDEAB", protected=0.5) == "mmhmmmhm"
+
+
+def test_slru_demotes_what_protected_overflows():
+    # protected holds 1. A protected; B's hit sends A back to probation, newer than nothing: C joins, D evicts A
+    assert outcome("slru", 3, "AABBCDBA", protected=0.34) == "mhmhmmhm"
+
+
+def test_slru_climbs_one_segment_a_hit():
+    # four segments, the upper three of one block each. A hit twice is in the third, B hit once in the second; C D fill
+    # the lowest, E evicts C, F evicts D; A, B are there. With one upper segment B would have sent A down and E evicted
+    # it.
+    assert outcome("slru", 4, "AAABBCDEFAB", segments=4, protected=0.75) == "mhhmhmmmmhh"
+    assert outcome("slru", 4, "AAABBCDEFAB", protected=0.25) == "mhhmhmmmmmh"
+
+
+def test_slru_filled_upwards_protects_the_first_blocks():
+    # protected holds 2: A B fill probation, C D go to protected. E, F, G evict A, B, E. Without the rule all four
+    # start in probation and G evicts C.
+    assert outcome("slru", 4, "ABCDEFGCD", protected=0.5, fill_up=1) == "mmmmmmmhh"
+    assert outcome("slru", 4, "ABCDEFGCD", protected=0.5) == "mmmmmmmmm"
+
+
+# S3-FIFO --------------------------------------------------------------------------------------------------------
+
+HALF = {"small": 0.5, "ghost": 0.9}  # with 4 blocks: S 2, M 2, G 3 names
+
+
+def test_s3fifo_moves_blocks_hit_twice_to_main():
+    # S A(2) B, M C D. E: A moves to M, B is evicted. F: M holds 3, so C goes. G, H evict E, F from S. A is in M.
+    # With threshold 3, E evicts A; its name is pushed out of G when H evicts F.
+    assert outcome("s3fifo", 4, "AAABCDEFGHA", **HALF) == "mhhmmmmmmmh"
+    assert outcome("s3fifo", 4, "AAABCDEFGHA", threshold=3, **HALF) == "mhhmmmmmmmm"
+
+
+def test_s3fifo_one_hit_in_small_is_not_enough():
+    # S A(1) B, M C D: E evicts A
+    assert outcome("s3fifo", 4, "AABCDEA", **HALF) == "mhmmmmm"
+    assert outcome("s3fifo", 4, "AABCDEA", threshold=1, **HALF) == "mhmmmmh"
+
+
+def test_s3fifo_main_reinserts_what_was_hit():
+    # S A B, M C(1) D. E evicts A; A, a ghost, evicts B and enters M. F: M holds 3; C is lowered and reinserted, D goes.
+    assert outcome("s3fifo", 4, "ABCDCEAFCD", **HALF) == "mmmmhmmmhm"
+
+
+def test_s3fifo_ghosts_enter_main():
+    # E evicts A, A (ghost) evicts B and enters M; F evicts C from M; A hits; B (ghost) evicts E
+    ids = np.array(["ABCDEAFAB".index(letter) for letter in "ABCDEAFAB"], np.uint32)
+    kernel = find_policy("s3fifo").kernel(4, 9, **find_policy("s3fifo").check(HALF))
+    hit = np.zeros(ids.size, np.uint8)
+    kernel.replay(ids, hit)
+    assert (hit.tolist(), kernel.ghost_hits) == ([0, 0, 0, 0, 0, 0, 0, 1, 0], 2)
+
+
+def test_s3fifo_as_in_the_paper_fills_small():
+    # all four in S: E, F, G, H evict A, B, C, D. Filled as the authors' code does, C and D start in M and stay.
+    assert outcome("s3fifo", 4, "ABCDEFGHCD", fill_main=0, **HALF) == "mmmmmmmmmm"
+    assert outcome("s3fifo", 4, "ABCDEFGHCD", **HALF) == "mmmmmmmmhh"
+
+
+# W-TinyLFU ------------------------------------------------------------------------------------------------------
+
+QUARTER = {"window": 0.25, "protected": 0.5}  # with 4 blocks: window 1, main region 3, of which protected 1
+
+
+def test_wtinylfu_admits_by_frequency():
+    # A twice. B, C, D push A, B, C into probation. E: D (1) against A (2): D is out. F: E (1) against A: out. A hits,
+    # protected. D: F (1) against B (1): a tie, F is out. G: D (2) against B (1): B is out. D hits, B doesn't.
+    assert outcome("wtinylfu", 4, "AABCDEFADGDB", **QUARTER) == "mhmmmmmhmmhm"
+
+
+def test_wtinylfu_protected_overflows_into_probation():
+    # probation A B C, window D. A hits, protected; B hits, protected, and A goes behind C. D and E are used twice each
+    # in the window: D (2) against C (1): C is out; E (2) against A (2): a tie, E is out. A hits, C doesn't.
+    assert outcome("wtinylfu", 4, "ABCDABDEEFAC", **QUARTER) == "mmmmhhhmhmhm"
+
+
+def test_wtinylfu_sketch_saturates_and_ages():
+    sketch = Sketch(capacity=8, sample=10)  # halves after 80
+    for _ in range(20):
+        sketch.increment(3)
+    assert (sketch.frequency(3), sketch.size) == (15, 15)  # full counters don't count towards the sample
+    for number in range(100, 165):
+        sketch.increment(number)
+    # the 80th: 15 becomes 7, and a quarter of the odd counters is taken off before the size is halved
+    assert 7 <= sketch.frequency(3) <= 15
+    assert sketch.size < 40
+
+
+def test_wtinylfu_sketch_never_counts_too_little():
+    rng = np.random.default_rng(3)
+    sketch, counts = Sketch(capacity=64, sample=1000), np.zeros(200, int)
+    for number in rng.zipf(1.3, 3000) % 200:
+        sketch.increment(int(number))
+        counts[number] += 1
+    estimates = np.array([sketch.frequency(number) for number in range(200)])
+    assert np.all(estimates >= np.minimum(counts, 15))
+    assert np.mean(estimates == np.minimum(counts, 15)) > 0.5
+
+
+def test_wtinylfu_does_not_depend_on_names():
+    rng = np.random.default_rng(4)
+    ids = (rng.zipf(1.2, 5000) % 400).astype(np.uint32)
+    hits = []
+    for names in (np.arange(400), rng.permutation(400)):
+        hit = np.zeros(ids.size, np.uint8)
+        find_policy("wtinylfu").kernel(30, 400, **find_policy("wtinylfu").check({})).replay(
+            names[ids].astype(np.uint32), hit
+        )
+        hits.append(hit)
+    assert np.array_equal(*hits)
