@@ -76,3 +76,34 @@ def test_car_hits_do_not_reorder():
     # B is used after A and both bits are set: C's hand passes both to T2 in the order of T1, then T2's hand takes A,
     # whose bit was cleared on the way, although B was the one used longer ago. B hits, A misses.
     assert outcome("car", 2, "ABBACBA") == "mmhhmhm"
+
+
+# LIRS -----------------------------------------------------------------------------------------------------------
+# three blocks: two LIR, one HIR
+
+
+def test_lirs_exchanges_a_block_of_low_irr_for_the_lowest_lir_block():
+    # A and B are LIR; C is HIR: S = A B C, Q = C. D evicts C, which stays in S. C is found there: D leaves Q, C becomes
+    # LIR, A (lowest) HIR: S = B D C, Q = A. A hits but is no longer in S: it stays HIR, S = B D C A. B hits, D is
+    # pruned: S = C A B. A hits in S: LIR, C goes to Q. D was pruned, so it is new and evicts C. C left S when it
+    # became HIR, so it is new and evicts D. A and B are still LIR.
+    assert outcome("lirs", 3, "ABCDCABADCAB") == "mmmmmhhhmmhh"
+    assert replayed("lirs", 3, "ABCDCABADCAB")[0].ghost_hits == 1
+
+
+def test_lirs_keeps_its_lir_blocks_in_a_loop():
+    # C and D take turns in the one HIR block. They are pruned from S when A and B have been used after them.
+    assert outcome("lirs", 3, "ABCDABCDABCD") == "mmmmhhmmhhmm"
+
+
+def test_lirs_stack_limit():
+    # D makes S = A B C D. Limited to three blocks, S drops C, the lowest HIR block, so C is new and A stays LIR. With
+    # no limit C becomes LIR and A HIR; E evicts A from Q.
+    assert outcome("lirs", 3, "ABCDCEA", stack_limit=1) == "mmmmmmh"
+    assert outcome("lirs", 3, "ABCDCEA") == "mmmmmmm"
+
+
+def test_lirs_without_lir_blocks_is_lru():
+    sequence = "".join(np.random.default_rng(3).choice(list("ABCDEFGH"), 400, p=np.arange(8, 0, -1) / 36))
+    for capacity in (1, 2, 3, 5):
+        assert outcome("lirs", capacity, sequence, hirs=1) == outcome("lru", capacity, sequence)
