@@ -107,3 +107,41 @@ def test_lirs_without_lir_blocks_is_lru():
     sequence = "".join(np.random.default_rng(3).choice(list("ABCDEFGH"), 400, p=np.arange(8, 0, -1) / 36))
     for capacity in (1, 2, 3, 5):
         assert outcome("lirs", capacity, sequence, hirs=1) == outcome("lru", capacity, sequence)
+
+
+# CLOCK-Pro ------------------------------------------------------------------------------------------------------
+# three blocks, of which one is cold at first; in the list, oldest first, hot pages are capital, cold ones small,
+# evicted ones in brackets
+
+
+def test_clockpro_makes_hot_what_returns_in_its_test():
+    # A B c. D evicts c: A B (c) d. C evicts d and is in its test: m_c = 2, so one hot page may stay; HAND_hot makes A,
+    # then B cold, none is hot: (d) a b C, and going on to C it ends the test of d: m_c = 1. A hits. E: a was used and
+    # is out of test: to the head, in test; b is evicted and, out of test, leaves the list: C a e. B is new, a is
+    # evicted: C (a) e b. A evicts e, m_c = 2, HAND_hot makes C cold, A hot: (e) b c A; the tests of e and b end,
+    # m_c = 1. C and B hit.
+    sequence = "ABCDCAEBACB"
+    assert outcome("clockpro", 3, sequence) == "mmmmmhmmmhh"
+    kernel, twin = replayed("clockpro", 3, sequence)
+    assert kernel.cold_target == twin.cold_target == 1
+    assert kernel.hot == twin.hot == 1
+    assert kernel.ghost_hits == 2
+
+
+def test_clockpro_keeps_its_hot_pages_in_a_loop():
+    # A B (c) d; A and B hit. C evicts d and is in its test; HAND_hot spares A and B, which were used, and comes to c
+    # itself: c is not made hot. A B c. D is new (its test ended with the hand): A B (c) d, and so on.
+    assert outcome("clockpro", 3, "ABCDABCDABCD") == "mmmmhhmmhhmm"
+
+
+def test_clockpro_history_bounds_the_evicted_pages():
+    # D evicts c. Without history its test ends at once, so C is new, evicts d, and A stays hot; with one m_c grows,
+    # C is hot, A and B are cold, and E evicts a.
+    assert outcome("clockpro", 3, "ABCDCEA", history=0) == "mmmmmmh"
+    assert outcome("clockpro", 3, "ABCDCEA", history=1) == "mmmmmmm"
+
+
+def test_clockpro_cold_share_can_be_fixed():
+    # m_c stays 1: C becomes hot and A alone cold: B (d) a C, whose next victim is a; B stays
+    assert outcome("clockpro", 3, "ABCDCEB", max_cold=0) == "mmmmmmh"
+    assert outcome("clockpro", 3, "ABCDCEAB") == "mmmmmmmm"
