@@ -35,11 +35,18 @@ HASHPOWER = 20
 # policy: libCacheSim's name and options, our parameters where they have to differ from the defaults for equal counts
 PEERS = {
     "2q": ("TwoQ", {}, {}),
+    "clock": ("Clock", {}, {}),
+    "fifo": ("FIFO", {}, {}),
     "lfu": ("LFU", {}, {}),
     "lru": ("LRU", {}, {}),
     "lru2": ("LRUK", {"k": 2}, {"history": 0}),
     "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000}),
     "opt": ("Belady", {}, {}),
+    "random": ("Random", {}, {}),  # other draws: other misses
+    "s3fifo": ("S3FIFO", {}, {}),
+    "sieve": ("Sieve", {}, {}),
+    "slru": ("SLRU", {}, {"segments": 4, "protected": 0.75, "fill_up": 1}),
+    "wtinylfu": ("WTinyLFU", {}, {}),  # another sketch, fed otherwise: other misses
 }
 
 
