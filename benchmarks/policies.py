@@ -144,13 +144,13 @@ def measure_policy(name, dense, blocks, cache, repeat, path):
 
 
 HEADER = (
-    f"{'policy':7}{'misses':>11}{'M req/s':>9}{'B/block':>9}  "
+    f"{'policy':9}{'misses':>11}{'M req/s':>9}{'B/block':>9}  "
     f"{'libCacheSim':12}{'misses':>11}{'M req/s':>9}{'ratio':>8}"
 )
 
 
 def line(row):
-    text = f"{row['policy']:7}{row['misses']:11,}{row['million_per_s']:9.1f}{row['bytes_per_block']:9.1f}  "
+    text = f"{row['policy']:9}{row['misses']:11,}{row['million_per_s']:9.1f}{row['bytes_per_block']:9.1f}  "
     if row["ratio"] is None:
         return f"{text}-"
     speed, misses = row["libcachesim_million_per_s"], row["libcachesim_misses"]
