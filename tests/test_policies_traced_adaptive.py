@@ -145,3 +145,33 @@ def test_clockpro_cold_share_can_be_fixed():
     # m_c stays 1: C becomes hot and A alone cold: B (d) a C, whose next victim is a; B stays
     assert outcome("clockpro", 3, "ABCDCEB", max_cold=0) == "mmmmmmh"
     assert outcome("clockpro", 3, "ABCDCEAB") == "mmmmmmmm"
+
+
+# LRFU -----------------------------------------------------------------------------------------------------------
+
+
+def test_lrfu_weighs_frequency_by_age():
+    # lam 0.1: before C (access 5) A's CRF is (1 + 0.933 + 0.871) * 0.871 = 2.44, B's 0.933: B goes, A hits at 6.
+    # lam 1: A has (1 + 0.5 + 0.25) / 4 = 0.4375, B 0.5: A goes.
+    assert outcome("lrfu", 2, "AAABCA", lam=0.1) == "mhhmmh"
+    assert outcome("lrfu", 2, "AAABCA", lam=1) == "mhhmmm"
+
+
+def test_lrfu_counts_a_burst_as_its_last_use():
+    # the same with a correlated period of 1: A's uses count as the one at access 3, 0.871 at C, and B has 0.933: A
+    # goes. In AABACA the use at 4 comes 2 after the one before and adds to it: A has 1.871 * 0.933, B 0.871 and goes.
+    assert outcome("lrfu", 2, "AAABCA", lam=0.1, correlated_period=1) == "mhhmmm"
+    assert outcome("lrfu", 2, "AABACA", lam=0.1, correlated_period=1) == "mhmhmh"
+
+
+def test_lrfu_forgets_what_it_evicts():
+    # lam 0.1. C (4) evicts B (0.93 < 1.68). B returns with 1 and evicts C. D (6) evicts B (0.93; A has 1.46).
+    assert outcome("lrfu", 2, "AABCBDA", lam=0.1) == "mhmmmmh"
+
+
+def test_lrfu_spans_from_lfu_to_lru():
+    sequence = "".join(np.random.default_rng(2).choice(list("ABCDEFGH"), 400, p=np.arange(8, 0, -1) / 36))
+    for capacity in (1, 2, 3, 5):
+        assert outcome("lrfu", capacity, sequence, lam=0) == outcome("lfu", capacity, sequence)
+        assert outcome("lrfu", capacity, sequence, lam=1) == outcome("lru", capacity, sequence)
+        assert outcome("lrfu", capacity, sequence) == outcome("lfru", capacity, sequence, history=0)

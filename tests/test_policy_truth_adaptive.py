@@ -155,3 +155,24 @@ def test_clockpro_adapts_to_recency(trace_named, name):
     obtained = truth.percent(trace, "clockpro", sizes)
     assert np.all(obtained > truth.percent(trace, "lru", sizes) - 0.5)
     assert np.all(obtained > truth.percent(trace, "lirs", sizes))
+
+
+# LRFU -----------------------------------------------------------------------------------------------------------
+#
+# Table 1 of Megiddo & Modha has LRFU with lambda and correlated period tuned for each size and not printed: a band.
+# OLTP holds bursts; without a correlated period LRFU loses 1 to 3 points more. Points above the published value at
+# 1000, 2000, 5000, 10000, 15000 blocks:
+#
+# lam 1e-4, period 500     -0.67  -0.35  -1.77  -2.18  -2.10
+# lam 3e-5, period 500     -2.27  -1.09  -2.26  -0.91  -1.06
+# lam 1e-5, period 5000    -7.69  -3.64  -1.20  -0.34  -0.41
+# lam 1e-4, no period      -8.08  -1.14  -2.29  -2.26  -2.22
+
+
+def test_lrfu_is_in_the_published_band(shared_traces, trace_named):
+    """The best of few parameters at each size, as the authors chose them."""
+    tried = [{"lam": 1e-4, "correlated_period": 500}, {"lam": 3e-5, "correlated_period": 500}]
+    tried.append({"lam": 1e-5, "correlated_period": 5000})
+    obtained = [truth.percent(trace_named("OLTP"), "lrfu", truth.SIZES, **parameters) for parameters in tried]
+    difference = np.max(obtained, axis=0) - truth.published(shared_traces, "LRFU")
+    assert np.all(np.abs(difference) < 1.3)
