@@ -9,9 +9,8 @@ Paper: F. J. Corbató, "A paging experiment with the Multics system", MIT Projec
 honor of P. M. Morse", MIT Press 1969).
 Authors' code: none.
 
-Deviations and decisions: a block is loaded with its bit cleared, as in libCacheSim. (In Multics the load is itself a
-reference and the hardware sets the bit; then a block survives one more turn of the hand, and all bits are set where
-every block on the circle is new.) Counters of several bits are the generalisation that libCacheSim and S3-FIFO use.
+Deviations and decisions: a block is loaded with its bit cleared, as in libCacheSim. (Where hardware sets the bit, the
+access that missed sets it too, and a block used once survives a turn of the hand.) Counters of several bits are the generalisation that libCacheSim and S3-FIFO use.
 """
 
 from misspenalty.policies._clock import Clock as Kernel

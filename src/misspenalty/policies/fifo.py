@@ -4,7 +4,7 @@ Hits change nothing. Which blocks are in the cache depends on the order of the m
 miss more often (Belady's anomaly).
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
-1966, section "Replacement algorithms", class 2.
+1966, where it is one of the algorithms simulated.
 Authors' code: none.
 Deviations: none.
 """

@@ -1,13 +1,13 @@
 """Random: evict any block of the cache, each with equal probability.
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
-1966, section "Replacement algorithms", class 1 (RAND). E. Gelenbe, "A unified approach to the evaluation of a class of
+1966, where it is one of the algorithms simulated. E. Gelenbe, "A unified approach to the evaluation of a class of
 replacement algorithms", IEEE Transactions on Computers C-22(6), 1973, proves that its hit ratio under independent
 references is that of FIFO.
 Authors' code: none.
 
 Deviations and decisions: the draws come from SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable
-pseudorandom number generators", OOPSLA 2014, figure 17), started at `seed`; one draw an eviction. The upper 32 bits r
+pseudorandom number generators", OOPSLA 2014), started at `seed`; one draw an eviction. The upper 32 bits r
 of a draw choose place floor(r * capacity / 2**32), which favours no place by more than capacity / 2**32. The new block
 takes the place of the victim.
 """

@@ -7,9 +7,9 @@ to G. Otherwise it comes from M: its oldest blocks with a counter above zero are
 first at zero is evicted.
 
 Paper: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023,
-section 4.1 and algorithm 1.
-Authors' code: Thesys-lab/sosp23-s3fifo (6bc49d9); the policy is maintained in libCacheSim (S3FIFO.c), whose misses
-ours equal by default.
+section 4 and algorithm 1.
+Authors' code: Thesys-lab/sosp23-s3fifo (6bc49d9); the policy is maintained in libCacheSim (S3FIFO.c,
+035d832), whose misses ours equal by default.
 
 Deviations and decisions:
 

@@ -5,7 +5,7 @@ the hand goes from where it stopped towards the head: it clears the marks it mee
 beyond the head it goes on at the tail. Unlike CLOCK's, the survivors are not mixed with the new.
 
 Paper: Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction
-algorithm for web caches", NSDI 2024, section 3.1 and algorithm 1.
+algorithm for web caches", NSDI 2024, section 3 and algorithm 1.
 Authors' code: cacheMon/NSDI24-SIEVE (0861f82); the policy is maintained in libCacheSim, whose counts ours equal.
 Deviations: none.
 """

@@ -7,7 +7,7 @@ recently used block of the lowest segment that holds any. The limits bind the up
 one has all the room they leave.
 
 Paper: R. Karedla, J. S. Love, B. G. Wherry, "Caching strategies to improve disk system performance", IEEE Computer
-27(3), 1994, section "Segmented LRU". The limit of the protected segment is a tuning parameter there.
+27(3), 1994, on segmented LRU. The limit of the protected segment is a tuning parameter there.
 Authors' code: none published.
 
 Deviations and decisions:

@@ -6,9 +6,9 @@ and the block counted less often is evicted, the candidate if both are equal. Co
 approximately, in a count-min sketch of four-bit counters; after `sample` increments all are halved.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
-Storage 13(4), 2017, sections 3 (sketch, reset) and 4 (W-TinyLFU: window 1 %, SLRU with 80 % protected).
-Authors' code: ben-manes/caffeine (ccef955), WindowTinyLfuPolicy and FrequencySketch; the steps and the sketch's layout
-and reset are theirs.
+Storage 13(4), 2017: the sections on TinyLFU (sketch, reset) and W-TinyLFU (window 1 %, SLRU with 80 % protected).
+Authors' code: ben-manes/caffeine, WindowTinyLfuPolicy (0263e98) and FrequencySketch (00b1503); the steps and the
+sketch's layout and reset are theirs.
 
 Deviations and decisions:
 
