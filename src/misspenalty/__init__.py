@@ -9,6 +9,7 @@ Open a trace, replay it, draw a curve:
 """
 
 from misspenalty import policies
+from misspenalty.curves import stack_distances
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
 from misspenalty.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
@@ -25,4 +26,5 @@ __all__ = [
     "open_trace",
     "policies",
     "simulate",
+    "stack_distances",
 ]

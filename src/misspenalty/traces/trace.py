@@ -46,6 +46,7 @@ class Trace:
     block_bytes: int
     name: str
     format: str
+    _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)  # counts made once
 
     def __len__(self):
         return self.ids.shape[0]
