@@ -10,7 +10,8 @@ honor of P. M. Morse", MIT Press 1969).
 Authors' code: none.
 
 Deviations and decisions: a block is loaded with its bit cleared, as in libCacheSim. (Where hardware sets the bit, the
-access that missed sets it too, and a block used once survives a turn of the hand.) Counters of several bits are the generalisation that libCacheSim and S3-FIFO use.
+access that missed sets it too, and a block used once survives a turn of the hand.) Counters of
+several bits are the generalisation that libCacheSim and S3-FIFO use.
 """
 
 from misspenalty.policies._clock import Clock as Kernel
