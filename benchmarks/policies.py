@@ -35,9 +35,11 @@ HASHPOWER = 20
 # policy: libCacheSim's name and options, our parameters where they have to differ from the defaults for equal counts
 PEERS = {
     "2q": ("TwoQ", {}, {}),
+    "arc": ("ARC", {}, {}),
     "clock": ("Clock", {}, {}),
     "fifo": ("FIFO", {}, {}),
     "lfu": ("LFU", {}, {}),
+    "lirs": ("LIRS", {}, {"stack_limit": 2}),  # theirs also makes LIR blocks HIR at hits in Q: other misses
     "lru": ("LRU", {}, {}),
     "lru2": ("LRUK", {"k": 2}, {"history": 0}),
     "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000}),
