@@ -14,6 +14,8 @@ from misspenalty.errors import InputError, MissPenaltyError, ParameterError
 from misspenalty.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
 
+policies.known_policies()  # imported now, so that the first replay takes no longer than the next
+
 __version__ = "0.1.0"
 
 __all__ = [

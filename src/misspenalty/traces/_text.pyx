@@ -17,18 +17,20 @@ cdef inline bint _blank(uint8_t c) noexcept nogil:
 
 cdef inline const uint8_t* _unsigned(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
     """Decimal digits; NULL where there are none or the number does not fit 63 bits."""
-    cdef int64_t v = 0
+    cdef uint64_t v = 0
     cdef const uint8_t* start = p
-    cdef int digit
+    cdef const uint8_t* safe = p + 18 if p + 18 < end else end  # 18 digits always fit
+    while p < safe and 48 <= p[0] <= 57:
+        v = v * 10 + (p[0] - 48)
+        p += 1
     while p < end and 48 <= p[0] <= 57:
-        digit = p[0] - 48
-        if v > (LIMIT - digit) // 10:
+        if v > <uint64_t>(LIMIT - (p[0] - 48)) // 10:
             return NULL
-        v = v * 10 + digit
+        v = v * 10 + (p[0] - 48)
         p += 1
     if p == start:
         return NULL
-    value[0] = v
+    value[0] = <int64_t>v
     return p
 
 
@@ -207,7 +209,7 @@ def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, 
         Not 0 for the first bytes of lines to skip.
     chosen : int
         The byte that a field ``=`` has to be, or the line is skipped.
-    columns : int64, shape (len(kinds), at least the number of lines)
+    columns : int64, shape (len(kinds), at least the number of rows)
         Where the values go.
 
     Returns

@@ -8,7 +8,7 @@ from misspenalty.errors import InputError
 from misspenalty.traces._text import parse
 from misspenalty.traces.reader import open_stream, read_some
 
-CHUNK = 1 << 22  # bytes read at a time
+CHUNK = 1 << 19  # bytes read at a time: what is parsed of them stays in the cache
 LONGEST_LINE = 1 << 16  # bytes; a longer line is no trace
 _NONE = bytes(256)
 _SHOWN = (
@@ -61,26 +61,29 @@ class Lines:
         rest, line = b"", 0
         with open_stream(path) as stream:
             while chunk := read_some(stream, CHUNK, path):
-                whole, newline, rest = (rest + chunk).rpartition(b"\n")
-                if len(rest) > LONGEST_LINE:
+                text = rest + chunk if rest else chunk
+                whole = text.rfind(b"\n") + 1
+                if len(text) - whole > LONGEST_LINE:
                     raise InputError(
                         "the line is longer than 64 KB",
                         path=path,
-                        line=line + whole.count(b"\n") + 1,
+                        line=line + text.count(b"\n") + 1,
                         expected=self._grammar(),
                     )
-                if newline:
-                    yield self._parse(whole, path, line)
-                    line += whole.count(b"\n") + 1
+                rest = text[whole:]
+                if whole:
+                    columns, lines = self._parse(text[:whole], path, line)
+                    line += lines
+                    yield columns
         if rest:
-            yield self._parse(rest, path, line)
+            yield self._parse(rest, path, line)[0]
 
     def fits(self, head):
         """Whether the first lines of `head` follow the grammar (the last, perhaps cut, line is left out)."""
         whole, newline, rest = head.rpartition(b"\n")
         text = whole if newline else rest
         try:
-            return self._parse(text, None, 0).shape[1] > 0
+            return self._parse(text, None, 0)[0].shape[1] > 0
         except InputError:
             return False
 
@@ -90,7 +93,8 @@ class Lines:
             text = text.partition(b"\n")[2]
             skipped += 1
         lines_before += skipped
-        columns = np.empty((len(self.kinds), text.count(b"\n") + 1), np.int64)
+        # every field takes a byte and one to end it, but an empty one that is skipped; rows not filled cost no memory
+        columns = np.empty((len(self.kinds), len(text) // len(self.kinds) + 1), np.int64)
         passed_over = bytes(byte in self.comment for byte in range(256)) if self.comment else _NONE
         rows, lines, field = parse(
             text, self.kinds, self.separator[0], self.open_ended, passed_over, self.chosen[0], columns
@@ -103,7 +107,7 @@ class Lines:
                 else f"field {field} ({self.names[field - 1]}) missing or malformed in {shown!r}"
             )
             raise InputError(what, path=path, line=lines_before + lines, expected=self._grammar())
-        return columns[:, :rows]
+        return columns[:, :rows], skipped + lines
 
     def _grammar(self):
         fields = [f"{name}:{_SHOWN[chr(kind)]}" for name, kind in zip(self.names, self.kinds, strict=True)]
