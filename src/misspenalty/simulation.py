@@ -1,5 +1,6 @@
 """Replay a trace through policies: `simulate` one cache size, `hit_ratio_curve` many, in one pass or in threads."""
 
+import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -223,6 +224,12 @@ def _record(trace, writes, part, hit, hits):
 
 
 def _bar(traces, progress, policy):
-    return tqdm(
-        total=sum(map(len, traces)), desc=policy, unit=" refs", unit_scale=True, disable=None if progress else True
-    )
+    if not progress:
+        return contextlib.nullcontext(_Silent)  # a bar that shows nothing would still import multiprocessing
+    return tqdm(total=sum(map(len, traces)), desc=policy, unit=" refs", unit_scale=True, disable=None)
+
+
+class _Silent:
+    @staticmethod
+    def update(references):
+        pass
