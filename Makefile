@@ -21,7 +21,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build reproduce test lab report lint lock clean distclean
+.PHONY: help environment build reproduce test bench lab report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -33,6 +33,13 @@ reproduce: build  ## every table, figure, claim and the paper, from the raw trac
 test: build  ## the tests, an end-to-end run on a small trace among them
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(PYTEST_ARGS)
+
+bench: build  ## speed and memory beside libCacheSim, to results/bench (benchmarks/README.md)
+	for workload in zipf oltp p6; do \
+	  $(BIN)/python benchmarks/policies.py --workload $$workload --csv results/bench/policies-$$workload.csv || exit 1; \
+	done
+	$(BIN)/python benchmarks/library.py --csv results/bench/library.csv
+	$(BIN)/python benchmarks/figure.py results/bench/policies-*.csv --output results/bench/policies.png
 
 lab: build  ## JupyterLab on this machine, with the notebooks
 	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=.
@@ -56,7 +63,7 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 
 clean:  ## take away builds and what results/ holds beside the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/replay results/*/distance_split results/*/fit results/logs \
-	  results/benchmarks results/notebooks
+	  results/benchmarks results/bench results/notebooks
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 
 distclean: clean  ## clean, and take away .venv

@@ -1,10 +1,11 @@
 """Requests per second of each replacement kernel, beside libCacheSim's where it has the policy.
 
-The trace is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed 42) and
-checked by its SHA-256; the cache holds 100,000 blocks. One thread replays it in slices, as `simulate` does; compiling
-it (dense ids) is timed apart. libCacheSim runs in the same process, its replay loop in C, reading an oracleGeneral
-file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of the repeats are
-compared. Times are CPU times of the thread, so other load on the machine disturbs less.
+The workload `zipf` is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed
+42) and checked by its SHA-256; the cache holds 100,000 blocks. `oltp` and `p6` are traces of the ARC paper, looked for
+where the tests look; the cache holds a tenth of their blocks. One thread replays the trace in slices, as `simulate`
+does; compiling it (dense ids) is timed apart. libCacheSim runs in the same process, its replay loop in C, reading an
+oracleGeneral file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of the
+repeats are compared. Times are CPU times of the thread, so other load on the machine disturbs less.
 
     python benchmarks/policies.py
     python benchmarks/policies.py --requests 1000000 --repeat 1 --policies lru,mq --csv out.csv
@@ -12,6 +13,7 @@ compared. Times are CPU times of the thread, so other load on the machine distur
 
 import argparse
 import hashlib
+import os
 import statistics
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from misspenalty import open_trace
 from misspenalty.files import write_csv
 from misspenalty.policies import known_policies
 from misspenalty.simulation import SLICE
@@ -31,15 +34,28 @@ OBJECTS = 1_000_000
 REQUESTS = 10_000_000
 SHA256 = "ab8709b12a55a52b07cf878c0825447c63355fa352a6552b10bb8827098b26bd"
 HASHPOWER = 20
+TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", Path(__file__).parents[2] / "shared" / "traces"))
+WORKLOADS = {"zipf": None, "oltp": "arc/OLTP.lis.zst", "p6": "arc/P6.lis.zst"}
+SHARE = 10  # a trace's blocks for each block of the cache
+ZIPF_CACHE = 100_000
 
 # policy: libCacheSim's name and options, our parameters where they have to differ from the defaults for equal counts
 PEERS = {
     "2q": ("TwoQ", {}, {}),
+    "arc": ("ARC", {}, {}),
+    "clock": ("Clock", {}, {}),
+    "fifo": ("FIFO", {}, {}),
     "lfu": ("LFU", {}, {}),
+    "lirs": ("LIRS", {}, {"stack_limit": 2}),  # theirs also makes LIR blocks HIR at hits in Q: other misses
     "lru": ("LRU", {}, {}),
     "lru2": ("LRUK", {"k": 2}, {"history": 0}),
     "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000}),
     "opt": ("Belady", {}, {}),
+    "random": ("Random", {}, {}),  # other draws: other misses
+    "s3fifo": ("S3FIFO", {}, {}),
+    "sieve": ("Sieve", {}, {}),
+    "slru": ("SLRU", {}, {"segments": 4, "protected": 0.75, "fill_up": 1}),
+    "wtinylfu": ("WTinyLFU", {}, {}),  # another sketch, fed otherwise: other misses
 }
 
 
@@ -60,6 +76,20 @@ def compile_trace(ids):
     interner = Interner()
     dense = interner.ids(ids.astype(np.uint64))
     return dense, len(interner), time.thread_time() - begin
+
+
+def load(workload, requests=REQUESTS):
+    """Dense ids, their number, and the size of the cache that goes with the workload."""
+    if WORKLOADS[workload] is None:
+        dense, blocks, seconds = compile_trace(zipf_trace(requests))
+        print(f"{dense.size:,} requests over {blocks:,} blocks, compiled at {dense.size / seconds / 1e6:.1f} M req/s")
+        return dense, blocks, ZIPF_CACHE
+    path = TRACES / WORKLOADS[workload]
+    if not path.exists():
+        sys.exit(f"{path} is missing; set MISSPENALTY_SHARED_TRACES to the folder that holds {WORKLOADS[workload]}")
+    trace = open_trace(path)
+    print(f"{workload}: {len(trace):,} requests over {trace.blocks:,} blocks")
+    return np.array(trace.ids[:requests]), trace.blocks, trace.blocks // SHARE
 
 
 def run_kernel(definition, dense, blocks, cache, parameters):
@@ -137,13 +167,13 @@ def measure_policy(name, dense, blocks, cache, repeat, path):
 
 
 HEADER = (
-    f"{'policy':7}{'misses':>11}{'M req/s':>9}{'B/block':>9}  "
+    f"{'policy':9}{'misses':>11}{'M req/s':>9}{'B/block':>9}  "
     f"{'libCacheSim':12}{'misses':>11}{'M req/s':>9}{'ratio':>8}"
 )
 
 
 def line(row):
-    text = f"{row['policy']:7}{row['misses']:11,}{row['million_per_s']:9.1f}{row['bytes_per_block']:9.1f}  "
+    text = f"{row['policy']:9}{row['misses']:11,}{row['million_per_s']:9.1f}{row['bytes_per_block']:9.1f}  "
     if row["ratio"] is None:
         return f"{text}-"
     speed, misses = row["libcachesim_million_per_s"], row["libcachesim_misses"]
@@ -155,7 +185,8 @@ def main():
     parser.add_argument(
         "--requests", type=int, default=REQUESTS, help="requests replayed, at most the default %(default)s"
     )
-    parser.add_argument("--cache", type=int, default=100_000, help="cache size in blocks (default %(default)s)")
+    parser.add_argument("--workload", choices=WORKLOADS, default="zipf", help="trace (default %(default)s)")
+    parser.add_argument("--cache", type=int, help="cache size in blocks (default: the workload's)")
     parser.add_argument(
         "--repeat", type=int, default=3, help="runs of each, of which the median counts (default %(default)s)"
     )
@@ -166,16 +197,16 @@ def main():
     names = args.policies.split(",")
     if unknown := set(names) - set(known_policies()):
         parser.error(f"unknown policies {', '.join(sorted(unknown))}; known: {', '.join(known_policies())}")
-    if not 1 <= args.requests <= REQUESTS or args.cache < 1 or args.repeat < 1:
+    if not 1 <= args.requests <= REQUESTS or (args.cache or 1) < 1 or args.repeat < 1:
         parser.error(f"--requests has to be 1 to {REQUESTS}, --cache and --repeat at least 1")
-    dense, blocks, seconds = compile_trace(zipf_trace(args.requests))
-    print(f"{dense.size:,} requests over {blocks:,} blocks, compiled at {dense.size / seconds / 1e6:.1f} M req/s")
+    dense, blocks, cache = load(args.workload, args.requests)
     print(HEADER)
-    table = measure(names, dense, blocks, args.cache, args.repeat, not args.no_peer)
+    table = measure(names, dense, blocks, args.cache or cache, args.repeat, not args.no_peer)
     ratios = table["ratio"].dropna()
     if len(ratios):
         print(f"median ratio {ratios.median():.1f}, lowest {ratios.min():.1f}, over {len(ratios)} policies both have")
     if args.csv:
+        table.insert(0, "workload", args.workload)
         write_csv(table, args.csv)
 
 

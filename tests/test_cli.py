@@ -27,8 +27,8 @@ def test_simulate_json(capsys, arc):
     status, out, _ = run(capsys, "simulate", arc, "--policy", "lru", "--size", "4", "--json")
     assert status == 0
     assert json.loads(out) | {"ghost_hits": 0} == {
-        "policy": "lru", "cache_blocks": 4, "requests": 9, "hits": 4, "misses": 5, "hit_ratio": 4 / 9, "evictions": 1,
-        "ghost_hits": 0}  # fmt: skip
+        "policy": "lru", "cache_blocks": 4, "requests": 9, "hits": 4, "misses": 5, "hit_ratio": 4 / 9, "cold_misses": 5,
+        "evictions": 1, "ghost_hits": 0}  # fmt: skip
 
 
 def test_curve_json_is_the_rows_of_the_table(capsys, arc):
@@ -43,6 +43,35 @@ def test_curve_csv_and_text(capsys, arc):
     assert csv.splitlines()[0].startswith("policy,cache_blocks,requests,hits") and len(csv.splitlines()) == 3
     _, text, _ = run(capsys, "curve", arc, "--size", "1,4")
     assert "hit_ratio" in text
+
+
+def test_curve_of_all_sizes_sampled_and_drawn(capsys, arc, tmp_path):
+    plot = tmp_path / "curve.png"
+    status, csv, _ = run(capsys, "curve", arc, "--size", "all", "--csv", "--plot", str(plot))
+    assert status == 0 and plot.read_bytes().startswith(b"\x89PNG")
+    assert [line.split(",")[1] for line in csv.splitlines()[1:]] == ["1", "2", "3", "4", "5"]
+    first = plot.read_bytes()
+    run(capsys, "curve", arc, "--size", "all", "--plot", str(plot))
+    assert plot.read_bytes() == first
+    sampled = ["curve", arc, "--size", "1,2", "--sample", "0.9", "--sample-seed", "4", "--json"]
+    rows = json.loads(run(capsys, *sampled)[1])
+    assert "hit_ratio_error" in rows[0]
+
+
+def test_long_tables_are_cut_where_they_are_printed_as_text(capsys, tmp_path):
+    path = tmp_path / "x.trace"
+    path.write_text("".join(f"{n}\n" for n in range(500)))
+    _, text, _ = run(capsys, "curve", str(path), "--size", "all")
+    assert len(text.splitlines()) == 202 and "… 300 more rows" in text
+    _, csv, _ = run(capsys, "curve", str(path), "--size", "all", "--csv")
+    assert len(csv.splitlines()) == 501
+
+
+def test_options_of_a_format(capsys, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("who,where\n1,5\n2,5\n")
+    _, out, _ = run(capsys, "trace", "info", str(path), "--format", "csv", "--columns", "block=where", "--json")
+    assert json.loads(out)["blocks"] == 1
 
 
 def test_info_convert_and_replay_of_the_compiled_trace(capsys, arc, tmp_path):
@@ -72,6 +101,10 @@ def test_policies_lists_parameters(capsys):
         (["simulate", "{arc}", "--size", "4", "--set", "queues"], "--set 'queues'; expected NAME=NUMBER"),
         (["simulate", "{arc}", "--size", "4", "--format", "tape"], "unknown trace format 'tape'"),
         (["curve", "{arc}", "--size", "4,,5"], "'' is no size"),
+        (["curve", "{arc}", "--size", "all", "--policy", "mq"], "every size at once is for lru, not for mq"),
+        (["curve", "{arc}", "--size", "4", "--plot", "x.gif"], "--plot x.gif; expected a name that ends in png"),
+        (["curve", "{arc}", "--size", "4", "--sample", "2"], "sample is 2.0; expected a share"),
+        (["curve", "{arc}", "--size", "4", "--action", "Q"], "format arc has no option 'action'; it has none"),
     ],
 )
 def test_bad_input_exits_with_2_and_one_line(capsys, arc, arguments, message):

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from misspenalty.errors import InputError
-from misspenalty.figures import mq, overview, save_figure, style
+from misspenalty.figures import curve, mq, overview, save_figure, style
 from misspenalty.figures.published import published_rates
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +37,9 @@ def verdicts(reproduced):
     return pd.DataFrame({"study": "mq", "verdict": rows})
 
 
+TWO_CURVES = pd.DataFrame(
+    {"policy": ["lru", "lru", "mq"], "cache_blocks": [200, 100, 100], "hit_ratio": [0.5, 0.25, 0.4]}
+)
 DRAWN = {
     "table2": lambda t: mq.table2(t["table2"]),
     "table3": lambda t: mq.table3(t["table3"]),
@@ -50,6 +53,8 @@ DRAWN = {
     "sensitivity": lambda t: mq.sensitivity(t["sensitivity"]),
     "first_level": lambda t: mq.first_level(t["first_level"]),
     "curve": lambda t: mq.hit_ratio_curve(t["table4"]),
+    "hit_ratio": lambda t: curve.hit_ratio(TWO_CURVES),
+    "hit_ratio_sampled": lambda t: curve.hit_ratio(TWO_CURVES.assign(hit_ratio_error=0.02), 8192),
     "overview": lambda t: overview.overview(
         pair(t, "table4"), PRINTED4, pair(t, "fig7"), PRINTED7, {"128mb": verdicts(9), "64mb": verdicts(5)}
     ),

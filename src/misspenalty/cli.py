@@ -12,9 +12,11 @@ import pandas as pd
 
 import misspenalty
 from misspenalty.errors import MissPenaltyError, ParameterError
-from misspenalty.simulation import WRITES
+from misspenalty.selection import WRITES
 from misspenalty.traces import formats
 
+PLOTS = ("png", "svg", "pdf")
+MOST_ROWS = 200  # of a table printed as text
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -51,7 +53,16 @@ def _parser():
 
     curve = _command(commands, "curve", "replay a trace through caches of several sizes", _curve)
     curve.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
-    curve.add_argument("--size", required=True, help="cache sizes A,B,…: blocks, or bytes with a unit (128MB,256MB)")
+    curve.add_argument(
+        "--size",
+        required=True,
+        help="cache sizes A,B,…: blocks, or bytes with a unit (128MB,256MB); all: every size (lru)",
+    )
+    curve.add_argument(
+        "--sample", metavar="SHARE", type=float, help="estimate from this share of the blocks, such as 0.01 (lru)"
+    )
+    curve.add_argument("--sample-seed", metavar="N", type=int, default=0, help="chooses the blocks (default: 0)")
+    curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curve: a .png, .svg or .pdf")
     curve.add_argument("--threads", type=int, help="sizes replayed at a time (default: one a processor)")
     _replay_options(curve)
 
@@ -85,6 +96,17 @@ def _format_options(command):
     listed = "; ".join(f"{name}: {form.summary}" for name, form in formats().items())
     command.add_argument("--format", help=f"format of a raw trace, where the file doesn't tell ({listed})")
     command.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
+    for name, forms in _options_of_formats().items():
+        what = "; ".join(f"{form.name}: {form.options[name]}" for form in forms)
+        command.add_argument(f"--{name.replace('_', '-')}", dest=f"format_{name}", metavar="VALUE", help=what)
+
+
+def _options_of_formats():
+    options = {}
+    for form in formats().values():
+        for name in form.options:
+            options.setdefault(name, []).append(form)
+    return options
 
 
 def _replay_options(command):
@@ -102,7 +124,9 @@ def _replay_options(command):
 
 def _open(options):
     size = None if options.block_size is None else parse_size(options.block_size, 1)
-    return misspenalty.open_trace(options.trace, options.format, size)
+    chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    return misspenalty.open_trace(options.trace, options.format, size, **chosen)
 
 
 def _info(options):
@@ -130,9 +154,26 @@ def _simulate(options):
 
 
 def _curve(options):
+    if options.plot and options.plot.suffix[1:] not in PLOTS:
+        raise ParameterError(f"--plot {options.plot}; expected a name that ends in {', '.join(PLOTS)}")
     trace = _open(options)
-    sizes = [parse_size(size, trace.block_bytes) for size in options.size.split(",")]
-    return misspenalty.hit_ratio_curve(trace, options.policy, sizes, threads=options.threads, **_shared(options))
+    every = options.size.strip().lower() == "all"
+    sizes = None if every else [parse_size(size, trace.block_bytes) for size in options.size.split(",")]
+    table = misspenalty.hit_ratio_curve(
+        trace,
+        options.policy,
+        sizes,
+        threads=options.threads,
+        sample=options.sample,
+        sample_seed=options.sample_seed,
+        **_shared(options),
+    )
+    if options.plot:
+        # Matplotlib takes longer to import than most curves to compute.
+        from misspenalty.figures import curve, save_figure
+
+        save_figure(curve.hit_ratio(table, trace.block_bytes), options.plot.with_suffix(""), [options.plot.suffix[1:]])
+    return table
 
 
 def _shared(options):
@@ -195,7 +236,9 @@ def _show(result, options):
         width = max(map(len, result))
         print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))
     else:
-        print(frame.to_string(index=False))
+        print(frame.head(MOST_ROWS).to_string(index=False))
+        if len(frame) > MOST_ROWS:
+            print(f"… {len(frame) - MOST_ROWS} more rows: print them all with --csv or --json")
 
 
 if __name__ == "__main__":

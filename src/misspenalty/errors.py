@@ -16,16 +16,18 @@ class InputError(MissPenaltyError):
         The file at fault.
     line : int, optional
         The line at fault, counted from 1.
+    byte : int, optional
+        Where in the (decompressed) content of a binary file the fault begins, counted from 0.
     expected : str, optional
         What should have been there.
     remedy : str, optional
         What the user can do about it.
     """
 
-    def __init__(self, what, *, path=None, line=None, expected=None, remedy=None):
-        self.path, self.line = path, line
-        place = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
-        parts = [f"{place}{what}"]
+    def __init__(self, what, *, path=None, line=None, byte=None, expected=None, remedy=None):
+        self.path, self.line, self.byte = path, line, byte
+        place = "" if line is None and byte is None else f", line {line}" if byte is None else f", byte {byte}"
+        parts = [f"{path}{place}: {what}" if path is not None else what]
         if expected:
             parts.append(f"expected {expected}")
         if remedy:

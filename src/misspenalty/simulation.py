@@ -1,5 +1,6 @@
-"""Replay a trace through policies: `simulate` one cache size, `hit_ratio_curve` many, in parallel threads."""
+"""Replay a trace through policies: `simulate` one cache size, `hit_ratio_curve` many, in one pass or in threads."""
 
+import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -8,12 +9,13 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from misspenalty.curves import lru_curve
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
+from misspenalty.selection import LONGEST, check, check_size, cold_misses, slices
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
-LONGEST = 0xFFFFFFFE  # references a kernel's 32-bit clock can count
-WRITES = ("count", "ignore", "only")
+ONE_PASS = 3  # sizes from which the stack is faster than so many caches
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,9 @@ class Result:
         References that count towards the hit ratio.
     hits : int
         Those of them that found their block in the cache.
+    cold_misses : int
+        Requests that no cache of any size could serve: no earlier reference, warm-up and writes included, reached the
+        cache with their block.
     evictions, ghost_hits : int
         Over the whole replay, warm-up and writes included.
     """
@@ -36,6 +41,7 @@ class Result:
     cache_blocks: int
     requests: int
     hits: int
+    cold_misses: int
     evictions: int
     ghost_hits: int
 
@@ -58,6 +64,7 @@ class Result:
             "hits": self.hits,
             "misses": self.misses,
             "hit_ratio": self.hit_ratio,
+            "cold_misses": self.cold_misses,
             "evictions": self.evictions,
             "ghost_hits": self.ghost_hits,
         }
@@ -100,18 +107,37 @@ def simulate(trace, policy, cache_blocks, *, writes="count", warm_up=0, hits=Non
 
 
 def hit_ratio_curve(
-    trace, policy, cache_blocks, *, threads=None, writes="count", warm_up=0, progress=False, **parameters
+    trace,
+    policy,
+    cache_blocks=None,
+    *,
+    threads=None,
+    sample=None,
+    sample_seed=0,
+    writes="count",
+    warm_up=0,
+    progress=False,
+    **parameters,
 ):
     """Replay a trace through caches of several sizes.
+
+    LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is taken for three or more of them
+    (`lru_curve`). OPT, MRU and LFU with its whole history are stack algorithms as well, but their stacks are ordered
+    by more than recency and cost time in proportion to their depth; like all other policies they are replayed size by
+    size, in parallel threads.
 
     Parameters
     ----------
     trace, policy, writes, warm_up, **parameters
         As of `simulate`.
-    cache_blocks : sequence of int
-        Cache sizes, blocks.
+    cache_blocks : sequence of int, optional
+        Cache sizes, blocks; by default every size from 1 to the footprint, for LRU alone.
     threads : int, optional
         Sizes replayed at a time; by default one a processor. The result does not depend on it.
+    sample : float, optional
+        Share of the blocks to look at, for LRU alone: the curve is estimated by SHARDS; see `lru_curve`.
+    sample_seed : int
+        Chooses the sampled blocks.
     progress : bool
         Whether to show a progress bar on the terminal.
 
@@ -119,20 +145,35 @@ def hit_ratio_curve(
     -------
     DataFrame
         One row a size in the order given: ``policy, cache_blocks, requests, hits, misses, hit_ratio`` (a fraction),
-        ``evictions, ghost_hits``.
+        ``cold_misses, evictions, ghost_hits``; estimates with ``hit_ratio_error`` behind them.
 
     Raises
     ------
     ParameterError
-        As `simulate`; also an empty list of sizes or a thread count below 1.
+        As `simulate`; also an empty list of sizes, a thread count below 1, or what only LRU can do asked of another
+        policy.
     """
-    sizes = [cache_blocks] if np.isscalar(cache_blocks) else list(cache_blocks)
     threads = len(os.sched_getaffinity(0)) if threads is None else threads
-    if not sizes or threads < 1:
-        raise ParameterError("no cache size given" if not sizes else f"threads is {threads}; expected at least 1")
+    sizes = (
+        cache_blocks if cache_blocks is None else [cache_blocks] if np.isscalar(cache_blocks) else list(cache_blocks)
+    )
+    if sizes == [] or threads < 1:
+        raise ParameterError("no cache size given" if sizes == [] else f"threads is {threads}; expected at least 1")
+    find_policy(policy).check(parameters)
+    if policy != "lru" and (sizes is None or sample is not None):
+        what = "every size at once is" if sizes is None else "sampling is"
+        raise ParameterError(f"{what} for lru, not for {policy}; name the sizes and leave sample out")
+    if policy == "lru" and (sizes is None or sample is not None or len(sizes) >= ONE_PASS):
+        with _bar([trace], progress, policy) as bar:
+            return lru_curve(
+                trace, sizes, writes=writes, warm_up=warm_up, sample=sample, sample_seed=sample_seed, advance=bar.update
+            )
+    check(trace, writes, warm_up)
+    cold = cold_misses(trace, writes, warm_up)
     with _bar([trace] * len(sizes), progress, policy) as bar, ThreadPoolExecutor(threads) as pool:
         jobs = [
-            pool.submit(_replay, trace, policy, size, writes, warm_up, None, parameters, bar.update) for size in sizes
+            pool.submit(_replay, trace, policy, size, writes, warm_up, None, parameters, bar.update, cold)
+            for size in sizes
         ]
         try:
             return pd.DataFrame([job.result().row() for job in jobs])
@@ -151,56 +192,26 @@ def make_kernel(trace, policy, cache_blocks, **parameters):
     """
     definition = find_policy(policy)
     parameters = definition.check(parameters)
-    if (
-        isinstance(cache_blocks, bool)
-        or not isinstance(cache_blocks, int | np.integer)
-        or not 1 <= cache_blocks <= LONGEST
-    ):
-        raise ParameterError(f"cache size is {cache_blocks!r} blocks; expected a whole number from 1 to {LONGEST}")
+    size = check_size(cache_blocks)
     if len(trace) > LONGEST:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {LONGEST} can be replayed")
-    return definition.kernel(int(cache_blocks), trace.blocks, **parameters)
+    return definition.kernel(size, trace.blocks, **parameters)
 
 
-def _replay(trace, policy, cache_blocks, writes, warm_up, hits, parameters, advance):
-    if writes not in WRITES:
-        raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
-    if not 0 <= warm_up < len(trace):
-        raise ParameterError(f"warm_up is {warm_up}; expected 0 to {len(trace) - 1}, or nothing would be counted")
+def _replay(trace, policy, cache_blocks, writes, warm_up, hits, parameters, advance, cold=None):
+    check(trace, writes, warm_up)
     kernel = make_kernel(trace, policy, cache_blocks, **parameters)
+    cold = cold_misses(trace, writes, warm_up) if cold is None else cold
     outcome = np.empty(SLICE, np.uint8)
     requests = found = 0
-    for begin in range(0, len(trace), SLICE):
-        part = slice(begin, min(begin + SLICE, len(trace)))
-        ids = _selected(trace, writes, part)
+    for part, ids, counted in slices(trace, writes, warm_up, SLICE):
         kernel.replay(ids, outcome)
         hit = outcome[: ids.shape[0]]
         _record(trace, writes, part, hit, hits)
-        counted = _counted(trace, writes, part, warm_up - begin)
         requests += ids.shape[0] if counted is None else int(np.count_nonzero(counted))
         found += int(np.count_nonzero(hit if counted is None else hit[counted]))
         advance(part.stop - part.start)
-    return Result(policy, int(cache_blocks), requests, found, kernel.evictions, kernel.ghost_hits)
-
-
-def _selected(trace, writes, part):
-    """Ids of the references in `part` that reach the cache."""
-    ids = trace.ids[part]
-    if trace.write is None:
-        return ids[:0] if writes == "only" else ids
-    if writes == "count":
-        return ids
-    return ids[trace.write[part] == (writes == "only")]
-
-
-def _counted(trace, writes, part, skip):
-    """Which of the selected references count; None = all."""
-    write = None if trace.write is None else trace.write[part]
-    if skip <= 0:
-        return ~write if writes == "count" and write is not None else None
-    counted = np.ones(part.stop - part.start, bool) if writes != "count" or write is None else ~write
-    counted[:skip] = False
-    return counted if writes == "count" or write is None else counted[write == (writes == "only")]
+    return Result(policy, int(cache_blocks), requests, found, cold, kernel.evictions, kernel.ghost_hits)
 
 
 def _record(trace, writes, part, hit, hits):
@@ -213,6 +224,12 @@ def _record(trace, writes, part, hit, hits):
 
 
 def _bar(traces, progress, policy):
-    return tqdm(
-        total=sum(map(len, traces)), desc=policy, unit=" refs", unit_scale=True, disable=None if progress else True
-    )
+    if not progress:
+        return contextlib.nullcontext(_Silent)  # a bar that shows nothing would still import multiprocessing
+    return tqdm(total=sum(map(len, traces)), desc=policy, unit=" refs", unit_scale=True, disable=None)
+
+
+class _Silent:
+    @staticmethod
+    def update(references):
+        pass

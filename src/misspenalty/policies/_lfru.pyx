@@ -1,4 +1,4 @@
-"""Kernel of LFRU; the definition is in lfru.py."""
+"""Kernel of LFRU and LRFU; the definitions are in lfru.py and lrfu.py."""
 
 from libc.math cimport exp2, log2
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -33,10 +33,12 @@ cdef class LFRU(Policy):
     cdef uint32_t remembered    # entries in it
     cdef uint32_t now           # number of the coming access, from 1
     cdef double lam             # lambda, 0 to 1
+    cdef uint32_t correlated    # a use that another follows within as many accesses counts no more
 
-    def __init__(self, capacity, blocks, lam, history):
+    def __init__(self, capacity, blocks, lam, history=0, correlated_period=0):
         self.room = <uint32_t>self.ghosts(history)
         self.lam = lam
+        self.correlated = <uint32_t>min(correlated_period, 0xFFFFFFFF)
         self.now = 1
         self.nodes = <Node*>self.allocate(blocks, sizeof(Node))
         self.ranking.seats = <uint32_t>self.seats()
@@ -48,14 +50,17 @@ cdef class LFRU(Policy):
         cdef Node* nodes = self.nodes
         cdef Node* node
         cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
-        cdef uint32_t now = self.now
+        cdef uint32_t now = self.now, age
         cdef double lam = self.lam
         for i in range(n):
             if i + AHEAD < n:
                 prefetch(&nodes[ids[i + AHEAD]])
             node = &nodes[ids[i]]
             hit[i] = node.rank.place == CACHED
-            node.crf = 1 + node.crf * exp2(-lam * (now - node.rank.last))
+            age = now - node.rank.last
+            if age <= self.correlated and node.crf:
+                node.crf -= 1
+            node.crf = 1 + node.crf * exp2(-lam * age)
             node.rank.last = now
             now += 1
             if node.rank.place == CACHED:

@@ -3,4 +3,6 @@
 from misspenalty.traces.reader import formats
 from misspenalty.traces.trace import Trace, open_trace
 
+formats()  # readers are imported with the package, so that opening a small trace takes no longer than reading it
+
 __all__ = ["Trace", "formats", "open_trace"]

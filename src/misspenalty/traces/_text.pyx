@@ -1,8 +1,14 @@
 """Kernel: lines of text to columns of integers, as fast as the bytes arrive."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memchr
 
 cdef int64_t LIMIT = 0x7FFFFFFFFFFFFFFF
+
+cdef enum:
+    QUOTE = 34
+    BRACKET = 91                # [
+    SKIP = -1                   # in place of a field at fault: the line is none of those asked for
 
 
 cdef inline bint _blank(uint8_t c) noexcept nogil:
@@ -11,18 +17,20 @@ cdef inline bint _blank(uint8_t c) noexcept nogil:
 
 cdef inline const uint8_t* _unsigned(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
     """Decimal digits; NULL where there are none or the number does not fit 63 bits."""
-    cdef int64_t v = 0
+    cdef uint64_t v = 0
     cdef const uint8_t* start = p
-    cdef int digit
+    cdef const uint8_t* safe = p + 18 if p + 18 < end else end  # 18 digits always fit
+    while p < safe and 48 <= p[0] <= 57:
+        v = v * 10 + (p[0] - 48)
+        p += 1
     while p < end and 48 <= p[0] <= 57:
-        digit = p[0] - 48
-        if v > (LIMIT - digit) // 10:
+        if v > <uint64_t>(LIMIT - (p[0] - 48)) // 10:
             return NULL
-        v = v * 10 + digit
+        v = v * 10 + (p[0] - 48)
         p += 1
     if p == start:
         return NULL
-    value[0] = v
+    value[0] = <int64_t>v
     return p
 
 
@@ -52,27 +60,107 @@ cdef inline const uint8_t* _decimal(const uint8_t* p, const uint8_t* end, int64_
     return p
 
 
-cdef inline const uint8_t* _field(const uint8_t* p, const uint8_t* end, uint8_t kind, uint8_t separator,
-                                  int64_t* value) noexcept nogil:
-    if kind == 117:                                     # u: unsigned decimal
-        return _unsigned(p, end, value)
-    if kind == 100:                                     # d: decimal number, in 1e-9
-        return _decimal(p, end, value)
-    if kind == 111:                                     # o: operation, R or W in either case
-        if p >= end or (p[0] | 32) not in (114, 119):
+cdef inline const uint8_t* _hexadecimal(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
+    """Hexadecimal digits, with 0x before them or not; NULL as `_unsigned`."""
+    cdef int64_t v = 0
+    cdef int digit
+    cdef const uint8_t* start
+    if p + 1 < end and p[0] == 48 and (p[1] | 32) == 120:
+        p += 2
+    start = p
+    while p < end:
+        if 48 <= p[0] <= 57:
+            digit = p[0] - 48
+        elif 97 <= (p[0] | 32) <= 102:
+            digit = (p[0] | 32) - 87
+        else:
+            break
+        if v > LIMIT >> 4:
             return NULL
-        value[0] = (p[0] | 32) == 119
-        return p + 1
-    while p < end and p[0] != separator and not _blank(p[0]):  # s: skipped
+        v = v << 4 | digit
+        p += 1
+    if p == start:
+        return NULL
+    value[0] = v
+    return p
+
+
+cdef inline const uint8_t* _word(const uint8_t* p, const uint8_t* end, uint8_t separator) noexcept nogil:
+    """End of the text that begins at `p`; blanks belong to it where they do not separate."""
+    while p < end and p[0] != separator and not (separator == 32 and _blank(p[0])):
         p += 1
     return p
 
 
+cdef inline bint _spells(const uint8_t* p, Py_ssize_t n, const char* word) noexcept nogil:
+    """Whether these n letters, in either case, are the first one or all of `word`."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if word[i] == 0 or (p[i] | 32) != <uint8_t>word[i]:
+            return False
+    return n == 1 or (n > 1 and word[n] == 0)
+
+
+cdef inline const uint8_t* _choice(const uint8_t* p, const uint8_t* end, const char* zero, const char* one,
+                                   int64_t* value) noexcept nogil:
+    """One of two words or their first letters; 0 or 1 stand for them as well."""
+    cdef const uint8_t* q = p
+    while q < end and (97 <= (q[0] | 32) <= 122):
+        q += 1
+    if q == p and p < end and 48 <= p[0] <= 49:
+        value[0] = p[0] - 48
+        return p + 1
+    if not (_spells(p, q - p, zero) or _spells(p, q - p, one)):
+        return NULL
+    value[0] = _spells(p, q - p, one)
+    return q
+
+
+cdef inline const uint8_t* _field(const uint8_t* p, const uint8_t* end, uint8_t kind, uint8_t separator, uint8_t chosen,
+                                  int64_t* value, bint* skip) noexcept nogil:
+    cdef const uint8_t* q
+    cdef uint64_t h
+    if kind == b"u":
+        return _unsigned(p, end, value)
+    if kind == b"d":
+        return _decimal(p, end, value)
+    if kind == b"x":
+        return _hexadecimal(p, end, value)
+    if kind == b"o":
+        return NULL if p < end and 48 <= p[0] <= 57 else _choice(p, end, "read", "write", value)
+    if kind == b"b":
+        return _choice(p, end, "false", "true", value)
+    if kind == b"U":
+        skip[0] = p < end and p[0] == BRACKET
+        return _unsigned(p, end, value)
+    q = _word(p, end, separator)
+    if kind == b"h":                                    # FNV-1a
+        h = 0xCBF29CE484222325ULL
+        while p < q:
+            h = (h ^ p[0]) * 0x100000001B3ULL
+            p += 1
+        value[0] = <int64_t>((h ^ (h >> 32)) & <uint64_t>LIMIT)
+    elif kind == b"=":
+        skip[0] = q - p != 1 or p[0] != chosen
+    elif kind == b"+":
+        skip[0] = p[0] != 43
+    elif kind == b"f":
+        value[0] = -1
+        while p < q:
+            if p[0] == 82 or p[0] == 87:                # R, W
+                value[0] = p[0] == 87
+            p += 1
+        skip[0] = value[0] < 0
+    return q
+
+
 cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t[::1] kinds, uint8_t separator, bint open_ended,
-                      int64_t[:, ::1] columns, Py_ssize_t row) noexcept nogil:
-    """Parse one line into `row`; the number of the field at fault, counted from 1, or 0."""
+                      uint8_t chosen, int64_t[:, ::1] columns, Py_ssize_t row) noexcept nogil:
+    """Parse one line into `row`; the number of the field at fault, counted from 1, 0, or SKIP."""
     cdef Py_ssize_t k, n = kinds.shape[0]
     cdef const uint8_t* q
+    cdef const uint8_t* stop
+    cdef bint skip = False
     for k in range(n):
         while p < end and _blank(p[0]):
             p += 1
@@ -82,9 +170,19 @@ cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t[::1] k
             p += 1
             while p < end and _blank(p[0]):
                 p += 1
-        if p >= end:
+        if p >= end and (kinds[k] != b"s" or separator == 32):
             return k + 1
-        q = _field(p, end, kinds[k], separator, &columns[k, row])
+        if p < end and p[0] == QUOTE and separator != 32:
+            stop = p + 1
+            while stop < end and stop[0] != QUOTE:
+                stop += 1
+            if stop >= end or _field(p + 1, stop, kinds[k], QUOTE, chosen, &columns[k, row], &skip) != stop:
+                return k + 1
+            q = stop + 1
+        else:
+            q = _field(p, end, kinds[k], separator, chosen, &columns[k, row], &skip)
+        if skip:
+            return SKIP
         if q == NULL or (q < end and q[0] != separator and not _blank(q[0])):
             return k + 1
         p = q
@@ -93,8 +191,8 @@ cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t[::1] k
     return 0 if p >= end or open_ended else n + 1
 
 
-def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, bint open_ended, int comment,
-          int64_t[:, ::1] columns):
+def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, bint open_ended,
+          const uint8_t[::1] passed_over, uint8_t chosen, int64_t[:, ::1] columns):
     """Parse whole lines.
 
     Parameters
@@ -102,14 +200,16 @@ def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, 
     text : bytes
         Whole lines; the last one may lack its newline.
     kinds : bytes
-        One letter a field: ``u`` unsigned, ``d`` decimal in 1e-9, ``o`` operation (1 = write), ``s`` skipped.
+        One letter a field, as `misspenalty.traces.text.Lines` says.
     separator : int
         Byte between fields; a space stands for any run of blanks.
     open_ended : bool
         Whether further fields may follow.
-    comment : int
-        First byte of lines to skip, -1 for none.
-    columns : int64, shape (len(kinds), at least the number of lines)
+    passed_over : bytes, length 256
+        Not 0 for the first bytes of lines to skip.
+    chosen : int
+        The byte that a field ``=`` has to be, or the line is skipped.
+    columns : int64, shape (len(kinds), at least the number of rows)
         Where the values go.
 
     Returns
@@ -128,17 +228,19 @@ def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, 
         p = &text[0]
         stop = p + text.shape[0]
         while p < stop:
-            end = p
-            while end < stop and end[0] != 10:
-                end += 1
+            end = <const uint8_t*>memchr(p, 10, stop - p)
+            if end == NULL:
+                end = stop
             lines += 1
             first = p
             while first < end and _blank(first[0]):
                 first += 1
-            if first < end and first[0] != comment:
-                field = _line(first, end, kinds, separator, open_ended, columns, rows)
-                if field:
+            if first < end and not passed_over[first[0]]:
+                field = _line(first, end, kinds, separator, open_ended, chosen, columns, rows)
+                if field > 0:
                     break
-                rows += 1
+                if field == 0:
+                    rows += 1
+                field = 0
             p = end + 1
     return rows, lines, field

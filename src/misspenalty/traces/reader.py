@@ -2,12 +2,13 @@
 
 import bz2
 import contextlib
+import functools
 import gzip
 import importlib
 import lzma
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,12 +40,14 @@ class Format:
     summary : str
         The grammar in a line.
     read : callable
-        ``read(path, block_bytes) -> iterator of Requests``.
+        ``read(path, block_bytes, **options) -> iterator of Requests``.
     sniff : callable
         ``sniff(name, head) -> bool``: whether a file of this name (compression suffix removed), whose decompressed
         content begins with `head`, is of this format.
     block_bytes : int
         Block size where the user names none.
+    options : dict of str to str
+        What else the reader can be told: name to what it is.
     """
 
     name: str
@@ -52,7 +55,128 @@ class Format:
     read: Callable[[Path, int], Iterator[Requests]]
     sniff: Callable[[str, bytes], bool]
     block_bytes: int
+    options: dict[str, str] = field(default_factory=dict)
 
+    def check(self, options):
+        """Raise a `ParameterError` where an option is not this format's."""
+        for name in options:
+            if name not in self.options:
+                raise ParameterError(
+                    f"format {self.name} has no option {name!r}; it has {', '.join(self.options) or 'none'}"
+                )
+
+
+LARGEST_ADDRESS = 1 << 56  # bytes: 64 PB a device
+MOST_DEVICES = 1 << 16
+DEVICE_SHIFT = 47  # a device's number stands above its block addresses
+LARGEST_REQUEST = 1 << 40  # bytes
+
+
+def extents(device, start, size, write, time, block_bytes, path):
+    """`Requests` for byte ranges on devices, each an address space of its own.
+
+    Parameters
+    ----------
+    device, start, size : int64, shape (n,)
+        Device number, first byte and bytes; a request of no bytes touches the block of its first byte.
+    write, time
+        As of `Requests`.
+
+    Raises
+    ------
+    InputError
+        A number is impossible.
+    """
+    for name, values, limit in (
+        ("device", device, MOST_DEVICES),
+        ("address", start, LARGEST_ADDRESS),
+        ("size", size, LARGEST_REQUEST),
+    ):
+        if values.size and (values.max() >= limit or values.min() < 0):
+            odd = int(values.min() if values.min() < 0 else values.max())
+            raise InputError(f"{name} {odd} is impossible", path=path, expected=f"0 to {limit - 1}")
+    first = start // block_bytes
+    last = (start + np.maximum(size, 1) - 1) // block_bytes
+    if last.size and last.max() >> DEVICE_SHIFT:
+        raise InputError(f"address {int(start.max())} is too high for blocks of {block_bytes} bytes", path=path)
+    return Requests((device << DEVICE_SHIFT | first).view("u8"), last - first + 1, write, time)
+
+
+def sectors_to_bytes(sector, path, name="address"):
+    """Byte address or size of int64 sectors.
+
+    Raises
+    ------
+    InputError
+        A sector number is impossible.
+    """
+    limit = LARGEST_ADDRESS // SECTOR
+    if sector.size and sector.max() >= limit:
+        raise InputError(f"{name} {int(sector.max())} is impossible", path=path, expected=f"below {limit} sectors")
+    return sector * SECTOR
+
+
+class Devices:
+    """Numbers devices in order of appearance, whatever they are called."""
+
+    def __init__(self):
+        self.numbers = {}
+
+    def number(self, *names):
+        """Number of each row; `names` are int64 arrays that together tell a device."""
+        if not names[0].size:
+            return names[0]
+        if all(np.all(name == name[0]) for name in names):
+            distinct, which = np.stack([name[:1] for name in names], 1), np.zeros(names[0].size, np.int64)
+        else:
+            rows, first, which = np.unique(np.stack(names, 1), axis=0, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            distinct, which = rows[order], np.argsort(order)[which.ravel()]
+        numbers = [self.numbers.setdefault(tuple(row), len(self.numbers)) for row in distinct.tolist()]
+        return np.array(numbers, np.int64)[which]
+
+
+class Clock:
+    """Times since the trace's first request, ns."""
+
+    def __init__(self, ns):
+        self.ns, self.first = ns, None
+
+    def since_start(self, ticks):
+        """`ticks` of `ns` nanoseconds, int64, to ns since the first ever given."""
+        if self.first is None and ticks.size:
+            self.first = int(ticks[0])
+        return (ticks - (self.first or 0)) * self.ns
+
+
+def records(path, dtype):
+    """Yield arrays of fixed-length binary records.
+
+    Raises
+    ------
+    InputError
+        The file ends within a record; the message names the byte where that one begins.
+    """
+    done, rest = 0, b""
+    with open_stream(path) as stream:
+        while chunk := read_some(stream, RECORDS * dtype.itemsize, path):
+            data = rest + chunk if rest else chunk
+            whole = len(data) // dtype.itemsize
+            if whole:
+                yield np.frombuffer(data, dtype, whole)
+            rest = data[whole * dtype.itemsize :]
+            done += whole * dtype.itemsize
+    if rest:
+        raise InputError(
+            f"the file ends {len(rest)} bytes into a record",
+            path=path,
+            byte=done,
+            expected=f"records of {dtype.itemsize} bytes",
+            remedy="it may be truncated, or of another format",
+        )
+
+
+RECORDS = 1 << 18  # read at a time
 
 _formats: dict[str, Format] = {}
 
@@ -64,12 +188,16 @@ def register(form):
 
 def formats():
     """Every known `Format`, by name."""
-    if not _formats:
-        from misspenalty.traces import readers as package
-
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    _import_readers()
     return dict(sorted(_formats.items()))
+
+
+@functools.cache
+def _import_readers():
+    from misspenalty.traces import readers as package
+
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def find_format(path, name=None):

@@ -8,8 +8,12 @@ from misspenalty.errors import InputError
 from misspenalty.traces._text import parse
 from misspenalty.traces.reader import open_stream, read_some
 
-CHUNK = 1 << 22  # bytes read at a time
+CHUNK = 1 << 19  # bytes read at a time: what is parsed of them stays in the cache
 LONGEST_LINE = 1 << 16  # bytes; a longer line is no trace
+_NONE = bytes(256)
+_SHOWN = (
+    dict.fromkeys("uU", "integer") | dict.fromkeys("shf=+", "any") | {"x": "hex", "d": "number", "o": "R|W", "b": "0|1"}
+)
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,11 @@ class Lines:
     Attributes
     ----------
     kinds : bytes
-        One letter a field: ``u`` unsigned integer, ``d`` decimal number (kept in units of 1e-9), ``o`` R or W, ``s``
-        skipped.
+        One letter a field: ``u`` unsigned integer, ``x`` hexadecimal one, ``d`` decimal number (kept in units of 1e-9),
+        ``o`` R or W, Read or Write (1 = write), ``b`` 0 or 1, false or true, ``h`` text (a hash of 63 bits is kept),
+        ``s`` skipped. Further ones select lines: ``=`` text that is `chosen`, ``f`` text with an R or a W in it
+        (1 = write), ``U`` unsigned integer, or the line is skipped if a bracket stands there, ``+`` a plus sign.
+        Any field may be quoted unless blanks separate the fields.
     names : tuple of str
         What each field is called in error messages.
     separator : bytes
@@ -28,7 +35,11 @@ class Lines:
     open_ended : bool
         Whether further fields may follow.
     comment : bytes
-        First byte of lines to skip; empty for none.
+        First bytes of lines to skip; empty for none.
+    chosen : bytes
+        One byte that a field ``=`` has to be.
+    header : int
+        Lines at the head of the file that are not parsed.
     """
 
     kinds: bytes
@@ -36,6 +47,8 @@ class Lines:
     separator: bytes = b" "
     open_ended: bool = False
     comment: bytes = b""
+    chosen: bytes = b" "
+    header: int = 0
 
     def columns(self, path):
         """Yield int64 arrays of shape (fields, rows), a chunk of whole lines at a time.
@@ -48,33 +61,44 @@ class Lines:
         rest, line = b"", 0
         with open_stream(path) as stream:
             while chunk := read_some(stream, CHUNK, path):
-                whole, newline, rest = (rest + chunk).rpartition(b"\n")
-                if len(rest) > LONGEST_LINE:
+                text = rest + chunk if rest else chunk
+                whole = text.rfind(b"\n") + 1
+                if len(text) - whole > LONGEST_LINE:
                     raise InputError(
                         "the line is longer than 64 KB",
                         path=path,
-                        line=line + whole.count(b"\n") + 1,
+                        line=line + text.count(b"\n") + 1,
                         expected=self._grammar(),
                     )
-                if newline:
-                    yield self._parse(whole, path, line)
-                    line += whole.count(b"\n") + 1
+                rest = text[whole:]
+                if whole:
+                    columns, lines = self._parse(text[:whole], path, line)
+                    line += lines
+                    yield columns
         if rest:
-            yield self._parse(rest, path, line)
+            yield self._parse(rest, path, line)[0]
 
     def fits(self, head):
         """Whether the first lines of `head` follow the grammar (the last, perhaps cut, line is left out)."""
         whole, newline, rest = head.rpartition(b"\n")
         text = whole if newline else rest
         try:
-            return self._parse(text, None, 0).shape[1] > 0
+            return self._parse(text, None, 0)[0].shape[1] > 0
         except InputError:
             return False
 
     def _parse(self, text, path, lines_before):
-        columns = np.empty((len(self.kinds), text.count(b"\n") + 1), np.int64)
-        comment = self.comment[0] if self.comment else -1
-        rows, lines, field = parse(text, self.kinds, self.separator[0], self.open_ended, comment, columns)
+        skipped = 0
+        while lines_before + skipped < self.header:
+            text = text.partition(b"\n")[2]
+            skipped += 1
+        lines_before += skipped
+        # every field takes a byte and one to end it, but an empty one that is skipped; rows not filled cost no memory
+        columns = np.empty((len(self.kinds), len(text) // len(self.kinds) + 1), np.int64)
+        passed_over = bytes(byte in self.comment for byte in range(256)) if self.comment else _NONE
+        rows, lines, field = parse(
+            text, self.kinds, self.separator[0], self.open_ended, passed_over, self.chosen[0], columns
+        )
         if field:
             shown = text.split(b"\n", lines)[lines - 1][:60].decode("ascii", "backslashreplace").rstrip("\r")
             what = (
@@ -83,9 +107,8 @@ class Lines:
                 else f"field {field} ({self.names[field - 1]}) missing or malformed in {shown!r}"
             )
             raise InputError(what, path=path, line=lines_before + lines, expected=self._grammar())
-        return columns[:, :rows]
+        return columns[:, :rows], skipped + lines
 
     def _grammar(self):
-        shown = {ord("u"): "integer", ord("d"): "number", ord("o"): "R|W", ord("s"): "any"}
-        fields = [f"{name}:{shown[kind]}" for name, kind in zip(self.names, self.kinds, strict=True)]
+        fields = [f"{name}:{_SHOWN[chr(kind)]}" for name, kind in zip(self.names, self.kinds, strict=True)]
         return "'" + self.separator.decode().join(fields) + (" …" if self.open_ended else "") + "'"

@@ -46,6 +46,7 @@ class Trace:
     block_bytes: int
     name: str
     format: str
+    _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)  # counts made once
 
     def __len__(self):
         return self.ids.shape[0]
@@ -75,7 +76,7 @@ class Trace:
             _write_meta(partial, len(self), self.blocks, self.block_bytes, self.name, self.format)
 
 
-def open_trace(path, format=None, block_bytes=None):
+def open_trace(path, format=None, block_bytes=None, **options):
     """Open a trace.
 
     Parameters
@@ -87,6 +88,8 @@ def open_trace(path, format=None, block_bytes=None):
         Format of a raw trace where the file doesn't tell; see `misspenalty.traces.formats`.
     block_bytes : int, optional
         Block size that byte ranges are split by; by default the format's own.
+    **options
+        What else the format can be told, such as ``columns`` of ``csv``; see its ``options``.
 
     Returns
     -------
@@ -97,19 +100,20 @@ def open_trace(path, format=None, block_bytes=None):
     InputError
         The file is missing, empty, damaged or malformed; the message names file, line and what was expected.
     ParameterError
-        The format is unknown or the block size impossible.
+        The format or an option is unknown, or the block size impossible.
     """
     path = Path(path)
     if (path / META).is_file():
-        if format or block_bytes:
-            raise ParameterError(f"{path} is compiled: format and block size were chosen when it was made")
+        if format or block_bytes or options:
+            raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
         return _open_compiled(path)
     if block_bytes is not None and not 1 <= block_bytes <= 1 << 30:
         raise ParameterError(f"block_bytes is {block_bytes}; expected 1 to 2**30")
     form = find_format(path, format)
+    form.check(options)
     folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
     try:
-        _compile(path, form, block_bytes or form.block_bytes, folder)
+        _compile(path, form, block_bytes or form.block_bytes, options, folder)
         return _open_compiled(folder)
     except OSError as error:
         raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a disk with room") from error
@@ -120,12 +124,12 @@ def open_trace(path, format=None, block_bytes=None):
 _COLUMNS = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
 
 
-def _compile(path, form, block_bytes, folder):
+def _compile(path, form, block_bytes, options, folder):
     interner = Interner()
     present = set()
     references = 0
     with open(folder / "ids", "wb") as ids, open(folder / "write", "wb") as write, open(folder / "time", "wb") as time:
-        for requests in form.read(path, block_bytes):
+        for requests in form.read(path, block_bytes, **options):
             for start, writes, times in _expand(requests, path):
                 interner.ids(start).tofile(ids)
                 references += start.shape[0]

@@ -5,7 +5,6 @@ Columns: ``time_ms`` since the capture began, ``relation`` (table or index), ``b
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from misspenalty.errors import InputError
 from misspenalty.traces.reader import Format, Requests, register
@@ -16,6 +15,8 @@ BATCH = 1 << 20  # rows decoded at a time
 
 def read(path, block_bytes):
     """Yield `Requests`; a relation's number, in order of appearance, stands above its 32-bit block number."""
+    import pyarrow.parquet as pq  # costs more than opening a small trace
+
     relations = {}
     try:
         with pq.ParquetFile(path, read_dictionary=["relation"]) as parquet:

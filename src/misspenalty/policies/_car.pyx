@@ -1,0 +1,124 @@
+"""Kernel of CAR; the definition is in car.py.
+
+A block leaves a clock at the hand only, so T1 and T2 are plain rings; B1 and B2 are logs that share one array. A
+block's node is NOWHERE, CLEAR or SET while it is in a clock (which one, only the hands need to know), else its
+position in B1 (below `b2.first`) or B2.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+
+cdef enum:
+    CLEAR = 1                   # in the cache, not used since the hand passed
+    SET = FIRST                 # in the cache, used; B1 begins one behind
+    HAND = 16                   # blocks at whose node a hand looks before it comes there
+
+
+cdef struct Ring:
+    block_t* blocks             # places
+    uint32_t places             # at least as many as it will hold
+    uint32_t hand               # place of the next block to leave
+    uint32_t held               # blocks in it
+
+
+cdef inline void enter(Ring* ring, block_t block) noexcept nogil:
+    cdef size_t at = <size_t>ring.hand + ring.held
+    ring.blocks[at if at < ring.places else at - ring.places] = block
+    ring.held += 1
+
+
+cdef inline block_t leave(Ring* ring, const uint32_t* nodes) noexcept nogil:
+    cdef block_t block = ring.blocks[ring.hand]
+    cdef size_t coming = <size_t>ring.hand + HAND
+    if coming < ring.places:
+        prefetch(&nodes[ring.blocks[coming]])
+    ring.hand = ring.hand + 1 if ring.hand + 1 < ring.places else 0
+    ring.held -= 1
+    return block
+
+
+cdef class CAR(Policy):
+    cdef uint32_t* nodes        # one a block
+    cdef Ring t1                # clock of blocks seen once
+    cdef Ring t2                # clock of blocks seen again
+    cdef Log b1                 # names that left T1
+    cdef Log b2                 # names that left T2
+    cdef uint32_t in_b1         # names in B1
+    cdef uint32_t in_b2         # names in B2
+    cdef readonly double p      # target size of T1
+
+    def __init__(self, capacity, blocks):
+        cdef size_t seats = self.seats()
+        cdef size_t absent = <size_t>(blocks - self.seats())        # there are ghosts only while the cache is full
+        cdef size_t once = min(seats, absent) + 1
+        cdef size_t again = min(2 * seats, absent) + 1
+        entries = self.allocate_logs(once + again + 1, 2)
+        make_log(&self.b2, entries, make_log(&self.b1, entries, SET + 1, once), again)
+        self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
+        self.t1.places = self.t2.places = <uint32_t>seats
+        self.t1.blocks = <block_t*>self.allocate(seats, sizeof(block_t))
+        self.t2.blocks = <block_t*>self.allocate(seats, sizeof(block_t))
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef uint32_t* nodes = self.nodes
+        cdef block_t block
+        cdef uint32_t at
+        cdef Py_ssize_t i
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&nodes[ids[i + AHEAD]])
+            block = ids[i]
+            at = nodes[block]
+            hit[i] = at != NOWHERE and at <= SET
+            if at != NOWHERE and at <= SET:
+                nodes[block] = SET
+            else:
+                self.load(block, at)
+
+    cdef inline void load(self, block_t block, uint32_t at) noexcept nogil:
+        """Bring in a block whose node is `at`: NOWHERE or its position in B1 or B2."""
+        cdef uint32_t* nodes = self.nodes
+        if self.resident == self.capacity:
+            self.replace()
+            if at == NOWHERE and <Py_ssize_t>self.t1.held + self.in_b1 == self.capacity:
+                nodes[take_oldest(&self.b1, nodes, sizeof(uint32_t))] = NOWHERE
+                self.in_b1 -= 1
+            elif at == NOWHERE and <Py_ssize_t>self.in_b1 + self.in_b2 == self.capacity + 1:
+                nodes[take_oldest(&self.b2, nodes, sizeof(uint32_t))] = NOWHERE
+                self.in_b2 -= 1
+            self.evictions += 1
+        else:
+            self.resident += 1
+        if at == NOWHERE:
+            enter(&self.t1, block)
+        else:
+            self.ghost_hits += 1
+            if at < self.b2.first:
+                self.p = min(self.p + max(1.0, <double>self.in_b2 / <double>self.in_b1), <double>self.capacity)
+                self.in_b1 -= 1
+            else:
+                self.p = max(self.p - max(1.0, <double>self.in_b1 / <double>self.in_b2), 0.0)
+                self.in_b2 -= 1
+            enter(&self.t2, block)
+        nodes[block] = CLEAR
+
+    cdef inline void replace(self) noexcept nogil:
+        """Turn the hands until a block leaves the cache."""
+        cdef uint32_t* nodes = self.nodes
+        cdef block_t block
+        cdef bint from_t1
+        while True:
+            from_t1 = self.t1.held >= max(1.0, self.p)
+            block = leave(&self.t1 if from_t1 else &self.t2, nodes)
+            if nodes[block] == CLEAR:
+                break
+            nodes[block] = CLEAR
+            enter(&self.t2, block)
+        if from_t1:
+            add(&self.b1, nodes, sizeof(uint32_t), block)
+            self.in_b1 += 1
+        else:
+            add(&self.b2, nodes, sizeof(uint32_t), block)
+            self.in_b2 += 1

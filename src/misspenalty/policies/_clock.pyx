@@ -1,0 +1,57 @@
+"""Kernel of CLOCK; the definition is in clock.py."""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+
+cdef enum:
+    ABSENT = 0                  # state of a block outside the cache
+    CACHED = 1                  # in the cache; above, one more a reference
+    FETCHED = 8                 # places on the circle whose blocks are fetched before the hand gets there
+
+
+cdef class Clock(Policy):
+    cdef uint8_t* states        # ABSENT or CACHED + references; one a block
+    cdef block_t* circle        # blocks of the cache
+    cdef uint32_t hand          # place looked at next
+    cdef uint32_t room          # blocks the cache can hold
+    cdef uint8_t top            # highest state
+
+    def __init__(self, capacity, blocks, bits):
+        self.room = <uint32_t>self.seats()
+        self.top = <uint8_t>(CACHED + (1 << <int>bits) - 1)
+        self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
+        self.circle = <block_t*>self.allocate(self.room + FETCHED, sizeof(block_t))
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef uint8_t* states = self.states
+        cdef block_t* circle = self.circle
+        cdef uint32_t hand = self.hand, room = self.room
+        cdef uint8_t state, top = self.top
+        cdef block_t block
+        cdef Py_ssize_t i, resident = self.resident, evictions = 0
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&states[ids[i + AHEAD]])
+            block = ids[i]
+            state = states[block]
+            hit[i] = state != ABSENT
+            states[block] = state + (state < top)
+            if state != ABSENT:
+                continue
+            if resident < room:
+                circle[resident] = block
+                resident += 1
+                continue
+            while states[circle[hand]] > CACHED:
+                states[circle[hand]] -= 1
+                hand = hand + 1 if hand + 1 < room else 0
+                prefetch(&states[circle[hand + FETCHED]])
+            states[circle[hand]] = ABSENT
+            circle[hand] = block
+            hand = hand + 1 if hand + 1 < room else 0
+            prefetch(&states[circle[hand + FETCHED]])
+            evictions += 1
+        self.hand = hand
+        self.resident = resident
+        self.evictions += evictions

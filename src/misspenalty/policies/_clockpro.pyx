@@ -1,0 +1,193 @@
+"""Kernel of CLOCK-Pro; the definition is in clockpro.py.
+
+A hand stands at the oldest page that can be of its kind: all older ones are not, for a page becomes hot, in test or
+again resident only when it is put at the head. Reference bits and status are apart from the list's links, so that a
+hit touches one byte.
+"""
+
+from libc.stdint cimport uint8_t
+
+from misspenalty.policies._list cimport Link, append, make_list, remove
+from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
+
+cdef enum:
+    OUT = 0                     # not in the list
+    RESIDENT = 1                # in the cache; without it: evicted, in the list
+    HOT = 2
+    TEST = 4                    # in its test period
+    USED = 8                    # reference bit
+
+
+cdef class ClockPro(Policy):
+    cdef uint8_t* status        # one a block, as above
+    cdef Link* links            # of the list, oldest first; its head is behind the blocks'
+    cdef block_t head
+    cdef block_t hand_hot
+    cdef block_t hand_cold
+    cdef block_t hand_test
+    cdef readonly Py_ssize_t hot            # hot pages
+    cdef Py_ssize_t absent                  # evicted pages in the list
+    cdef Py_ssize_t room                    # most of them
+    cdef readonly Py_ssize_t cold_target    # m_c
+    cdef Py_ssize_t least                   # its range
+    cdef Py_ssize_t most
+
+    def __init__(self, capacity, blocks, min_cold, max_cold, history):
+        self.least = max(int(min_cold * capacity), 1)
+        self.most = max(min(int(max_cold * capacity), capacity - self.least), self.least)
+        self.cold_target = self.least
+        self.room = self.ghosts(history)
+        self.status = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
+        self.links = <Link*>self.allocate(blocks + 1, sizeof(Link))
+        self.head = self.hand_hot = self.hand_cold = self.hand_test = <block_t>blocks
+        make_list(self.links, sizeof(Link), self.head)
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef uint8_t* status = self.status
+        cdef Py_ssize_t i
+        cdef block_t block
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&status[ids[i + AHEAD]])
+                if not status[ids[i + NEAR]] & RESIDENT:
+                    prefetch(&self.links[ids[i + NEAR]])
+            block = ids[i]
+            hit[i] = status[block] & RESIDENT
+            if status[block] & RESIDENT:
+                status[block] |= USED
+            else:
+                self.load(block)
+
+    cdef inline void load(self, block_t block) noexcept nogil:
+        self.ghost_hits += self.status[block] != OUT
+        if self.resident < self.capacity:
+            if self.resident < self.capacity - self.least:
+                self.status[block] = RESIDENT | HOT
+                self.hot += 1
+            else:
+                self.status[block] = RESIDENT | TEST
+            self.resident += 1
+            self.to_head(block)
+            return
+        self.run_hand_cold()
+        self.evictions += 1
+        if self.status[block] == OUT:
+            self.status[block] = RESIDENT | TEST
+            self.to_head(block)
+        else:
+            self.promote(block)
+
+    cdef inline void to_head(self, block_t block) noexcept nogil:
+        append(self.links, sizeof(Link), self.head, block)
+        if self.hand_hot == self.head:
+            self.hand_hot = block
+        if self.hand_cold == self.head:
+            self.hand_cold = block
+        if self.hand_test == self.head:
+            self.hand_test = block
+
+    cdef inline void out_of_list(self, block_t block) noexcept nogil:
+        cdef block_t newer = self.links[block].newer
+        if self.hand_hot == block:
+            self.hand_hot = newer
+        if self.hand_cold == block:
+            self.hand_cold = newer
+        if self.hand_test == block:
+            self.hand_test = newer
+        remove(self.links, sizeof(Link), block)
+
+    cdef inline block_t step(self, block_t block) noexcept nogil:
+        """The next newer page; the one after it is fetched meanwhile."""
+        cdef block_t newer = self.links[block].newer
+        prefetch(&self.links[self.links[newer].newer])
+        return newer
+
+    cdef inline void run_hand_cold(self) noexcept nogil:
+        """Evict a page."""
+        cdef block_t block
+        cdef uint8_t status
+        while True:
+            while self.status[self.hand_cold] & (RESIDENT | HOT) != RESIDENT:
+                self.hand_cold = self.step(self.hand_cold)
+            block = self.hand_cold
+            status = self.status[block]
+            if not status & USED:
+                break
+            if status & TEST:
+                self.promote(block)
+            else:
+                self.out_of_list(block)
+                self.status[block] = RESIDENT | TEST
+                self.to_head(block)
+        if status & TEST:
+            self.status[block] = TEST
+            self.absent += 1
+            while self.absent > self.room:
+                while not self.status[self.hand_test] & TEST:
+                    self.hand_test = self.step(self.hand_test)
+                self.end_test(self.hand_test)
+        else:
+            self.status[block] = OUT
+            self.out_of_list(block)
+
+    cdef void promote(self, block_t block) noexcept nogil:
+        """A cold page was used in its test: make it hot unless HAND_hot comes to it; to the head with it."""
+        self.move_target(1)
+        while self.status[block] & TEST and self.hot >= self.capacity - self.cold_target:
+            if self.hot:
+                self.run_hand_hot(block)
+            else:
+                self.status[block] &= ~TEST
+        self.absent -= not self.status[block] & RESIDENT
+        self.out_of_list(block)
+        if self.status[block] & TEST:
+            self.status[block] = RESIDENT | HOT
+            self.hot += 1
+        else:
+            self.status[block] = RESIDENT | TEST
+        self.to_head(block)
+        self.end_tests_before_hot(self.head)
+
+    cdef inline void run_hand_hot(self, block_t candidate) noexcept nogil:
+        """Make a hot page cold; or end the test of `candidate` where that comes first."""
+        cdef block_t block
+        while True:
+            block = self.hand_hot
+            if block == candidate:
+                self.status[block] &= ~TEST
+                return
+            if not self.status[block] & HOT:
+                self.hand_hot = self.step(block)
+                self.end_test(block)
+                continue
+            self.out_of_list(block)
+            self.to_head(block)
+            if not self.status[block] & USED:
+                self.status[block] = RESIDENT
+                self.hot -= 1
+                self.end_tests_before_hot(candidate)
+                return
+            self.status[block] = RESIDENT | HOT
+
+    cdef inline void end_tests_before_hot(self, block_t candidate) noexcept nogil:
+        """HAND_hot goes on to the oldest hot page."""
+        cdef block_t block
+        while self.hot and not self.status[self.hand_hot] & HOT:
+            block = self.hand_hot
+            self.hand_hot = self.step(block)
+            if block == candidate:
+                self.status[block] &= ~TEST
+            else:
+                self.end_test(block)
+
+    cdef inline void end_test(self, block_t block) noexcept nogil:
+        if not self.status[block] & TEST:
+            return
+        self.move_target(1 if self.status[block] & USED else -1)
+        self.status[block] &= ~TEST
+        if not self.status[block] & RESIDENT:
+            self.out_of_list(block)
+            self.absent -= 1
+
+    cdef inline void move_target(self, int step) noexcept nogil:
+        self.cold_target = min(max(self.cold_target + step, self.least), self.most)

@@ -1,0 +1,50 @@
+"""Kernel of Random; the definition is in random_replacement.py."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.policies._splitmix cimport GOLDEN, mix
+
+
+cdef class Random(Policy):
+    cdef uint8_t* cached        # whether a block is in the cache; one a block
+    cdef block_t* places        # blocks of the cache
+    cdef uint64_t room          # blocks the cache can hold
+    cdef uint64_t state         # of SplitMix64
+
+    def __init__(self, capacity, blocks, seed):
+        self.room = self.seats()
+        self.state = seed
+        self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
+        self.places = <block_t*>self.allocate(self.room, sizeof(block_t))
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef uint8_t* cached = self.cached
+        cdef block_t* places = self.places
+        cdef uint64_t state = self.state, room = self.room, place, next_place = 0
+        cdef block_t block
+        cdef Py_ssize_t i, resident = self.resident, evictions = 0
+        next_place = ((mix(state + GOLDEN) >> 32) * room) >> 32
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&cached[ids[i + AHEAD]])
+            block = ids[i]
+            hit[i] = cached[block]
+            if cached[block]:
+                continue
+            cached[block] = 1
+            if <uint64_t>resident < room:
+                places[resident] = block
+                resident += 1
+                continue
+            # the next victim is known one eviction ahead, and fetched
+            place = next_place
+            state += GOLDEN
+            next_place = ((mix(state + GOLDEN) >> 32) * room) >> 32
+            prefetch(&cached[places[next_place]])
+            cached[places[place]] = 0
+            places[place] = block
+            evictions += 1
+        self.state = state
+        self.resident = resident
+        self.evictions += evictions

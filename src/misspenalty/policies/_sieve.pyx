@@ -1,0 +1,84 @@
+"""Kernel of SIEVE; the definition is in sieve.py.
+
+The queue is an array, tail first, without links. The hand reads it and writes the survivors back behind each other
+at the tail, so that the gap left by the evicted lies between `kept` and `hand`, and is gone when the hand turns.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memmove
+
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+
+cdef enum:
+    ABSENT = 0                  # state of a block outside the cache
+    CACHED = 1                  # in the cache, not visited since the hand passed
+    VISITED = 2
+    FETCHED = 8                 # entries whose blocks are fetched before the hand gets there
+
+
+cdef struct Queue:
+    block_t* entries            # twice the seats, so that the gap rarely has to be closed
+    size_t kept                 # entries below survived this round of the hand
+    size_t hand                 # next entry to look at; those from `kept` up to here are a gap
+    size_t end                  # behind the newest entry
+    size_t room                 # entries the array can hold
+
+
+cdef class SIEVE(Policy):
+    cdef uint8_t* states        # ABSENT, CACHED or VISITED; one a block
+    cdef Queue queue
+
+    def __init__(self, capacity, blocks):
+        self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
+        self.queue.room = 2 * <size_t>self.seats()
+        self.queue.entries = <block_t*>self.allocate(self.queue.room + FETCHED, sizeof(block_t))
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef uint8_t* states = self.states
+        cdef Queue queue = self.queue
+        cdef uint8_t state
+        cdef block_t block
+        cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&states[ids[i + AHEAD]])
+            block = ids[i]
+            state = states[block]
+            hit[i] = state != ABSENT
+            states[block] = VISITED if state != ABSENT else CACHED
+            if state != ABSENT:
+                continue
+            misses += 1
+            if filled < free:
+                filled += 1
+            else:
+                evict(&queue, states)
+            if queue.end == queue.room:
+                close_gap(&queue)
+            queue.entries[queue.end] = block
+            queue.end += 1
+        self.queue = queue
+        self.resident += filled
+        self.evictions += misses - filled
+
+
+cdef inline void evict(Queue* queue, uint8_t* states) noexcept nogil:
+    cdef block_t block
+    cdef bint visited = True
+    while visited:
+        block = queue.entries[queue.hand]
+        queue.hand += 1
+        prefetch(&states[queue.entries[queue.hand + FETCHED - 1]])
+        visited = states[block] == VISITED
+        states[block] = CACHED if visited else ABSENT
+        queue.entries[queue.kept] = block
+        queue.kept += visited
+        if queue.hand == queue.end:
+            queue.end = queue.kept
+            queue.kept = queue.hand = 0
+
+
+cdef inline void close_gap(Queue* queue) noexcept nogil:
+    memmove(&queue.entries[queue.kept], &queue.entries[queue.hand], (queue.end - queue.hand) * sizeof(block_t))
+    queue.end -= queue.hand - queue.kept
+    queue.hand = queue.kept

@@ -1,0 +1,182 @@
+"""Kernel of W-TinyLFU; the definition is in wtinylfu.py.
+
+Window, probation and protected segment are logs that share one array, so that a block's position tells where it is.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
+from misspenalty.policies._splitmix cimport GOLDEN, mix
+
+cdef extern from *:
+    int count_ones "__builtin_popcountll" (unsigned long long) noexcept nogil
+
+cdef enum:
+    ROWS = 4                    # counters of a block
+    WORDS = 8                   # of a line; two a row
+    MOST = 15                   # highest value of a counter
+
+
+cdef struct Node:
+    uint32_t position           # in a log, or NOWHERE
+    uint32_t number             # of the block in order of first use, from 1; 0 = not yet used
+
+
+cdef struct Sketch:
+    uint64_t* words             # 16 counters each
+    uint64_t lines              # a power of two
+    uint64_t sample             # increments after which counters are halved
+    uint64_t size               # increments since, and what halving left of those before
+
+
+cdef struct State:
+    Node* nodes                 # one a block
+    Sketch sketch
+    Log window
+    Log probation
+    Log protected
+    uint32_t seen               # blocks numbered
+    uint32_t in_window          # blocks
+    uint32_t in_probation
+    uint32_t in_protected
+    uint32_t window_limit       # blocks
+    uint32_t protected_limit
+
+
+cdef inline uint64_t draw_of(uint32_t number) noexcept nogil:
+    return mix(<uint64_t>number * <uint64_t>GOLDEN)
+
+
+cdef inline uint64_t* line_of(const Sketch* sketch, uint64_t draw) noexcept nogil:
+    return &sketch.words[WORDS * (draw & (sketch.lines - 1))]
+
+
+cdef inline uint64_t* word_of(uint64_t* line, uint64_t draw, int row) noexcept nogil:
+    return &line[2 * row + ((draw >> (48 + 5 * row)) & 1)]
+
+
+cdef inline int shift_of(uint64_t draw, int row) noexcept nogil:
+    return <int>((draw >> (44 + 5 * row)) & 15) * 4
+
+
+cdef inline int frequency(const Sketch* sketch, uint32_t number) noexcept nogil:
+    cdef uint64_t draw = draw_of(number)
+    cdef uint64_t* line = line_of(sketch, draw)
+    cdef int row, least = MOST
+    for row in range(ROWS):
+        least = min(least, <int>((word_of(line, draw, row)[0] >> shift_of(draw, row)) & MOST))
+    return least
+
+
+cdef void halve(Sketch* sketch) noexcept nogil:
+    cdef uint64_t i, odd = 0
+    for i in range(WORDS * sketch.lines):
+        odd += count_ones(sketch.words[i] & <uint64_t>0x1111111111111111)
+        sketch.words[i] = (sketch.words[i] >> 1) & <uint64_t>0x7777777777777777
+    sketch.size = (sketch.size - odd // ROWS) >> 1
+
+
+cdef inline void increment(Sketch* sketch, uint32_t number) noexcept nogil:
+    cdef uint64_t draw = draw_of(number), low, any_low = 0
+    cdef uint64_t* line = line_of(sketch, draw)
+    cdef uint64_t* word
+    cdef int row, shift
+    for row in range(ROWS):
+        word = word_of(line, draw, row)
+        shift = shift_of(draw, row)
+        low = ((word[0] >> shift) & MOST) != MOST
+        word[0] += low << shift
+        any_low |= low
+    sketch.size += any_low
+    if sketch.size >= sketch.sample:
+        halve(sketch)
+
+
+cdef inline void append(State* s, Log* log, block_t block) noexcept nogil:
+    add(log, s.nodes, sizeof(Node), block)
+
+
+cdef inline block_t take(State* s, Log* log) noexcept nogil:
+    return take_oldest(log, s.nodes, sizeof(Node))
+
+
+cdef inline void promote(State* s, block_t block) noexcept nogil:
+    """From probation to protected, which may overflow."""
+    append(s, &s.protected, block)
+    if s.in_protected < s.protected_limit:
+        s.in_probation -= 1
+        s.in_protected += 1
+    else:
+        append(s, &s.probation, take(s, &s.protected))
+
+
+cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
+    """Into probation where there is room or the candidate is the more frequent; else out."""
+    cdef block_t victim
+    if full:
+        s.nodes[candidate].position = NOWHERE
+        if not s.in_probation:
+            return
+        victim = take(s, &s.probation)
+        if frequency(&s.sketch, s.nodes[candidate].number) <= frequency(&s.sketch, s.nodes[victim].number):
+            s.probation.begin -= 1  # back to its place
+            return
+        s.nodes[victim].position = NOWHERE
+        s.in_probation -= 1
+    append(s, &s.probation, candidate)
+    s.in_probation += 1
+
+
+cdef class WTinyLFU(Policy):
+    cdef State state
+
+    def __init__(self, capacity, blocks, window, protected, sample):
+        cdef State* s = &self.state
+        s.window_limit = max(capacity - int(capacity * (1 - window)), 1)
+        s.protected_limit = int((capacity - s.window_limit) * protected)
+        seats = self.seats()
+        live = [min(limit, seats) + 1 for limit in (s.window_limit, capacity - s.window_limit, s.protected_limit)]
+        entries = self.allocate_logs(sum(live), len(live))
+        first = make_log(&s.window, entries, FIRST, live[0])
+        first = make_log(&s.probation, entries, first, live[1])
+        make_log(&s.protected, entries, first, live[2])
+        s.nodes = <Node*>self.allocate(blocks, sizeof(Node))
+        s.sketch.lines = max(1 << (seats - 1).bit_length(), WORDS) // WORDS
+        s.sketch.sample = int(sample * capacity)
+        s.sketch.words = <uint64_t*>self.allocate(WORDS * s.sketch.lines, sizeof(uint64_t))
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef State s = self.state
+        cdef Node* node
+        cdef uint32_t at
+        cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&s.nodes[ids[i + AHEAD]])
+                prefetch(line_of(&s.sketch, draw_of(s.nodes[ids[i + NEAR]].number)))
+            node = &s.nodes[ids[i]]
+            if node.number == 0:
+                s.seen += 1
+                node.number = s.seen
+            increment(&s.sketch, node.number)
+            at = node.position
+            hit[i] = at != NOWHERE
+            if at >= s.protected.first:
+                append(&s, &s.protected, ids[i])
+            elif at >= s.probation.first:
+                promote(&s, ids[i])
+            elif at != NOWHERE:
+                append(&s, &s.window, ids[i])
+            else:
+                misses += 1
+                append(&s, &s.window, ids[i])
+                if s.in_window < s.window_limit:
+                    s.in_window += 1
+                    filled += 1
+                else:
+                    admit(&s, take(&s, &s.window), filled == free)
+                    filled += filled < free
+        self.state = s
+        self.resident += filled
+        self.evictions += misses - filled

@@ -1,0 +1,159 @@
+"""CLOCK-Pro: LIRS on a clock, with a share of cold pages that adapts; a hit only sets a bit.
+
+All pages stand in one list by the time they were put at its head. A page is hot or cold; cold pages are in their test
+period from entering until they become older than the oldest hot page, and evicted ones stay in the list for the rest
+of it. Three hands look from the old end: HAND_cold takes the oldest cold page in the cache as the victim, but one
+that was used goes to the head, and becomes hot if it was in test; so does an evicted page that is asked for in its
+test. HAND_hot then makes the oldest hot page cold unless it was used, and ends the tests it passes. HAND_test ends
+the oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of
+cold pages grows by one with each use of a page in test and shrinks by one with each test that ends unused.
+
+Paper: S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005,
+section 4.
+Authors' code: clock-pro.c by S. Jiang, 29 September 2005.
+
+Deviations and decisions:
+
+- The paper's sections are followed, not the code, where they differ: the code keeps the share of cold pages fixed
+  unless compiled otherwise, and evicts a cold page out of test though it was used.
+- As in the authors' code: the first pages are hot until only the least number of cold pages is free, then cold; what
+  is hot and used goes to the head when HAND_hot passes; cold pages it passes keep their place; a page that HAND_hot
+  meets while making room for that very page is not made hot but enters as cold.
+- A used cold page out of test begins a new test at the head, as the pages LIRS puts on its stack.
+- m_c stays between 1 % (at least one page) and 99 % of the cache, which the paper leaves open. It starts at the least.
+- Where there are no hot pages no test ends by HAND_hot.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from misspenalty.policies._clockpro import ClockPro as Kernel
+from misspenalty.policies.registry import Parameter, Twin, register
+
+PARAMETERS = (
+    Parameter("min_cold", 0.01, "least m_c, as a share of the cache; at least one page", 0, 1, float),
+    Parameter(
+        "max_cold", 0.99, "most m_c, as a share of the cache; leaves room for the least of hot ones", 0, 1, float
+    ),
+    Parameter("history", 1.0, "evicted pages kept in the list, in multiples of the cache", 0, 1000, float),
+)
+
+
+@dataclass
+class Page:
+    """A page in the list."""
+
+    hot: bool
+    test: bool = False  # in its test period
+    resident: bool = True
+    used: bool = False  # reference bit
+
+
+@register("clockpro", Kernel, PARAMETERS)
+class ClockPro(Twin):
+    """CLOCK-Pro: hot and cold pages by reuse distance, on a clock with three hands."""
+
+    def __init__(self, capacity, min_cold=0.01, max_cold=0.99, history=1.0):
+        self.capacity = capacity
+        self.least = max(int(min_cold * capacity), 1)
+        self.most = max(min(int(max_cold * capacity), capacity - self.least), self.least)
+        self.cold_target = self.least  # m_c
+        self.room = int(history * capacity)
+        self.clock = OrderedDict()  # block -> Page, oldest first
+        self.hot = self.resident = self.absent = 0  # pages
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        page = self.clock.get(block)
+        if page and page.resident:
+            page.used = True
+            return True
+        if self.resident == self.capacity:
+            self._run_hand_cold()
+            self.resident += 1
+            if block in self.clock:
+                self._promote(block)
+            else:
+                self.clock[block] = Page(hot=False, test=True)
+        else:
+            hot = self.resident < self.capacity - self.least
+            self.clock[block] = Page(hot=hot, test=not hot)
+            self.hot += hot
+            self.resident += 1
+        return False
+
+    def _run_hand_cold(self):
+        """Evict a page."""
+        while self.resident == self.capacity:
+            block = next(block for block, page in self.clock.items() if page.resident and not page.hot)
+            page = self.clock[block]
+            if page.used and page.test:
+                self._promote(block)
+            elif page.used:
+                self.clock.move_to_end(block)
+                page.used, page.test = False, True
+            else:
+                page.resident = False
+                self.resident -= 1
+                if page.test:
+                    self.absent += 1
+                    self._run_hand_test()
+                else:
+                    del self.clock[block]
+
+    def _run_hand_test(self):
+        while self.absent > self.room:
+            self._end_test(next(block for block, page in self.clock.items() if page.test))
+
+    def _promote(self, block):
+        """A cold page was used in its test: make it hot unless HAND_hot comes to it; to the head with it."""
+        page = self.clock[block]
+        self._move_target(1)
+        while page.test and self.hot >= self.capacity - self.cold_target:
+            if self.hot:
+                self._run_hand_hot(page)
+            else:
+                page.test = False
+        self.absent -= not page.resident
+        self.hot += page.test
+        self.clock.move_to_end(block)
+        self.clock[block] = Page(hot=page.test, test=not page.test)
+        self._end_tests_before_hot(None)
+
+    def _run_hand_hot(self, candidate):
+        """Make a hot page cold; or end the test of `candidate` where that comes first."""
+        for block, page in list(self.clock.items()):
+            if page is candidate:
+                page.test = False
+                return
+            if page.hot:
+                self.clock.move_to_end(block)
+                page.hot, page.used, unused = page.used, False, not page.used
+                if unused:
+                    self.hot -= 1
+                    self._end_tests_before_hot(candidate)
+                    return
+            else:
+                self._end_test(block)
+
+    def _end_tests_before_hot(self, candidate):
+        """HAND_hot goes on to the oldest hot page."""
+        for block, page in list(self.clock.items()) if self.hot else ():
+            if page.hot:
+                return
+            if page is candidate:
+                page.test = False
+            else:
+                self._end_test(block)
+
+    def _end_test(self, block):
+        page = self.clock[block]
+        if page.test:
+            page.test = False
+            self._move_target(1 if page.used else -1)
+            if not page.resident:
+                del self.clock[block]
+                self.absent -= 1
+
+    def _move_target(self, step):
+        self.cold_target = min(max(self.cold_target + step, self.least), self.most)

@@ -1,0 +1,33 @@
+"""FIFO: evict the block that was loaded longest ago.
+
+Hits change nothing. Which blocks are in the cache depends on the order of the misses alone, and a larger cache may
+miss more often (Belady's anomaly).
+
+Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
+1966, where it is one of the algorithms simulated.
+Authors' code: none.
+Deviations: none.
+"""
+
+from collections import OrderedDict
+
+from misspenalty.policies._fifo import FIFO as Kernel
+from misspenalty.policies.registry import Twin, register
+
+
+@register("fifo", Kernel)
+class FIFO(Twin):
+    """First in, first out."""
+
+    def __init__(self, capacity):
+        self.capacity = capacity
+        self.queue = OrderedDict()  # oldest first
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        hit = block in self.queue
+        if not hit:
+            if len(self.queue) == self.capacity:
+                self.queue.popitem(last=False)
+            self.queue[block] = True
+        return hit

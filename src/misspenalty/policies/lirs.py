@@ -1,0 +1,77 @@
+"""LIRS: keep the blocks whose last two uses lay close together; the others pass through a small queue.
+
+A block's inter-reference recency (IRR) is the number of other blocks used between its last two uses. Blocks of low
+IRR (LIR) fill all of the cache but a small share; those of high IRR (HIR) that are in the cache wait in the queue Q,
+whose front is the victim. The stack S holds, by recency, the LIR blocks and every HIR block used since the lowest LIR
+block was, in the cache or not. A HIR block used while it is in S has a lower IRR than the lowest LIR block and takes
+its place; that one becomes HIR, at the end of Q. HIR blocks that come to be lowest in S leave it (pruning).
+
+Paper: S. Jiang, X. Zhang, "LIRS: an efficient low inter-reference recency set replacement policy to improve buffer
+cache performance", SIGMETRICS 2002, section 3; 1 % of the cache for HIR blocks as in section 4.
+Authors' code: lirs.c by S. Jiang, 15 November 2002, whose rules are followed where the paper is silent.
+
+Deviations and decisions:
+
+- As in the authors' code: the first blocks become LIR until their share is full; a victim of Q that is in S stays
+  there; a HIR block used again in Q but not in S moves to the end of Q and nothing else changes; S has no limit by
+  default (the code allows one: the lowest HIR block leaves S first).
+- At least one block of the cache is for HIR blocks, as in libCacheSim; the authors' code keeps two.
+- The authors' code passes over a reference to the block referenced just before. Here it counts as a use as any
+  other, so it makes a HIR block LIR.
+"""
+
+from collections import OrderedDict
+
+from misspenalty.policies._lirs import LIRS as Kernel
+from misspenalty.policies.registry import Parameter, Twin, register
+
+PARAMETERS = (
+    Parameter("hirs", 0.01, "share of the cache for HIR blocks; at least one block", 0, 1, float),
+    Parameter("stack_limit", None, "most blocks in S, in multiples of the cache; None = no limit", 1, 1000, float),
+)
+
+
+@register("lirs", Kernel, PARAMETERS)
+class LIRS(Twin):
+    """Low inter-reference recency set: keep blocks used twice within a short time."""
+
+    def __init__(self, capacity, hirs=0.01, stack_limit=None):
+        self.capacity = capacity
+        self.lirs = capacity - max(int(hirs * capacity), 1)  # LIR blocks when the cache is full
+        self.limit = None if stack_limit is None else int(stack_limit * capacity)
+        self.lir = set()
+        self.s = OrderedDict()  # bottom first
+        self.q = OrderedDict()  # HIR blocks in the cache, the next victim first
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        hit = block in self.lir or block in self.q
+        if not hit and len(self.lir) + len(self.q) == self.capacity:
+            self.q.popitem(last=False)
+        if not hit and len(self.lir) < self.lirs:
+            self.lir.add(block)
+        in_s = block in self.s
+        self.q.pop(block, None)
+        self.s[block] = True
+        self.s.move_to_end(block)
+        if block not in self.lir:
+            if in_s:
+                self._exchange(block)
+            else:
+                self.q[block] = True
+        self._prune()
+        return hit
+
+    def _exchange(self, block):
+        """A HIR block found in S becomes LIR, the lowest LIR block HIR."""
+        lowest = next(iter(self.s))
+        self.lir.remove(lowest)
+        del self.s[lowest]
+        self.q[lowest] = True
+        self.lir.add(block)
+
+    def _prune(self):
+        while self.s and next(iter(self.s)) not in self.lir:
+            self.s.popitem(last=False)
+        while self.limit is not None and len(self.s) > self.limit:
+            del self.s[next(block for block in self.s if block not in self.lir)]

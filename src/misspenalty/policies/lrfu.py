@@ -1,0 +1,62 @@
+"""LRFU: evict the block with the lowest combined recency and frequency (CRF) of its uses while it was in the cache.
+
+Every past use of a block adds (1/2)**(lam * age) to its CRF, age in accesses. With lam = 0 that is the access count,
+so LFU; with lam = 1 a use outweighs all before it, so LRU. Nothing is known of a block that is not in the cache.
+
+Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "LRFU: a spectrum of policies that subsumes
+the least recently used and least frequently used policies", IEEE Transactions on Computers 50(12), 2001; first in
+SIGMETRICS 1999, whose abstract states that the history is that of the cache residency.
+Authors' code: none published.
+
+Deviations and decisions:
+
+- As LFRU (which see, lfru.py) without its history: the kernel is the same, log2(CRF) + lam * (time of last use) ranks
+  the blocks, ties go to the least recently used.
+- `correlated_period` is the paper's correlated period by its sense: a use that another of the same block follows
+  within as many accesses no longer counts, so a burst counts as its last use.
+- The default lam = 0.001 is the order of the best values in the paper as we remember it, found with small caches; as
+  lam times the cache size grows beyond 1 the policy comes close to LRU: vary it.
+"""
+
+from collections import OrderedDict
+from math import exp2, log2
+
+from misspenalty.policies._lfru import LFRU as Kernel
+from misspenalty.policies.registry import Parameter, Twin, register
+
+PARAMETERS = (
+    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float),
+    Parameter("correlated_period", 0, "accesses within which two uses of a block count as one", 0, 2**31),
+)
+
+
+@register("lrfu", Kernel, PARAMETERS)
+class LRFU(Twin):
+    """LRFU: evict by combined recency and frequency."""
+
+    def __init__(self, capacity, lam=0.001, correlated_period=0):
+        self.capacity = capacity
+        self.lam = lam
+        self.correlated_period = correlated_period
+        self.now = 0
+        self.crf = OrderedDict()  # (CRF, time) at the last use of each block in the cache, least recently used first
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        self.now += 1
+        hit = block in self.crf
+        if hit:
+            crf, last = self.crf[block]
+            if self.now - last <= self.correlated_period:
+                crf -= 1
+            self.crf[block] = 1 + crf * exp2(-self.lam * (self.now - last)), self.now
+        else:
+            if len(self.crf) == self.capacity:
+                del self.crf[min(self.crf, key=self._rank)]  # the first of equals
+            self.crf[block] = 1, self.now
+        self.crf.move_to_end(block)
+        return hit
+
+    def _rank(self, block):
+        crf, last = self.crf[block]
+        return log2(crf) + self.lam * last

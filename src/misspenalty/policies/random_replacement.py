@@ -1,0 +1,50 @@
+"""Random: evict any block of the cache, each with equal probability.
+
+Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
+1966, where it is one of the algorithms simulated. E. Gelenbe, "A unified approach to the evaluation of a class of
+replacement algorithms", IEEE Transactions on Computers C-22(6), 1973, proves that its hit ratio under independent
+references is that of FIFO.
+Authors' code: none.
+
+Deviations and decisions: the draws come from SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable
+pseudorandom number generators", OOPSLA 2014), started at `seed`; one draw an eviction. The upper 32 bits r
+of a draw choose place floor(r * capacity / 2**32), which favours no place by more than capacity / 2**32. The new block
+takes the place of the victim.
+"""
+
+from misspenalty.policies._random_replacement import Random as Kernel
+from misspenalty.policies.registry import Parameter, Twin, register
+
+PARAMETERS = (Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),)
+
+
+@register("random", Kernel, PARAMETERS)
+class Random(Twin):
+    """Random replacement, from a seeded generator."""
+
+    def __init__(self, capacity, seed=42):
+        self.capacity = capacity
+        self.state = seed
+        self.places = []
+        self.cached = set()
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        if block in self.cached:
+            return True
+        if len(self.places) < self.capacity:
+            self.places.append(block)
+        else:
+            place = ((self._draw() >> 32) * self.capacity) >> 32
+            self.cached.remove(self.places[place])
+            self.places[place] = block
+        self.cached.add(block)
+        return False
+
+    def _draw(self):
+        """SplitMix64."""
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        z = self.state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)

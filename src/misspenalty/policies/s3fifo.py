@@ -1,0 +1,88 @@
+"""S3-FIFO: a small FIFO filters blocks used once, a main FIFO with reinsertion keeps the rest, a ghost FIFO remembers.
+
+A new block enters the small queue S, a block that the ghost queue G remembers the main queue M. A hit adds one to the
+block's two-bit counter and moves nothing. While M is within its share the victim comes from S: its oldest blocks with
+a counter of at least `threshold` move to M with the counter cleared, the first without is evicted and its name goes
+to G. Otherwise it comes from M: its oldest blocks with a counter above zero are lowered by one and reinserted, the
+first at zero is evicted.
+
+Paper: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023,
+section 4 and algorithm 1.
+Authors' code: Thesys-lab/sosp23-s3fifo (6bc49d9); the policy is maintained in libCacheSim (S3FIFO.c,
+035d832), whose misses ours equal by default.
+
+Deviations and decisions:
+
+- `fill_main=1`, as the authors now have it in libCacheSim: until the first eviction, a new block that finds S at its
+  share enters M. `fill_main=0` is the paper's algorithm 1: all enter S.
+- A block found in G leaves it, and is looked for before its miss evicts another, as in the authors' code; algorithm 1
+  evicts first.
+- Blocks that S gives to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors' code,
+  eviction goes on until there is room, and looks each time which queue has to give.
+- S has a share of at least one block, and M, where it holds no more than its share, gives the victim if S is empty.
+  libCacheSim cannot hold any block where that share is below two.
+"""
+
+from collections import OrderedDict, deque
+
+from misspenalty.policies._s3fifo import S3FIFO as Kernel
+from misspenalty.policies.registry import Parameter, Twin, register
+
+PARAMETERS = (
+    Parameter("small", 0.1, "share of the cache that S has", 0, 1, float),
+    Parameter("ghost", 0.9, "names G holds, in multiples of the cache", 0, 1000, float),
+    Parameter("threshold", 2, "hits in S that let a block move to M", 0, 3),
+    Parameter("fill_main", 1, "1 = before the first eviction, blocks beyond the share of S enter M", 0, 1),
+)
+MOST = 3  # of the two-bit counter
+
+
+@register("s3fifo", Kernel, PARAMETERS)
+class S3FIFO(Twin):
+    """S3-FIFO: small, main and ghost FIFO queues."""
+
+    def __init__(self, capacity, small=0.1, ghost=0.9, threshold=2, fill_main=1):
+        self.capacity = capacity
+        self.share = max(int(capacity * small), 1)
+        self.room = int(capacity * ghost)
+        self.threshold = threshold
+        self.filling = bool(fill_main)
+        self.small, self.main = deque(), deque()  # oldest first
+        self.ghost = OrderedDict()  # oldest first
+        self.count = {}  # of the blocks in the cache
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        if block in self.count:
+            self.count[block] = min(self.count[block] + 1, MOST)
+            return True
+        known = self.ghost.pop(block, False)
+        while len(self.count) == self.capacity:
+            self.filling = False
+            if len(self.main) > self.capacity - self.share or not self.small:
+                self._evict_main()
+            else:
+                self._evict_small()
+        overflow = self.filling and len(self.small) >= self.share
+        (self.main if known or overflow else self.small).append(block)
+        self.count[block] = 0
+        return False
+
+    def _evict_small(self):
+        """Evict a block of S; none if all move to M."""
+        while self.small:
+            block = self.small.popleft()
+            if self.count[block] < self.threshold:
+                del self.count[block]
+                self.ghost[block] = True
+                if len(self.ghost) > self.room:
+                    self.ghost.popitem(last=False)
+                return
+            self.main.append(block)
+            self.count[block] = 0
+
+    def _evict_main(self):
+        while self.count[self.main[0]]:
+            self.count[self.main[0]] -= 1
+            self.main.rotate(-1)
+        del self.count[self.main.popleft()]

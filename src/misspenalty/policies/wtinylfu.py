@@ -1,0 +1,132 @@
+"""W-TinyLFU: a small LRU window, and a sketch of recent access counts that decides which of its leavers get in.
+
+New blocks enter the window, an LRU of `window` of the cache. What the window overflows is the candidate for the main
+region, an SLRU. While there is room it is admitted; then its count is compared with that of the main region's victim,
+and the block counted less often is evicted, the candidate if both are equal. Counts are kept for all blocks ever seen,
+approximately, in a count-min sketch of four-bit counters; after `sample` increments all are halved.
+
+Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
+Storage 13(4), 2017: the sections on TinyLFU (sketch, reset) and W-TinyLFU (window 1 %, SLRU with 80 % protected).
+Authors' code: ben-manes/caffeine, WindowTinyLfuPolicy (0263e98) and FrequencySketch (00b1503); the steps and the
+sketch's layout and reset are theirs.
+
+Deviations and decisions:
+
+- Hashed is a block's number in order of first use, so that the outcome does not depend on how blocks are named; the
+  hash of the nth is the nth draw of SplitMix64 from 0. Caffeine hashes the key in another way: its counts differ.
+- As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters for
+  each block of the cache, rounded up to a power of two.
+- As in Caffeine, there is no doorkeeper, an increment that finds all four counters full does not count towards the
+  sample, and the reset takes off what halving odd counters lost.
+- Left out: the random admission of a few losing candidates that newer Caffeine has against attacks on its hash.
+- The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
+  misses than OPT, which loads always.)
+
+libCacheSim's WTinyLFU does not follow the paper: accesses that hit the window are not counted, each leaver of the
+window is counted once more, equal counts are told apart by a sketch with other errors, and the counters are aged after
+32 times the cache in hits of the main region. Its misses are not ours.
+"""
+
+from collections import OrderedDict
+
+from misspenalty.policies._wtinylfu import WTinyLFU as Kernel
+from misspenalty.policies.registry import Parameter, Twin, register
+
+PARAMETERS = (
+    Parameter("window", 0.01, "size of the window, as a share of the cache", 0, 1, float),
+    Parameter("protected", 0.8, "limit of the protected segment, as a share of the main region", 0, 1, float),
+    Parameter("sample", 10.0, "increments after which counters are halved, in multiples of the cache", 1, 1000, float),
+)
+ROWS, COLUMNS, MOST = 4, 32, 15  # of a line of the sketch; a counter's highest value
+
+
+class Sketch:
+    """Approximate access counts of blocks, by number, with ageing."""
+
+    def __init__(self, capacity, sample):
+        lines = max(1 << (capacity - 1).bit_length(), 8) // 8
+        self.lines = [[[0] * COLUMNS for _ in range(ROWS)] for _ in range(lines)]
+        self.sample = int(sample * capacity)
+        self.size = 0
+
+    def _counters(self, number):
+        """The block's counter in each row of its line, as (row, column)."""
+        draw = _mix((number + 1) * 0x9E3779B97F4A7C15 % 2**64)
+        line = self.lines[draw % len(self.lines)]
+        return [(row, draw >> (44 + 5 * k) & 31) for k, row in enumerate(line)]
+
+    def frequency(self, number):
+        """The count, or more where another block shares all four counters."""
+        return min(row[column] for row, column in self._counters(number))
+
+    def increment(self, number):
+        """Count one access."""
+        low = [(row, column) for row, column in self._counters(number) if row[column] < MOST]
+        for row, column in low:
+            row[column] += 1
+        self.size += bool(low)
+        if self.size >= self.sample:
+            self._halve()
+
+    def _halve(self):
+        rows = [row for line in self.lines for row in line]
+        odd = sum(counter & 1 for row in rows for counter in row)
+        for row in rows:
+            row[:] = [counter >> 1 for counter in row]
+        self.size = (self.size - odd // ROWS) // 2
+
+
+def _mix(z):
+    """The output function of SplitMix64."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
+@register("wtinylfu", Kernel, PARAMETERS)
+class WTinyLFU(Twin):
+    """W-TinyLFU: an LRU window and SLRU behind admission by frequency."""
+
+    def __init__(self, capacity, window=0.01, protected=0.8, sample=10.0):
+        self.capacity = capacity
+        self.window_limit = max(capacity - int(capacity * (1 - window)), 1)
+        self.protected_limit = int((capacity - self.window_limit) * protected)
+        self.window, self.probation, self.protected = OrderedDict(), OrderedDict(), OrderedDict()  # oldest first
+        self.sketch = Sketch(capacity, sample)
+        self.number = {}  # of each block, in order of first use
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        self.sketch.increment(self.number.setdefault(block, len(self.number)))
+        if block in self.window:
+            self.window.move_to_end(block)
+        elif block in self.protected:
+            self.protected.move_to_end(block)
+        elif block in self.probation:
+            self._promote(block)
+        else:
+            self.window[block] = True
+            if len(self.window) > self.window_limit:
+                self._admit(self.window.popitem(last=False)[0])
+            return False
+        return True
+
+    def _promote(self, block):
+        del self.probation[block]
+        self.protected[block] = True
+        if len(self.protected) > self.protected_limit:
+            demoted, _ = self.protected.popitem(last=False)
+            self.probation[demoted] = True
+
+    def _admit(self, candidate):
+        if len(self.window) + len(self.probation) + len(self.protected) == self.capacity:
+            if not self.probation:
+                return
+            victim = next(iter(self.probation))
+            if self._frequency(candidate) <= self._frequency(victim):
+                return
+            del self.probation[victim]
+        self.probation[candidate] = True
+
+    def _frequency(self, block):
+        return self.sketch.frequency(self.number[block])

@@ -1,0 +1,88 @@
+"""What a run replays, and which of that counts: reads and writes, warm-up, compulsory misses."""
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty.traces._stack import first_uses
+
+WRITES = ("count", "ignore", "only")
+LONGEST = 0xFFFFFFFE  # references a kernel's 32-bit clock can count; blocks a cache can have
+NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
+
+
+def check(trace, writes, warm_up):
+    """Raise a `ParameterError` where `writes` or `warm_up` is impossible for this trace."""
+    if writes not in WRITES:
+        raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
+    if not 0 <= warm_up < len(trace):
+        raise ParameterError(f"warm_up is {warm_up}; expected 0 to {len(trace) - 1}, or nothing would be counted")
+
+
+def check_size(cache_blocks):
+    """`cache_blocks` as an int.
+
+    Raises
+    ------
+    ParameterError
+        It is no whole number or out of range.
+    """
+    whole = isinstance(cache_blocks, int | np.integer) and not isinstance(cache_blocks, bool)
+    if not whole or not 1 <= cache_blocks <= LONGEST:
+        raise ParameterError(f"cache size is {cache_blocks!r} blocks; expected a whole number from 1 to {LONGEST}")
+    return int(cache_blocks)
+
+
+def slices(trace, writes, warm_up, size):
+    """Walk the trace.
+
+    Yields
+    ------
+    part : slice
+        Of the trace.
+    ids : uint32
+        Of the references in `part` that reach the cache.
+    counted : bool, as `ids`, or None
+        Which of them count towards the hit ratio; None = all.
+    """
+    for begin in range(0, len(trace), size):
+        part = slice(begin, min(begin + size, len(trace)))
+        yield part, _selected(trace, writes, part), _counted(trace, writes, part, warm_up - begin)
+
+
+def _selected(trace, writes, part):
+    ids = trace.ids[part]
+    if trace.write is None:
+        return ids[:0] if writes == "only" else ids
+    if writes == "count":
+        return ids
+    return ids[trace.write[part] == (writes == "only")]
+
+
+def _counted(trace, writes, part, skip):
+    write = None if trace.write is None else trace.write[part]
+    if skip <= 0:
+        return ~write if writes == "count" and write is not None else None
+    if write is None and writes == "only":
+        return None
+    counted = np.ones(part.stop - part.start, bool) if writes != "count" or write is None else ~write
+    counted[:skip] = False
+    return counted if writes == "count" or write is None else counted[write == (writes == "only")]
+
+
+def as_mask(counted):
+    """`counted` as kernels take it."""
+    return NONE if counted is None else counted.view(np.uint8)
+
+
+def cold_misses(trace, writes, warm_up):
+    """Requests that miss in every cache, whatever its size and policy.
+
+    Those requests that count and whose block no earlier reference reached the cache with: a read of a block that a
+    write or the warm-up brought in is none. Counted once a trace and remembered.
+    """
+    key = ("cold_misses", writes, warm_up)
+    if key not in trace._known:
+        seen = np.zeros(trace.blocks, np.uint8)
+        parts = slices(trace, writes, warm_up, 1 << 20)
+        trace._known[key] = sum(first_uses(ids, as_mask(counted), seen) for _, ids, counted in parts)
+    return trace._known[key]

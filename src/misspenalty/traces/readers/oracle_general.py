@@ -1,0 +1,34 @@
+"""libCacheSim's ``oracleGeneral`` format: what its own converters write.
+
+Little-endian records of 24 bytes: u32 seconds, u64 object, u32 size, i64 number of the next access to the object or a
+negative number. A record is one reference to one object; sizes are passed over (objects stand for blocks), and so is
+the next access, which OPT finds by itself.
+"""
+
+import numpy as np
+
+from misspenalty.traces.reader import Clock, Format, Requests, records, register
+
+RECORD = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
+SECOND = 1_000_000_000  # ns
+LONGEST = 1 << 40  # accesses a trace may have
+
+
+def read(path, block_bytes):
+    """Yield `Requests`; the block size is only recorded."""
+    clock = Clock(SECOND)
+    for rows in records(path, RECORD):
+        yield Requests(rows["object"].copy(), None, None, clock.since_start(rows["time"].astype(np.int64)))
+
+
+def sniff(name, head):
+    """Whether the name says so, or times and next accesses both only go forwards."""
+    if ".oraclegeneral" in name.lower():
+        return True
+    rows = np.frombuffer(head[: len(head) // RECORD.itemsize * RECORD.itemsize], RECORD)
+    number, coming = np.arange(rows.size), rows["next"]
+    forwards = (coming == -1) | ((coming > number) & (coming < LONGEST))
+    return rows.size > 1 and bool(np.all(np.diff(rows["time"].astype(np.int64)) >= 0) and np.all(forwards))
+
+
+register(Format("oracleGeneral", "binary: libCacheSim's records of 24 bytes", read, sniff, 4096))

@@ -1,0 +1,29 @@
+"""Plain block or object numbers, binary, one after another: 4 or 8 bytes each, of either byte order.
+
+Nothing in such a file tells what it is: name the format. For numbers as text see `lirs`.
+"""
+
+import functools
+
+import numpy as np
+
+from misspenalty.traces.reader import Format, Requests, records, register
+
+
+def read(path, block_bytes, dtype):
+    """Yield `Requests`; the block size is only recorded."""
+    for ids in records(path, dtype):
+        yield Requests(ids.astype(np.uint64))
+
+
+for name, code in (("u32le", "<u4"), ("u32be", ">u4"), ("u64le", "<u8"), ("u64be", ">u8")):
+    order = "little" if code[0] == "<" else "big"
+    register(
+        Format(
+            name,
+            f"binary: block numbers of {code[2]} bytes, {order}-endian",
+            functools.partial(read, dtype=np.dtype(code)),
+            lambda name, head: False,
+            4096,
+        )
+    )
