@@ -182,3 +182,20 @@ def test_git_commit_is_that_of_the_checkout_and_of_no_other(tmp_path):
     unpacked = tmp_path / "unpacked"  # a tarball unpacked inside somebody else's checkout
     unpacked.mkdir()
     assert provenance.git_commit(unpacked) is None
+
+
+def test_what_a_room_imports_counts_as_well(tmp_path):
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies/__init__.py").write_text("")
+    (tmp_path / "policies/_lru.pyx").write_text("from misspenalty.policies._list cimport append\n")
+    (tmp_path / "policies/_list.pxd").write_text("# struct\n")
+    (tmp_path / "files.py").write_text("")
+    (tmp_path / "simulation.py").write_text("from misspenalty.policies import find_policy\n")
+    (tmp_path / "studies/mq.py").write_text("import os\nfrom misspenalty.simulation import simulate\n")
+    before = provenance.source_digest("studies/mq", root=tmp_path)
+    (tmp_path / "files.py").write_text("# nothing of mq's\n")
+    assert provenance.source_digest("studies/mq", root=tmp_path) == before
+    (tmp_path / "policies/_list.pxd").write_text("# another struct\n")
+    assert provenance.source_digest("studies/mq", root=tmp_path) != before
+    assert provenance.source_digest("policies/_lru", root=tmp_path) != before

@@ -24,18 +24,20 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def source_digest(*rooms, root=None):
-    """sha256 of the package's sources, by relative path and content.
-
-    Given to a Snakemake rule as a parameter, it reruns what depends on an edited source, compiled ones included.
+def sources(*rooms, root=None):
+    """Source files of the package.
 
     Parameters
     ----------
     *rooms : str
-        Folders of the package (``traces``, ``policies``) and modules at its top (``simulation``); all of it if none
-        is named. What a room imports from another has to be named too.
+        Folders of the package (``traces``) and modules (``simulation``, ``studies/mq``); all of it if none is named.
+        What they import from the package, however far, counts as well; an imported package counts whole.
     root : path-like, optional
         Folder of the package; by default the one that is running.
+
+    Returns
+    -------
+    set of Path
 
     Raises
     ------
@@ -43,21 +45,45 @@ def source_digest(*rooms, root=None):
         A room that the package does not have.
     """
     root = Path(root) if root is not None else Path(__file__).parent
-    if not rooms:
-        files = _sources(root)
-    else:
-        files = []
-        for room in rooms:
-            found = _sources(root / room) or [root / f"{room}.py"] * (root / f"{room}.py").is_file()
-            if not found:
-                raise ParameterError(f"the package has no room or module {room!r} in {root}")
-            files += found
+    return _closure(root, rooms) if rooms else set(_sources(root))
+
+
+def source_digest(*rooms, root=None):
+    """sha256 of the package's sources, by relative path and content.
+
+    Given to a Snakemake rule as a parameter, it reruns what depends on an edited source, compiled ones included.
+    Parameters and errors are those of `sources`.
+    """
+    root = Path(root) if root is not None else Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(set(files), key=lambda p: p.relative_to(root).as_posix()):
+    for path in sorted(sources(*rooms, root=root), key=lambda p: p.relative_to(root).as_posix()):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
+
+
+_IMPORTS = re.compile(
+    rb"^\s*(?:from\s+misspenalty\.([\w.]+)\s+c?import|c?import\s+misspenalty\.([\w.]+))", re.MULTILINE
+)
+
+
+def _closure(root, rooms):
+    """Sources of rooms or modules, and of all they import from the package."""
+    found, waiting = set(), list(rooms)
+    seen = set(waiting)
+    while waiting:
+        room = waiting.pop()
+        files = _sources(root / room) or [path for path in map((root / room).with_suffix, SOURCES) if path.is_file()]
+        if not files:
+            raise ParameterError(f"the package has no room or module {room!r} in {root}")
+        for path in set(files) - found:
+            names = (dotted or other for dotted, other in _IMPORTS.findall(path.read_bytes()))
+            further = {name.decode().replace(".", "/") for name in names} - seen
+            seen |= further
+            waiting += further
+        found |= set(files)
+    return found
 
 
 def _sources(folder):

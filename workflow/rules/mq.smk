@@ -17,7 +17,7 @@ rule mq_replay:
         cache_mb=MQ["table2_mb"],
         writes=MQ["writes"],
         warm_up=MQ["warm_up"],
-        code=source_digest("traces", "policies", "simulation", "studies/mq"),
+        code=source_digest("studies/mq"),
     script:
         "../scripts/mq_replay.py"
 
@@ -37,7 +37,7 @@ rule mq_distance_split:
     params:
         entry=mq_policy,
         cache_mb=MQ["table3_mb"],
-        code=source_digest("traces", "policies", "simulation", "studies/mq"),
+        code=source_digest("studies/mq"),
     script:
         "../scripts/mq_distance_split.py"
 
@@ -53,10 +53,11 @@ rule mq_lru_curve:
         "results/benchmarks/mq_lru_curve.tsv"
     conda:
         "../../environment.yml"
+    threads: 2
     params:
         cache_mb=MQ["lru_curve_mb"],
         warm_up=MQ["warm_up"],
-        code=source_digest("traces", "policies", "simulation", "studies/mq"),
+        code=source_digest("studies/mq"),
     script:
         "../scripts/mq_lru_curve.py"
 
@@ -72,11 +73,12 @@ rule mq_sensitivity:
         "results/benchmarks/mq_sensitivity.tsv"
     conda:
         "../../environment.yml"
+    threads: 2
     params:
         cache_mb=MQ["cache_mb"],
         variations=MQ["sensitivity"],
         warm_up=MQ["warm_up"],
-        code=source_digest("traces", "policies", "simulation", "studies/mq"),
+        code=source_digest("studies/mq"),
     script:
         "../scripts/mq_sensitivity.py"
 
@@ -189,7 +191,7 @@ rule mq_distances_client:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("traces", "studies/mq"),
+        code=source_digest("studies/mq"),
     script:
         "../scripts/mq_distances.py"
 
@@ -217,7 +219,7 @@ rule mq_frequencies:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("traces", "studies/mq"),
+        code=source_digest("studies/mq"),
     script:
         "../scripts/mq_frequencies.py"
 
@@ -256,6 +258,6 @@ rule mq_first_level:
         policies=MQ["first_level"]["policies"],
         first_mb=MQ["first_level"]["sizes_mb"],
         cache_mb=MQ["cache_mb"],
-        code=source_digest("traces", "policies", "simulation", "studies/mq"),
+        code=source_digest("studies/mq"),
     script:
         "../scripts/mq_first_level.py"

@@ -18,19 +18,13 @@ rule mq_fig7:
     priority: 1  # long, and the longest job waits for it
     conda:
         "../../environment.yml"
+    threads: 2
     params:
         capture=MQ["server"],
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        code=source_digest(
-            "traces",
-            "policies",
-            "simulation",
-            "systems",
-            "studies/mq",
-            "studies/mq_rates",
-        ),
+        code=source_digest("claims", "studies/mq_rates"),
     script:
         "../scripts/mq_fig7.py"
 
@@ -54,14 +48,7 @@ use rule mq_fig7 as mq_fig7_64mb with:
         raw=config["captures"][MQ["variant"]],
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        code=source_digest(
-            "traces",
-            "policies",
-            "simulation",
-            "systems",
-            "studies/mq",
-            "studies/mq_rates",
-        ),
+        code=source_digest("claims", "studies/mq_rates"),
 
 
 rule mq_fit:
@@ -96,18 +83,12 @@ rule mq_fig7_sensitivity:
     priority: 1  # the longest job: it must not stand alone at the end
     conda:
         "../../environment.yml"
+    threads: 2
     params:
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        code=source_digest(
-            "traces",
-            "policies",
-            "simulation",
-            "systems",
-            "studies/mq",
-            "studies/mq_rates",
-        ),
+        code=source_digest("claims", "studies/mq_rates"),
     script:
         "../scripts/mq_fig7_sensitivity.py"
 
