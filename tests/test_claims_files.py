@@ -28,27 +28,22 @@ def table4(**cells):
 
 
 def test_a_variant_reads_only_its_own_tables(tmp_path):
-    folder = tmp_path / "mq"
-    folder.mkdir()
-    table4(mq128=10, lru128=5)["mq_table4"].to_csv(folder / "table4.csv", index=False)
-    table4(mq128=20, lru128=5)["mq_table4"].to_csv(folder / "table4_64mb.csv", index=False)
-    pd.DataFrame({"cache_mb": [128], "policy": ["lru"], "normalized_rate": [1.0]}).to_csv(
-        folder / "fig7.csv", index=False
-    )
-    assert set(read_tables(tmp_path)) == {"mq_table4", "mq_fig7"}
-    tables = read_tables(tmp_path, {"mq_table4": "mq_table4_64mb"})
-    assert set(tables) == {"mq_table4"}
+    path = tmp_path / "table4_64mb.csv"
+    table4(mq128=20, lru128=5)["mq_table4"].to_csv(path, index=False)
+    assert set(read_tables({"mq_table4": path})) == {"mq_table4"}
     with pytest.raises(InputError, match="mq_tabel4"):
-        read_tables(tmp_path, {"mq_tabel4": "mq_table4_64mb"})
+        read_tables({"mq_tabel4": path})
+    with pytest.raises(InputError, match="not a CSV table"):
+        read_tables({"mq_table4": tmp_path / "absent.csv"})
     out = tmp_path / "claims_64mb.csv"
-    frame = write_claims(tmp_path, LEDGER, out, basis="fitted", overrides={"mq_table4": "mq_table4_64mb"})
+    frame = write_claims({"mq_table4": path}, LEDGER, out, basis="fitted", variant=True)
     assert len(frame) == 367
     assert set(frame["basis"]) == {"fitted"}
     rows = frame.set_index("id")
     assert rows.loc["mq.table4.mq.128", "verdict"] == "reproduced"
     assert rows.loc["mq.fig7.baseline", "note"].startswith("mq_fig7 is not part of this variant")
     first = out.read_bytes()
-    write_claims(tmp_path, LEDGER, out, basis="fitted", overrides={"mq_table4": "mq_table4_64mb"})
+    write_claims({"mq_table4": path}, LEDGER, out, basis="fitted", variant=True)
     assert out.read_bytes() == first
     again = pd.read_csv(out, dtype=str, keep_default_na=False)
     pd.testing.assert_frame_equal(again, frame, check_dtype=False)

@@ -30,13 +30,14 @@ def results(folder, mq):
     rows = [(mb, "lru", ratio) for mb, ratio in ((128, 8.85), (256, 17.66), (512, 31.69))]
     rows += [(mb, "mq", mq) for mb in (128, 256, 512)]
     pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"]).to_csv(folder / "mq/table4.csv", index=False)
-    return folder
+    return {"mq_table4": folder / "mq/table4.csv"}
 
 
 def test_a_reason_stands_only_beside_a_claim_that_missed(tmp_path):
     reasons = reasons_file(tmp_path, '- {results: claims, claims: ["mq.table4.*"], reason: because}\n')
-    plain = write_claims(results(tmp_path, 44.34), LEDGER, tmp_path / "claims.csv")
-    said = write_claims(tmp_path, LEDGER, tmp_path / "claims.csv", reasons_path=reasons)
+    tables = results(tmp_path, 44.34)
+    plain = write_claims(tables, LEDGER, tmp_path / "claims.csv")
+    said = write_claims(tables, LEDGER, tmp_path / "claims.csv", reasons_path=reasons)
     pd.testing.assert_frame_equal(plain.drop(columns="note"), said.drop(columns="note"))  # nothing else moves
     missed = said["verdict"].isin(["direction", "not_reproduced"])
     in_table4 = said["id"].str.startswith("mq.table4.")

@@ -258,11 +258,16 @@ def write_results(root):
     published = ROOT / "data" / "published" / "claims.yaml"
     calibration = ROOT / "data" / "calibration.yaml"
     reasons = ROOT / "data" / "suspected_reasons.yaml"
-    write_claims(results, published, results / "claims.csv", calibration_path=calibration, reasons_path=reasons)
-    variant = {"mq_table4": "mq_table4_64mb", "mq_fig7": "mq_fig7_64mb"}
-    write_claims(
-        results, published, results / "claims_64mb.csv", reasons_path=reasons, basis="fitted", overrides=variant
-    )
+    for suffix, basis in (("", "predicted"), ("_64mb", "fitted")):
+        write_claims(
+            {f"mq_{item}": results / "mq" / f"{item}{suffix}.csv" for item in ("table4", "fig7")},
+            published,
+            results / f"claims{suffix}.csv",
+            calibration_path=None if suffix else calibration,
+            reasons_path=reasons,
+            basis=basis,
+            variant=bool(suffix),
+        )
     sheet = Path(root) / "data" / "raw" / "tpcc" / "captures.yaml"
     sheet.parent.mkdir(parents=True, exist_ok=True)
     sheet.write_text(yaml.safe_dump({f"{name}.parquet": facts(mb) for name, mb in CAPTURES.items()}, sort_keys=False))

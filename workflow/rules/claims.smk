@@ -18,6 +18,8 @@ rule claims:
         "../../environment.yml"
     params:
         basis="predicted",
+        tables=["mq_table4", "mq_fig7"],
+        variant=False,
         code=source_digest("claims"),
     script:
         "../scripts/claims.py"
@@ -38,7 +40,8 @@ use rule claims as claims_64mb with:
         "results/benchmarks/claims_64mb.tsv"
     params:
         basis="fitted",
-        overrides={"mq_table4": "mq_table4_64mb", "mq_fig7": "mq_fig7_64mb"},
+        tables=["mq_table4", "mq_fig7"],
+        variant=True,
         code=source_digest("claims"),
 
 

@@ -31,7 +31,7 @@ def judge(ledger, tables, *, basis="predicted", notes=None, calibration=(), vari
         Basis of a verdict. ``predicted`` turns into ``fitted`` where the verdict reads a cell that `calibration`
         names as a fitting target, even beside predicted cells; ``fitted`` holds for all.
     notes : mapping of str to str, optional
-        Remarks by claim id, such as the suspected reason of a claim that did not come out.
+        Remarks by claim id, such as a value that a run logged.
     calibration : iterable of Fit
         From `load_calibration`.
     variant : bool
@@ -129,32 +129,33 @@ def published_text(claim):
     return number(published)
 
 
-def read_tables(results_dir, overrides=None):
-    """Result tables under a folder: ``<study>/<item>.csv`` as ``<study>_<item>``.
+def read_tables(paths):
+    """Result tables by ledger name.
 
     Parameters
     ----------
-    overrides : mapping, optional
-        Tables of a variant: ledger name to the name read instead (``{"mq_table4": "mq_table4_64mb"}``). With it, only
-        these tables are read, so that a variant is never mixed with the main run.
+    paths : mapping of str to path-like
+        Ledger name (``mq_table4``) to the CSV file that holds the table; what is left out has not been made.
+
+    Raises
+    ------
+    InputError
+        No statement reads a table of this name, or the file is no CSV table.
     """
-    unknown = set(overrides or ()) - set(TABLES)
+    unknown = set(paths) - set(TABLES)
     if unknown:
         raise InputError(f"no statement reads a table {min(unknown)!r}", expected=", ".join(TABLES))
     tables = {}
-    for name in TABLES if overrides is None else overrides:
-        study, _, item = (overrides or {}).get(name, name).partition("_")
-        path = Path(results_dir) / study / f"{item}.csv"
-        if path.is_file():
-            try:
-                tables[name] = pd.read_csv(path)
-            except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-                raise InputError(f"not a CSV table: {error}", path=path, remedy="delete it and rerun") from error
+    for name, path in paths.items():
+        try:
+            tables[name] = pd.read_csv(path)
+        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
+            raise InputError(f"not a CSV table: {error}", path=path, remedy="delete it and rerun") from error
     return tables
 
 
 def write_claims(
-    results_dir,
+    paths,
     ledger_path,
     out_path,
     *,
@@ -162,20 +163,20 @@ def write_claims(
     reasons_path=None,
     basis="predicted",
     notes=None,
-    overrides=None,
+    variant=False,
 ):
-    """Judge the ledger on a folder of results and write the table of verdicts; returns it.
+    """Judge the ledger on result tables and write the table of verdicts; returns it.
 
     Parameters are those of `judge`, `read_tables`, `load_calibration` and `load_reasons`.
     """
     ledger = load_ledger(ledger_path)
     frame = judge(
         ledger,
-        read_tables(results_dir, overrides),
+        read_tables(paths),
         basis=basis,
         notes=notes,
         calibration=load_calibration(calibration_path) if calibration_path else (),
-        variant=overrides is not None,
+        variant=variant,
     )
     if reasons_path:
         frame = with_reasons(frame, load_reasons(reasons_path, Path(out_path).stem, ledger))
