@@ -85,13 +85,14 @@ $(VENV)/.environment: requirements.lock
 	@$(INSTALL) --require-hashes --requirement requirements.lock
 	@touch $@
 
-# An editable install (CONTRIBUTING.md) is kept, and its kernels are brought up to date instead.
+# An editable install (CONTRIBUTING.md) is kept, and its kernels are brought up to date instead. A kernel left in src/
+# would be installed over the one built here, so such are deleted first.
 $(VENV)/.package: $(VENV)/.environment $(SOURCES)
 	@tag=$$($(BIN)/python -c 'import sys; print(f"cp{sys.version_info.major}{sys.version_info.minor}")'); \
 	if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$$tag ]; then \
 	  echo "Bringing the editable build up to date"; PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$$tag; \
 	else \
-	  echo "Building the package"; PATH="$(CURDIR)/$(BIN):$$PATH" \
+	  echo "Building the package"; find src -name '*.so' -delete; PATH="$(CURDIR)/$(BIN):$$PATH" \
 	  $(INSTALL) --no-build-isolation --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) \
 	    --config-settings=build-dir=build/wheel-$$tag . || { rm -rf build/wheel-$$tag; exit 1; }; \
 	fi
