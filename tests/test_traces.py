@@ -180,7 +180,7 @@ def test_captures_that_lack_columns_or_values(tmp_path):
 
 def test_unknown_formats_and_block_sizes(tmp_path):
     path = write(tmp_path / "x", b"1\n")
-    with pytest.raises(ParameterError, match="unknown trace format 'tape'; known formats: arc.*lirs.*spc"):
+    with pytest.raises(ParameterError, match=r"unknown trace format 'tape'; known formats: arc.*lirs.*spc"):
         open_trace(path, "tape")
     with pytest.raises(ParameterError, match="block_bytes is 0"):
         open_trace(path, block_bytes=0)

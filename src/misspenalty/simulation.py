@@ -153,7 +153,7 @@ def hit_ratio_curve(
         As `simulate`; also an empty list of sizes, a thread count below 1, or what only LRU can do asked of another
         policy.
     """
-    threads = len(os.sched_getaffinity(0)) if threads is None else threads
+    threads = processors() if threads is None else threads
     sizes = (
         cache_blocks if cache_blocks is None else [cache_blocks] if np.isscalar(cache_blocks) else list(cache_blocks)
     )
@@ -180,6 +180,11 @@ def hit_ratio_curve(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def processors():
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def make_kernel(trace, policy, cache_blocks, **parameters):

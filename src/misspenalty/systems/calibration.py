@@ -1,6 +1,5 @@
 """The one fit of the storage-server model, and how far its results hang on what no source states."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -8,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
+from misspenalty.simulation import processors
 from misspenalty.systems.storage_server import disks_of, run
 
 
@@ -138,7 +138,7 @@ def sensitivity(
     for unit in {testbed.stripe_blocks} | {value for name, value in variations if name == "stripe_blocks"}:
         placed[unit] = disks_of(trace, replace(testbed, stripe_blocks=unit))[head]
     jobs = [(variation, point) for variation in variations for point in outcomes]
-    with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(threads or processors()) as pool:
         rates = dict(zip(jobs, pool.map(lambda job: rate(*job), jobs), strict=True))
     rows = []
     for (variation, point), per_s in rates.items():

@@ -61,10 +61,6 @@ class Trace:
         """References that are reads."""
         return len(self) if self.write is None else len(self) - int(np.count_nonzero(self.write))
 
-    def read_ids(self):
-        """Ids of the reads alone; a copy unless the trace holds nothing else."""
-        return self.ids if self.write is None else self.ids[~self.write]
-
     def save(self, path):
         """Write the compiled trace as a folder that `open_trace` opens again; it appears whole or not at all."""
         with atomic_path(path) as partial:
