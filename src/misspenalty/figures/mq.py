@@ -319,7 +319,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
         part = table[table["parameter"] == parameter]
         values = sorted(set(part["value"]), key=_rank)
         drawn = size_and_policy_lines(axis, part.assign(place=part["value"].map(values.index)), "place", column)
-        for key in drawn.keys() & unvaried.index:
+        for key in (key for key in drawn if key in unvaried.index):  # in the order drawn: a set has none
             axis.axhline(unvaried[key], color=drawn[key].get_color(), linewidth=0.7, linestyle=":", zorder=1)
         axis.set_xticks(range(len(values)), [_written(value) for value in values])
         axis.margins(x=0.16)
