@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from misspenalty import InputError, ParameterError, Trace, simulate
-from misspenalty.systems.calibration import fit_database_cpu, sensitivity
+from misspenalty.systems.calibration import compatible, fit_database_cpu, sensitivity
 from misspenalty.systems.storage_server import COMPONENTS, HIT, MISS, WRITE, disks_of, outcomes, run
 from misspenalty.systems.storage_server_twin import Twin
 from misspenalty.systems.testbed import load_machine
@@ -331,3 +331,15 @@ def test_sensitivity_does_not_depend_on_threads():
 def test_sensitivity_needs_its_baseline():
     with pytest.raises(ParameterError, match="baseline"):
         sensitivity(MACHINE, TESTBED, None, {}, 5, (128, "lru"), 1)
+
+
+@pytest.mark.parametrize(
+    "target, half", [(1.3, 0.05), (1.08, 0.005), (1.5, 0.05), (1.7, 0.05), (1.05, 0.005), (1.12, 0.005)]
+)
+def test_processor_times_that_cannot_be_told_from_the_target(target, half):
+    # a ratio printed with one digit stands for 0.05 to either side, with two for 0.005
+    found = compatible(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
+    within = [us for us in range(1001) if abs(1.5 - us * 0.0004 - target) <= half]
+    assert (found is None) == (not within)
+    if within:
+        assert found == pytest.approx((within[0], within[-1]), abs=1)

@@ -138,7 +138,9 @@ def test_a_study_knows_its_policies(busy):
 def test_logged_values_name_their_claims():
     fig7 = pd.DataFrame({"miss_time_share_pct": [99.5, 98.25], "timed_hit_ratio_pct": [10.0, 20.5],
                          "replayed_hit_ratio_pct": [10.25, 20.5]})  # fmt: skip
-    notes = mq_rates.logged(fig7, "128MB").set_index("id")["note"]
+    fit = pd.DataFrame([{"at_bound": True, "reached": 1.04791, "target": 1.08, "value_us": 0}])
+    notes = mq_rates.logged(fig7, "128MB", fit).set_index("id")["note"]
+    assert notes["mq.fig7.lru.256"] == "fit ends at its bound: 1.0479 for 1.08 at 0 us"
     assert "no hit ratio by more than 0.25 points" in notes["mq.results.timing"]
     assert "98.25 to 99.50 %" in notes["mq.results.miss_dominates"]
     assert "128MB" in notes["mq.setup.oracle_buffer"]

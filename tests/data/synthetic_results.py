@@ -214,7 +214,10 @@ def tables():
     """Every table by its path under ``results/mq``, without suffix."""
     hits = {"": hit_table(128), "_64mb": hit_table(64)}
     fig7, mq = sensitivities(rates(hits[""]))
-    fit = [("database_cpu_us", name, 2500.0, 1.08, 1.0799, False, 0, 200_000, 1.0, 1.1) for name in ("128mb", "64mb")]
+    fit = [
+        ("database_cpu_us", name, 2500.0, 1.08, 1.0799, False, 0, 200_000, 1.0, 1.1, low, 9000.0)
+        for name, low in (("128mb", 1000.0), ("64mb", 0.0))
+    ]
     fit_columns = [
         "parameter",
         "variant",
@@ -226,6 +229,8 @@ def tables():
         "high_us",
         "lowest",
         "highest",
+        "within_low_us",
+        "within_high_us",
     ]
     first = list(product(("lru", "clock"), (32, 64, 128), SIZES, ("mq", "lru")))
     return {

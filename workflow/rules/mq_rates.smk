@@ -97,6 +97,7 @@ rule mq_logged:
     input:
         table4="results/mq/table4.csv",
         fig7="results/mq/fig7.csv",
+        fit="results/mq/fit/server.csv",
         facts=capture_facts(MQ["server"]),
     output:
         table="results/mq/logged.csv",
@@ -117,6 +118,7 @@ use rule mq_logged as mq_logged_64mb with:
     input:
         table4="results/mq/table4_64mb.csv",
         fig7="results/mq/fig7_64mb.csv",
+        fit="results/mq/fit/variant.csv",
         facts=capture_facts(MQ["variant"]),
     output:
         table="results/mq/logged_64mb.csv",

@@ -58,7 +58,8 @@ class Fit:
 def fit_database_cpu(run_ratio, target, low, high):
     """Processor time of a transaction at which two rates have the published ratio, by bisection.
 
-    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1.
+    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1, but
+    for the model's noise where the disks are the bottleneck; there `compatible` tells how little the value means.
 
     Parameters
     ----------
@@ -91,6 +92,30 @@ def fit_database_cpu(run_ratio, target, low, high):
     ends = (left, right) if reached else (low, high)
     value = min(ends, key=lambda us: (abs(tried[us] - target), us))
     return Fit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
+
+
+def compatible(run_ratio, target, low, high):
+    """Processor times whose ratio cannot be told from the published one, rounded as printed.
+
+    Parameters
+    ----------
+    run_ratio, target, low, high
+        As of `fit_database_cpu`; `target` with as many digits as are printed.
+
+    Returns
+    -------
+    (int, int) or None
+        Lowest and highest such time, us; None where there is none in the range.
+    """
+    half = 0.5 * 10.0 ** -len(f"{target:g}".partition(".")[2])
+    ends = []
+    for edge, end in ((target + half, low), (target - half, high)):
+        at_end = run_ratio(end)
+        inside = at_end <= edge if end == low else at_end >= edge
+        ends.append(end if inside else fit_database_cpu(run_ratio, edge, low, high))
+    if any(isinstance(end, Fit) and not end.reached for end in ends):
+        return None
+    return tuple(end.value if isinstance(end, Fit) else end for end in ends)
 
 
 def sensitivity(
