@@ -9,7 +9,7 @@ text = f"""Predicted, from the capture behind a first level of 128 MB, as in the
 
 {format_summary(claims)}
 
-Fitted: the variant behind 64 MB, chosen because its re-access distances agree with the paper's:
+Fitted: the variant behind 64 MB, chosen because its re-access distances are closer to the paper's:
 
 {format_summary(variant[variant["study"] == "mq"])}
 """
