@@ -4,13 +4,19 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import update_config, validate
+
+from misspenalty.errors import InputError
 
 ROOT = Path(__file__).parent.parent
 WORKFLOW = ROOT / "workflow"
@@ -185,11 +191,41 @@ def test_every_key_of_the_configuration_is_explained():
         ({"captures": {"a/b": "x.spc"}}, "a/b"),
     ],
 )
+def test_schema_refuses(change, named):
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    update_config(config, change)
+    with pytest.raises(WorkflowError, match=named):
+        validate(config, schema=str(WORKFLOW / "schemas" / "config.schema.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"mq": {"cahce_mb": [128]}}, "cahce_mb"),
+        ({"mq": {"policies": {"mq-4": {"policy": "mq", "parameters": {"quues": 4}}}}}, "mq.policies.mq-4"),
+    ],
+)
 def test_impossible_configuration_stops_the_run(tmp_path, change, named):
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(change))
     done = snakemake(ROOT, "--dry-run", "--configfile", str(tmp_path / "mine.yaml"))
     assert done.returncode != 0
     assert named in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_table4_is_not_made_without_all_its_sizes(tmp_path, monkeypatch):
+    for policy, sizes in (("mq", [128, 256]), ("lru", [128])):
+        rows = "".join(f"{size},{policy},count\n" for size in sizes)
+        (tmp_path / f"{policy}.csv").write_text("cache_mb,policy,writes\n" + rows)
+    job = SimpleNamespace(
+        log=[tmp_path / "log"],
+        input=SimpleNamespace(tables=[tmp_path / "mq.csv", tmp_path / "lru.csv"]),
+        params=SimpleNamespace(cache_mb=[128, 256]),
+    )
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    with pytest.raises(InputError, match=r"lru\.csv: .*256 MB; add the size to mq\.table2_mb"):
+        runpy.run_path(str(WORKFLOW / "scripts" / "mq_table4.py"), {"snakemake": job})
+    sys.stderr.close()  # the job's log
 
 
 def test_whole_archived_run_can_be_planned(tmp_path):

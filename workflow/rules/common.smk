@@ -2,8 +2,11 @@
 from pathlib import Path
 
 import misspenalty
+from misspenalty.claims import load_calibration
+from misspenalty.errors import MissPenaltyError
 from misspenalty.paper import paper_inputs
 from misspenalty.provenance import source_digest
+from misspenalty.studies.mq_settings import check_settings
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
@@ -25,11 +28,17 @@ def check_build(installed, sources):
         root=sources
     ):
         raise WorkflowError(
-            f"The package in {installed} was built from other sources than {sources}: run `make build`."
+            f"The package in {installed} was built from other sources than {sources}: run `make build` "
+            "or, in a conda environment, `pip install .`."
         )
 
 
 check_build(Path(misspenalty.__file__).parent, CHECKOUT / "src" / "misspenalty")
+
+try:
+    check_settings(MQ, CAPTURES, load_calibration("data/calibration.yaml"))
+except MissPenaltyError as error:
+    raise WorkflowError(str(error)) from error
 
 
 def raw_capture(wildcards):
