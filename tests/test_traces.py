@@ -10,12 +10,14 @@ import stat
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from misspenalty import InputError, ParameterError, open_trace
 from misspenalty.traces import formats, text
+from misspenalty.traces import trace as compiled
 from misspenalty.traces._compile import Interner
 from misspenalty.traces._distance import NEVER, next_use, previous_use
 
@@ -101,6 +103,30 @@ def test_compression_is_transparent(tmp_path, suffix, pack):
             open_trace(cut, "lirs")
 
 
+@pytest.mark.parametrize(
+    "suffix, pack",
+    [
+        (".gz", gzip.compress),
+        (".xz", lzma.compress),
+        (".bz2", bz2.compress),
+        (".zst", lambda data: pa.Codec("zstd").compress(data).to_pybytes()),
+    ],
+)
+def test_a_flipped_byte_of_a_compressed_file_is_an_input_error_or_unnoticed(tmp_path, suffix, pack):
+    whole = pack(b"".join(b"%d\n" % (n * n % 9973) for n in range(200)))
+    told = 0
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x55
+        path = write(tmp_path / f"x.trace{suffix}", damaged)
+        try:
+            open_trace(path, "lirs")
+        except InputError as error:
+            assert str(path) in str(error)
+            told += 1
+    assert told  # not every time: Zstandard need not hold a checksum, so digits may turn into other digits
+
+
 @pytest.mark.parametrize("chunk", [3, 7, 64])
 def test_chunks_do_not_show(tmp_path, monkeypatch, chunk):
     path = write(tmp_path / "x.trace", b"\n".join(b"%d" % n for n in range(500)))
@@ -178,12 +204,105 @@ def test_captures_that_lack_columns_or_values(tmp_path):
         open_trace(capture(tmp_path / "e.parquet", block=[1, 1 << 40, 2]))
 
 
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({"time_ms": [0.0, 0.5, 7.0]}, "column time_ms is of type double; expected integers"),
+        ({"relation": [1, 2, 1]}, "column relation is of type int64; expected text"),
+        ({"block": ["5", "5", "5"]}, r"column block is of type (large_)?string; expected integers"),
+        ({"write": [0, 0, 1]}, "column write is of type int64; expected booleans"),
+        ({"block": [5, -1, 5]}, "block -1 is impossible"),
+        ({"time_ms": [-3, 0, 7]}, "time_ms -3 is impossible"),
+        ({"time_ms": [0, 1 << 60, 7]}, f"time_ms {1 << 60} is impossible"),
+    ],
+)
+def test_captures_of_other_types_or_impossible_numbers(tmp_path, columns, message):
+    path = capture(tmp_path / "c.parquet", **columns)
+    with pytest.raises(InputError, match=message) as raised:
+        open_trace(path)
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_captures_hold_text_of_any_width(tmp_path, kind):
+    table = pa.table(CAPTURE | {"relation": pa.array(CAPTURE["relation"]).cast(kind)})
+    pq.write_table(table, tmp_path / "c.parquet")
+    assert references(open_trace(tmp_path / "c.parquet")) == [5, (1 << 32) + 5, 5]
+
+
+def test_a_capture_with_two_columns_of_one_name(tmp_path):
+    arrays = [*map(pa.array, CAPTURE.values()), pa.array([1, 2, 3])]
+    pq.write_table(pa.Table.from_arrays(arrays, [*CAPTURE, "block"]), tmp_path / "c.parquet")
+    with pytest.raises(InputError, match=r"c\.parquet: cannot be read as Parquet"):
+        open_trace(tmp_path / "c.parquet")
+
+
+def test_a_damaged_capture_is_an_input_error_or_unnoticed(tmp_path):
+    whole = capture(tmp_path / "c.parquet").read_bytes()
+    path, told = tmp_path / "damaged.parquet", 0
+    for place in range(4, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        try:
+            open_trace(write(path, damaged), "capture")
+        except InputError as error:
+            assert str(path) in str(error)
+            told += 1
+    assert told
+
+
+def test_parquet_is_not_compressed_again(tmp_path):
+    packed = write(tmp_path / "c.parquet.gz", gzip.compress(capture(tmp_path / "c.parquet").read_bytes()))
+    for form in (None, "capture"):
+        with pytest.raises(InputError, match=r"c\.parquet\.gz: Parquet is compressed inside and must not"):
+            open_trace(packed, form)
+
+
+def test_requests_that_add_up_to_too_many_references(tmp_path, monkeypatch):
+    path = write(tmp_path / "x.lis", b"0 4 0 0\n0 4 0 1\n")
+    monkeypatch.setattr(compiled, "MOST_REFERENCES", 8)
+    assert len(open_trace(path)) == 8
+    monkeypatch.setattr(compiled, "MOST_REFERENCES", 7)
+    with pytest.raises(InputError, match=r"x\.lis: holds more than 7 references.*larger blocks"):
+        open_trace(path)
+
+
+def test_a_request_longer_than_any_is_taken_for_damage(tmp_path):
+    assert len(open_trace(write(tmp_path / "x.lis", b"0 262144 0 0\n"))) == 1 << 18
+    with pytest.raises(InputError, match="a request of 262145 blocks; expected 1 to 262144"):
+        open_trace(write(tmp_path / "y.lis", b"0 262145 0 0\n"))
+
+
+@pytest.mark.parametrize("error", [MemoryError("no memory"), OverflowError("more than 7 distinct blocks")])
+def test_more_distinct_blocks_than_fit_are_named_with_the_file(tmp_path, monkeypatch, error):
+    class Full:
+        def ids(self, addresses):
+            raise error
+
+    monkeypatch.setattr(compiled, "Interner", Full)
+    with pytest.raises(InputError, match=rf"x\.lis: has too many distinct blocks.*{error}.*larger blocks"):
+        open_trace(write(tmp_path / "x.lis", b"0 4 0 0\n"))
+
+
+def test_names_that_can_be_no_file(tmp_path):
+    with pytest.raises(InputError, match="the name of the trace is empty"):
+        open_trace("")
+    with pytest.raises(InputError, match=r"'a\\x00b': the name of the trace holds a null character"):
+        open_trace("a\0b")
+    with pytest.raises(InputError, match="longer than the system allows"):
+        open_trace(tmp_path / ("x" * 5000))
+
+
 def test_unknown_formats_and_block_sizes(tmp_path):
     path = write(tmp_path / "x", b"1\n")
     with pytest.raises(ParameterError, match=r"unknown trace format 'tape'; known formats: arc.*lirs.*spc"):
         open_trace(path, "tape")
     with pytest.raises(ParameterError, match="block_bytes is 0"):
         open_trace(path, block_bytes=0)
+    for impossible in ("8", 4096.5, True, -1, (1 << 30) + 1):
+        with pytest.raises(ParameterError, match=r"block_bytes is .*; expected a whole number from 1 to"):
+            open_trace(path, "lirs", block_bytes=impossible)
+    assert open_trace(path, "lirs", block_bytes=np.int64(512)).block_bytes == 512
 
 
 def test_every_format_says_what_it_is():
@@ -216,6 +335,10 @@ def test_save_and_open_again(tmp_path):
     [
         (lambda folder: (folder / "ids").write_bytes(b"abc"), "column ids is missing or not 3 long"),
         (lambda folder: (folder / "address").unlink(), "column address is missing"),
+        (
+            lambda folder: np.array([0, 2, 0], np.uint32).tofile(folder / "ids"),
+            r"c\.trace: id 2 in column ids is damaged; expected below 2.*compile it again",
+        ),
         (lambda folder: (folder / "meta.json").write_text("{"), "no compiled trace"),
         (lambda folder: (folder / "meta.json").write_text("{}"), "no compiled trace"),
         (lambda folder: (folder / "meta.json").write_text(json.dumps({"version": 99})), "another version"),

@@ -2,11 +2,13 @@
 
 import bz2
 import contextlib
+import errno
 import functools
 import gzip
 import importlib
 import lzma
 import pkgutil
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -219,7 +221,7 @@ def find_format(path, name=None):
         head = read_some(stream, 4096, path)
     if not head:
         raise InputError("is empty", path=path, expected="a trace")
-    bare = path.stem if path.suffix in _OPENERS else path.name
+    bare = path.stem if is_compressed(path) else path.name
     matching = [form for form in known.values() if form.sniff(bare, head)]
     if len(matching) != 1:
         found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
@@ -237,6 +239,11 @@ _OPENERS = {
 }
 
 
+def is_compressed(path):
+    """Whether the suffix says so."""
+    return path.suffix in _OPENERS
+
+
 @contextlib.contextmanager
 def open_stream(path):
     """A binary stream of the file's content, decompressed by its suffix (.gz, .xz, .bz2, .zst).
@@ -250,24 +257,27 @@ def open_stream(path):
         with _OPENERS.get(path.suffix, lambda p: open(p, "rb"))(path) as stream:
             yield stream
     except OSError as error:
-        raise _unreadable(error, path) from error
+        raise unreadable(error, path) from error
 
 
 def read_some(stream, size, path):
     """At most `size` bytes; broken or truncated compression becomes an `InputError`."""
     try:
         return stream.read(size)
-    except (OSError, EOFError, lzma.LZMAError, pa.ArrowInvalid) as error:
-        raise _unreadable(error, path) from error
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+        raise unreadable(error, path) from error
 
 
-def _unreadable(error, path):
+def unreadable(error, path):
+    """The `InputError` for what opening or reading `path` raised."""
     if isinstance(error, FileNotFoundError):
         return InputError("no such file", path=path)
     if isinstance(error, IsADirectoryError):
         return InputError("is a folder", path=path, expected="a trace file or a compiled trace")
     if isinstance(error, PermissionError):
         return InputError("may not be read", path=path, remedy="change its permissions")
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return InputError("the name is longer than the system allows", path=path, expected="the name of a trace")
     return InputError(
         f"cannot be read ({error})", path=path, remedy="the file may be truncated or damaged: fetch it again"
     )

@@ -1,6 +1,7 @@
 """The compiled trace: written once, memory-mapped, replayed many times."""
 
 import json
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -11,11 +12,13 @@ import numpy as np
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.files import atomic_path
 from misspenalty.traces._compile import Interner
-from misspenalty.traces.reader import find_format
+from misspenalty.traces.reader import find_format, unreadable
 
 META = "meta.json"
 VERSION = 1
-LONGEST_REQUEST = 1 << 24  # blocks; a longer request is taken for a damaged line
+LONGEST_REQUEST = 1 << 18  # blocks; a longer request is taken for a damaged line
+MOST_REFERENCES = 0xFFFFFFFE  # what a kernel's 32-bit clock can count
+LARGEST_BLOCK = 1 << 30  # bytes
 EXPANDED = 1 << 20  # references expanded at a time
 
 
@@ -79,7 +82,8 @@ def open_trace(path, format=None, block_bytes=None, **options):
     ----------
     path : path-like
         A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
-        trace is compiled on the way, in bounded memory, into unnamed temporary files (``TMPDIR`` says where).
+        trace is compiled on the way into unnamed temporary files (``TMPDIR`` says where), in memory bounded by its
+        distinct blocks.
     format : str, optional
         Format of a raw trace where the file doesn't tell; see `misspenalty.traces.formats`.
     block_bytes : int, optional
@@ -98,23 +102,56 @@ def open_trace(path, format=None, block_bytes=None, **options):
     ParameterError
         The format or an option is unknown, or the block size impossible.
     """
+    if not os.fspath(path):
+        raise InputError("the name of the trace is empty", expected="a trace file or a compiled trace")
+    if "\0" in os.fspath(path):
+        raise InputError("the name of the trace holds a null character", path=repr(path))
     path = Path(path)
-    if (path / META).is_file():
-        if format or block_bytes or options:
+    if _is_compiled(path):
+        if format or block_bytes is not None or options:
             raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
-        return _open_compiled(path)
-    if block_bytes is not None and not 1 <= block_bytes <= 1 << 30:
-        raise ParameterError(f"block_bytes is {block_bytes}; expected 1 to 2**30")
+        return _check_ids(_open_compiled(path), path)
     form = find_format(path, format)
     form.check(options)
+    size = form.block_bytes if block_bytes is None else _check_block(block_bytes)
     folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
     try:
-        _compile(path, form, block_bytes or form.block_bytes, options, folder)
+        _compile(path, form, size, options, folder)
         return _open_compiled(folder)
     except OSError as error:
         raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a disk with room") from error
+    except (MemoryError, OverflowError) as error:
+        remedy = "choose larger blocks (--block-size, block_bytes=…) or a shorter trace"
+        raise InputError(f"has too many distinct blocks to compile here ({error})", path=path, remedy=remedy) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)  # the mappings outlive their names
+
+
+def _is_compiled(path):
+    try:
+        return (path / META).is_file()
+    except OSError as error:
+        raise unreadable(error, path) from error
+
+
+def _check_block(block_bytes):
+    whole = isinstance(block_bytes, int | np.integer) and not isinstance(block_bytes, bool)
+    if not whole or not 1 <= block_bytes <= LARGEST_BLOCK:
+        raise ParameterError(f"block_bytes is {block_bytes!r}; expected a whole number from 1 to {LARGEST_BLOCK}")
+    return int(block_bytes)
+
+
+def _check_ids(trace, path):
+    """`trace`, once no id can lead a kernel out of its arrays."""
+    largest = int(trace.ids.max())
+    if largest >= trace.blocks:
+        raise InputError(
+            f"id {largest} in column ids is damaged",
+            path=path,
+            expected=f"below {trace.blocks}",
+            remedy="the compiled trace is damaged: compile it again",
+        )
+    return trace
 
 
 _COLUMNS = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
@@ -126,9 +163,15 @@ def _compile(path, form, block_bytes, options, folder):
     references = 0
     with open(folder / "ids", "wb") as ids, open(folder / "write", "wb") as write, open(folder / "time", "wb") as time:
         for requests in form.read(path, block_bytes, **options):
-            for start, writes, times in _expand(requests, path):
+            references += _references(requests, path)
+            if references > MOST_REFERENCES:
+                raise InputError(
+                    f"holds more than {MOST_REFERENCES} references",
+                    path=path,
+                    remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
+                )
+            for start, writes, times in _expand(requests):
                 interner.ids(start).tofile(ids)
-                references += start.shape[0]
                 for name, values, file in (("write", writes, write), ("time", times, time)):
                     if values is not None:
                         values.tofile(file)
@@ -141,15 +184,23 @@ def _compile(path, form, block_bytes, options, folder):
     _write_meta(folder, references, len(interner), block_bytes, path.name, form.name)
 
 
-def _expand(requests, path):
+def _references(requests, path):
+    """How many references of one block the requests make."""
+    count = requests.count
+    if count is None:
+        return requests.start.size
+    if count.size and (count.max() > LONGEST_REQUEST or count.min() < 1):
+        odd = int(count.max() if count.max() > LONGEST_REQUEST else count.min())
+        raise InputError(f"a request of {odd} blocks", path=path, expected=f"1 to {LONGEST_REQUEST}")
+    return int(count.sum())
+
+
+def _expand(requests):
     """Requests that span blocks to references of one block, a bounded number at a time."""
     start, count, write, time = requests
     if count is None:
         yield start, write, time
         return
-    if count.size and (count.max() > LONGEST_REQUEST or count.min() < 1):
-        odd = int(count.max() if count.max() > LONGEST_REQUEST else count.min())
-        raise InputError(f"a request of {odd} blocks", path=path, expected=f"1 to {LONGEST_REQUEST}")
     ends = np.cumsum(count)
     low = 0
     while low < count.size:
@@ -191,9 +242,9 @@ def _open_compiled(folder):
         }
         columns = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in _COLUMNS.items()}
         return Trace(**columns, block_bytes=meta["block_bytes"], name=meta["name"], format=meta["format"])
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
 
 

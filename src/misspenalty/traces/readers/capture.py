@@ -7,46 +7,84 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import Format, Requests, register
+from misspenalty.traces.reader import Format, Requests, is_compressed, open_stream, read_some, register
 
-COLUMNS = ("time_ms", "relation", "block", "write")
+MAGIC = b"PAR1"
+MILLISECOND = 1_000_000  # ns
 BATCH = 1 << 20  # rows decoded at a time
+
+
+def _is_text(column):
+    values = column.value_type if pa.types.is_dictionary(column) else column
+    return pa.types.is_string(values) or pa.types.is_large_string(values)
+
+
+# column: what it holds, and whether a type is that
+COLUMNS = {
+    "time_ms": ("integers", pa.types.is_integer),
+    "relation": ("text", _is_text),
+    "block": ("integers", pa.types.is_integer),
+    "write": ("booleans", pa.types.is_boolean),
+}
 
 
 def read(path, block_bytes):
     """Yield `Requests`; a relation's number, in order of appearance, stands above its 32-bit block number."""
     import pyarrow.parquet as pq  # costs more than opening a small trace
 
+    with open_stream(path) as stream:
+        if is_compressed(path) and read_some(stream, len(MAGIC), path) == MAGIC:
+            raise InputError(
+                "Parquet is compressed inside and must not be compressed again", path=path, remedy="decompress the file"
+            )
     relations = {}
     try:
         with pq.ParquetFile(path, read_dictionary=["relation"]) as parquet:
-            missing = [name for name in COLUMNS if name not in parquet.schema_arrow.names]
-            if missing:
-                raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(COLUMNS)}")
+            _check(parquet.schema_arrow, path)
             for batch in parquet.iter_batches(BATCH, columns=list(COLUMNS)):
                 yield _requests(batch, relations, path)
-    except (pa.ArrowException, OSError) as error:
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
         raise InputError(
             f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
         ) from error
+
+
+def _check(schema, path):
+    """Raise an `InputError` where a column is missing or of another type."""
+    missing = [name for name in COLUMNS if name not in schema.names]
+    if missing:
+        raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(COLUMNS)}")
+    for name, (what, fits) in COLUMNS.items():
+        for column in (schema.field(i) for i in schema.get_all_field_indices(name)):
+            if not fits(column.type):
+                raise InputError(f"column {name} is of type {column.type}", path=path, expected=what)
+
+
+def _numbers(batch, name, limit, path):
+    """A column of integers from 0 to below `limit`."""
+    values = batch[name].to_numpy()
+    if values.size and (values.min() < 0 or int(values.max()) >= limit):
+        odd = values.min() if values.min() < 0 else values.max()
+        raise InputError(f"{name} {odd} is impossible", path=path, expected=f"0 to {limit - 1}")
+    return values
 
 
 def _requests(batch, relations, path):
     if any(column.null_count for column in batch.columns):
         raise InputError("a row lacks a value", path=path, expected=f"no nulls in {', '.join(COLUMNS)}")
     relation = batch["relation"]
+    if not pa.types.is_dictionary(relation.type):
+        relation = relation.dictionary_encode()
     names = relation.dictionary.to_pylist()
     codes = np.array([relations.setdefault(name, len(relations)) for name in names], np.uint64)
     number = codes[relation.indices.to_numpy()]
-    block = batch["block"].to_numpy().astype(np.uint64)
-    if block.size and block.max() >> 32:
-        raise InputError(f"block {block.max()} is impossible", path=path, expected="below 2**32")
-    time = batch["time_ms"].to_numpy().astype(np.int64) * 1_000_000
+    block = _numbers(batch, "block", 1 << 32, path).astype(np.uint64)
+    time = _numbers(batch, "time_ms", (1 << 63) // MILLISECOND, path).astype(np.int64) * MILLISECOND
     return Requests(number << np.uint64(32) | block, None, batch["write"].to_numpy(zero_copy_only=False), time)
 
 
 register(
-    Format(
-        "capture", "Parquet: time_ms, relation, block, write", read, lambda name, head: head.startswith(b"PAR1"), 8192
-    )
+    Format("capture", "Parquet: time_ms, relation, block, write", read, lambda name, head: head.startswith(MAGIC), 8192)
 )
