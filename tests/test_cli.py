@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from misspenalty import ParameterError
-from misspenalty.cli import main, parse_setting, parse_size
+from misspenalty.cli import main, parse_block_size, parse_setting, parse_size
 
 
 @pytest.fixture
@@ -85,6 +85,12 @@ def test_info_convert_and_replay_of_the_compiled_trace(capsys, arc, tmp_path):
     assert json.loads(out)["hits"] == 4
 
 
+def test_info_of_times_out_of_order_tells_the_span(capsys, tmp_path):
+    path = tmp_path / "x.spc"
+    path.write_text("0,0,512,R,1\n0,1,512,R,4\n0,2,512,R,0.5\n")
+    assert json.loads(run(capsys, "trace", "info", str(path), "--json")[1])["seconds"] == 3.5
+
+
 def test_policies_lists_parameters(capsys):
     _, out, _ = run(capsys, "policies", "--json")
     policies = {row["policy"]: row for row in json.loads(out)}
@@ -99,6 +105,11 @@ def test_policies_lists_parameters(capsys):
         (["simulate", "{arc}", "--size", "four"], "'four' is no size; expected blocks"),
         (["simulate", "{arc}", "--size", "10B"], "less than one block of 512 bytes"),
         (["simulate", "{arc}", "--size", "4", "--set", "queues"], "--set 'queues'; expected NAME=NUMBER"),
+        (["simulate", "{arc}", "--size", "4", "--set", "trace=3", "--policy", "mq"], "mq has no parameter 'trace'"),
+        (["curve", "{arc}", "--size", "4", "--set", "sample=1", "--policy", "mq"], "mq has no parameter 'sample'"),
+        (["trace", "info", ""], "the name of the trace is empty"),
+        (["trace", "info", "{arc}", "--block-size", "0"], "block size 0; expected at least 1 byte"),
+        (["trace", "info", "{arc}", "--block-size", "big"], "'big' is no size; expected bytes (8192)"),
         (["simulate", "{arc}", "--size", "4", "--format", "tape"], "unknown trace format 'tape'"),
         (["curve", "{arc}", "--size", "4,,5"], "'' is no size"),
         (["curve", "{arc}", "--size", "all", "--policy", "mq"], "every size at once is for lru, not for mq"),
@@ -113,6 +124,17 @@ def test_bad_input_exits_with_2_and_one_line(capsys, arc, arguments, message):
     assert message in err and err.count("\n") == 1 and "Traceback" not in err
 
 
+@pytest.mark.parametrize("name", ["trace", "hits", "progress", "writes", "warm_up", "policy", "cache_blocks"])
+def test_settings_reach_no_keyword_but_the_policys(capsys, arc, name):
+    status, _, err = run(capsys, "simulate", arc, "--size", "4", "--set", f"{name}=1")
+    assert status == 2 and f"lru has no parameter {name!r}" in err
+
+
+@pytest.mark.parametrize("text, size", [("1", 1), ("8192", 8192), ("8KB", 8192), ("0.5 MiB", 1 << 19)])
+def test_block_sizes(text, size):
+    assert parse_block_size(text) == size
+
+
 @pytest.mark.parametrize(
     "text, blocks", [("65536", 65536), ("512MB", 65536), ("512 MiB", 65536), ("0.5g", 65536), ("8kb", 1), ("8192B", 1)]
 )
@@ -120,7 +142,7 @@ def test_sizes(text, blocks):
     assert parse_size(text, 8192) == blocks
 
 
-@pytest.mark.parametrize("text", ["", "-1", "0.5", "1e3", "12 parsecs", "0", "4095B"])
+@pytest.mark.parametrize("text", ["", "-1", "0.5", "1e3", "12 parsecs", "0", "4095B", "9" * 5000])
 def test_sizes_that_are_none(text):
     with pytest.raises(ParameterError):
         parse_size(text, 4096)

@@ -12,6 +12,7 @@ import pandas as pd
 
 import misspenalty
 from misspenalty.errors import MissPenaltyError, ParameterError
+from misspenalty.policies import find_policy
 from misspenalty.selection import WRITES
 from misspenalty.traces import formats
 
@@ -123,7 +124,7 @@ def _replay_options(command):
 
 
 def _open(options):
-    size = None if options.block_size is None else parse_size(options.block_size, 1)
+    size = None if options.block_size is None else parse_block_size(options.block_size)
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     return misspenalty.open_trace(options.trace, options.format, size, **chosen)
@@ -131,7 +132,7 @@ def _open(options):
 
 def _info(options):
     trace = _open(options)
-    seconds = None if trace.time is None else int(trace.time[-1] - trace.time[0]) / 1e9
+    seconds = None if trace.time is None else int(trace.time.max() - trace.time.min()) / 1e9
     return {"name": trace.name, "format": trace.format, "references": len(trace), "reads": trace.reads,
             "writes": len(trace) - trace.reads, "blocks": trace.blocks, "block_bytes": trace.block_bytes,
             "footprint_bytes": trace.blocks * trace.block_bytes, "seconds": seconds}  # fmt: skip
@@ -177,9 +178,9 @@ def _curve(options):
 
 
 def _shared(options):
-    return {"writes": options.writes, "warm_up": options.warm_up, "progress": not options.quiet} | dict(
-        parse_setting(text) for text in options.set
-    )
+    settings = dict(parse_setting(text) for text in options.set)
+    find_policy(options.policy).check(settings)  # before they meet the keywords of `simulate`
+    return {"writes": options.writes, "warm_up": options.warm_up, "progress": not options.quiet} | settings
 
 
 def _policies(options):
@@ -198,14 +199,35 @@ def parse_size(text, block_bytes):
     ParameterError
         The text is no size, or smaller than a block.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
-    unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
-    if match is None or (not unit and "." in match[1]):
-        raise ParameterError(f"{text!r} is no size; expected blocks (65536) or bytes with a unit (512MB, 8KB, 1.5GB)")
-    blocks = int(match[1]) if not unit else int(float(match[1]) * UNITS[match[2]]) // block_bytes
+    number, unit = _quantity(text, "blocks (65536)")
+    blocks = int(number) if unit is None else int(float(number) * unit) // block_bytes
     if blocks < 1:
         raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes")
     return blocks
+
+
+def parse_block_size(text):
+    """A block size in bytes: ``8192``, or with a unit, ``8KB``.
+
+    Raises
+    ------
+    ParameterError
+        The text is no size, or smaller than a byte.
+    """
+    number, unit = _quantity(text, "bytes (8192)")
+    size = int(float(number) * (unit or 1))
+    if size < 1:
+        raise ParameterError(f"block size {text}; expected at least 1 byte")
+    return size
+
+
+def _quantity(text, plain):
+    """The digits of a size and the bytes of its unit, None where a whole number (of `plain`) has none."""
+    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
+    unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
+    if match is None or (not unit and "." in match[1]):
+        raise ParameterError(f"{text!r} is no size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB)")
+    return match[1], UNITS[match[2]] if unit else None
 
 
 def parse_setting(text):
