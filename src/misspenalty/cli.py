@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None):
     options = parser.parse_args(arguments)
     try:
         _show(options.run(options), options)
+        sys.stdout.flush()  # a closed pipe is met here, not at exit
     except MissPenaltyError as error:
         print(f"misspenalty: {error}", file=sys.stderr)
         return 2

@@ -138,7 +138,7 @@ def _setting(claim, reading, reader):
 
 def _peak(claim, reading, reader):
     """Where the column is greatest: the published member or its neighbour in the sweep."""
-    vector = evaluate(("atom", Atom(claim.needs, (reading.columns or TABLES[claim.needs].values)[0])), reader)
+    vector = evaluate(("atom", Atom(claim.needs, TABLES[claim.needs].values[0])), reader)
     place = vector.keys.index(reading.peak)
     sweep = sorted(vector.data.items(), key=lambda item: item[0][place])
     sizes = [point[place] for point, _ in sweep]
