@@ -1,4 +1,4 @@
-"""The figure of the benchmark: how many times libCacheSim's requests per second, by policy and workload.
+"""The figure of the benchmark: requests per second by policy and workload, beside libCacheSim's and the physical limit.
 
 python benchmarks/figure.py results/bench/policies-*.csv --output results/bench/policies.png
 """
@@ -13,34 +13,51 @@ from misspenalty.figures import save_figure
 from misspenalty.figures.style import PAGE, new_figure, policy_name, styled
 
 TARGETS = {3: "none below", 5: "median", 8: "goal"}
-TICKS = (1, 3, 5, 8, 20, 50, 100)
+RATIOS, SHARES = (1, 3, 5, 8, 20, 50, 100), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 FILLS = (("#004c8c", ""), ("#56b4e9", "////"), ("#e8702a", "...."))
+NAMES = {"clockpro": "CLOCK-Pro", "random": "Random", "s3fifo": "S3-FIFO", "wtinylfu": "W-TinyLFU"}
+NAMES |= {"lru_top": "LRU Top", "lru_bottom": "LRU Bottom"}
+LIMIT = "limit"  # the row of one pass over the trace that touches one node a request
 
 
 @styled
 def speed(table):
-    """Bars of ``ratio``, one group a policy, one bar a workload; policies libCacheSim lacks are left out."""
-    table = table.dropna(subset="ratio")
-    policies = table.groupby("policy")["ratio"].median().sort_values(ascending=False).index.tolist()
+    """Bars, one group a policy, one bar a workload: ``ratio`` to libCacheSim where it has the policy; ``of_limit``."""
+    figure = new_figure(PAGE, 0.72 * PAGE)
+    upper, lower = figure.subplots(2, 1)
+    table = table[table["policy"] != LIMIT]
+    bars(upper, table.dropna(subset="ratio"), "ratio", RATIOS)
+    for height, what in TARGETS.items():
+        line(upper, height, what)
+    upper.set_ylabel("Requests per second, libCacheSim = 1")
+    bars(lower, table, "of_limit", SHARES)
+    line(lower, 1, "limit")
+    lower.set_ylabel("Requests per second, physical limit = 1")
+    upper.legend(loc="upper right", ncols=table["workload"].nunique())
+    return figure
+
+
+def bars(axes, table, column, ticks):
+    """Groups in falling order of their median."""
+    policies = table.groupby("policy")[column].median().sort_values(ascending=False).index.tolist()
     workloads = table["workload"].unique().tolist()
-    figure = new_figure(PAGE, 0.4 * PAGE)
-    axes = figure.subplots()
     width = 0.8 / len(workloads)
     for i, (workload, (colour, hatch)) in enumerate(zip(workloads, FILLS, strict=False)):
         rows = table[table["workload"] == workload].set_index("policy").reindex(policies)
         place = np.arange(len(policies)) - 0.4 + (i + 0.5) * width
-        axes.bar(place, rows["ratio"], width, label=workload, facecolor=colour, edgecolor="white", hatch=hatch)
-    for height, what in TARGETS.items():
-        axes.axhline(height, color="#222222", linewidth=0.7, linestyle=":")
-        axes.annotate(what, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=5.5)
+        axes.bar(place, rows[column], width, label=workload, facecolor=colour, edgecolor="white", hatch=hatch)
     axes.set_yscale("log")
-    axes.set_ylim(min(1, table["ratio"].min()), None)
-    axes.set_yticks(TICKS, map(str, TICKS))
+    axes.set_ylim(min(ticks[0], table[column].min()), None)
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
-    axes.set_xticks(range(len(policies)), [policy_name(policy) for policy in policies])
-    axes.set_ylabel("Requests per second, libCacheSim = 1")
-    axes.legend(loc="upper right", ncols=len(workloads))
-    return figure
+    names = [NAMES.get(policy, policy_name(policy)) for policy in policies]
+    axes.set_xticks(range(len(policies)), names, rotation=40, ha="right", rotation_mode="anchor")
+
+
+def line(axes, height, what):
+    """A dotted line across, named at its right end."""
+    axes.axhline(height, color="#222222", linewidth=0.7, linestyle=":")
+    axes.annotate(what, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=5.5)
 
 
 def main():

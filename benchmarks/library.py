@@ -52,6 +52,14 @@ def row(measure, value, unit, target=""):
     return {"measure": measure, "value": value, "unit": unit, "target": target}
 
 
+def timed(part, rows):
+    """The rows of a part of the benchmark, once it is done; it says how long it took."""
+    begin = time.perf_counter()
+    rows = list(rows)
+    print(f"{part}: {time.perf_counter() - begin:.0f} s", flush=True)
+    return rows
+
+
 def small_trace(repeat):
     """Open a small trace and replay it; the import is behind us, the first time is counted apart."""
 
@@ -126,7 +134,7 @@ def threads(trace, repeat):
 def memory(trace):
     """Bytes of each kernel's arrays a distinct block, beside the memory-mapped trace, at a tenth of the blocks."""
     for name, definition in known_policies().items():
-        kernel = definition.kernel(trace.blocks // 10, trace.blocks, **definition.check({}))
+        kernel = definition.cache(trace.blocks // 10, trace.address, {})
         yield row(f"{name}, memory", kernel.memory / trace.blocks, "B/block", "<= 16" if name in LEAN else "<= 32")
 
 
@@ -144,7 +152,7 @@ def giant(policies, requests=(SHORT, LONG)):
     for name in policies:
         definition, cost = known_policies()[name], []
         for total in requests:
-            kernel = definition.kernel(GIANT_CACHE, GIANT_BLOCKS, **definition.check({}))
+            kernel = definition.cache(GIANT_CACHE, np.arange(GIANT_BLOCKS, dtype=np.uint64), {})
             seconds = 0.0
             for ids in generated(total):
                 begin = time.thread_time()
@@ -167,11 +175,13 @@ def main():
     if args.giant:
         rows = list(giant(args.policies.split(",")))
     else:
-        rows = list(small_trace(args.repeat))
+        rows = timed("small trace", small_trace(args.repeat))
         dense, blocks, _ = load("zipf")
-        rows += compiling(dense, args.repeat)
+        rows += timed("compiling", compiling(dense, args.repeat))
         trace = Trace(dense, None, None, np.arange(blocks, dtype=np.uint64), 4096, "zipf", "made")
-        rows += [*curves(trace, args.repeat), *threads(trace, 1), *memory(trace)]
+        rows += timed("curves", curves(trace, args.repeat))
+        rows += timed("threads", threads(trace, args.repeat))
+        rows += timed("memory", memory(trace))
     if args.csv:
         write_csv(pd.DataFrame(rows), args.csv)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from misspenalty import ParameterError
+from misspenalty import ParameterError, hit_ratio_curve, simulate
 from misspenalty.policies import Definition, find_policy, known_policies
 from misspenalty.policies.registry import Parameter
 
@@ -59,8 +59,8 @@ def dense(addresses):
 def kernel_outcome(name, capacity, addresses, parameters, cuts=()):
     """Hit or miss of each reference by the kernel, replayed in slices, and the kernel."""
     definition = find_policy(name)
-    ids, blocks = dense(addresses)
-    kernel = definition.kernel(capacity, blocks, **definition.check(parameters))
+    kernel = definition.cache(capacity, np.unique(addresses), parameters)
+    ids, _ = dense(addresses)
     hit = np.full(ids.size, 7, np.uint8)
     for begin, end in itertools.pairwise([0, *sorted(cuts), ids.size]):
         kernel.replay(ids[begin:end], hit[begin:end])
@@ -107,6 +107,17 @@ def test_kernel_equals_twin_in_a_long_run(name):
         assert hit.tolist() == twin_outcome(name, capacity, addresses, {}).tolist()
 
 
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("blocks", [2, 3, 9])
+def test_kernel_equals_twin_in_a_long_run_over_few_blocks(name, blocks):
+    """Where one wrong step in a squeeze or a renumbering would show at once."""
+    rng = np.random.default_rng(13)
+    for addresses in (np.arange(13_000) % blocks, rng.integers(0, blocks, 13_000)):
+        for capacity in (blocks - 1, blocks):
+            hit, _ = kernel_outcome(name, capacity, addresses.tolist(), {})
+            assert hit.tolist() == twin_outcome(name, capacity, addresses.tolist(), {}).tolist()
+
+
 @pytest.mark.parametrize("name", ["lru", "2q"])
 def test_positions_have_to_fit_32_bits(name):
     with pytest.raises(ParameterError, match=r"cache and history hold up to \d+ blocks; expected at most 1431655760"):
@@ -123,6 +134,26 @@ def test_kernel_equals_twin_on_any_trace(name, data):
     cuts = data.draw(st.lists(st.integers(0, len(addresses)), max_size=4))
     hit, _ = kernel_outcome(name, capacity, addresses, parameters, cuts)
     assert hit.tolist() == twin_outcome(name, capacity, addresses, parameters).tolist()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_kernel_equals_twin_where_hardly_a_block_is_outside(name, data):
+    """Histories are as long as blocks can fill them, and no shorter."""
+    capacity = data.draw(st.integers(1, 6))
+    block = st.integers(0, capacity + data.draw(st.integers(0, 1)))
+    addresses = data.draw(st.lists(block, min_size=1, max_size=150))
+    parameters = data.draw(st.sampled_from(settings_of(name)))
+    hit, _ = kernel_outcome(name, capacity, addresses, parameters)
+    assert hit.tolist() == twin_outcome(name, capacity, addresses, parameters).tolist()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("capacity, blocks", [(0, 5), (-1, 5), (5, -1), (2**32, 5), (5, 2**32)])
+def test_impossible_caches(name, capacity, blocks):
+    with pytest.raises(ParameterError, match=f"a cache of {capacity} blocks for {blocks}; expected 1 to 4294967294"):
+        find_policy(name).kernel(capacity, blocks, **find_policy(name).check({}))
 
 
 @pytest.mark.parametrize("name, parameters", CASES)
@@ -220,6 +251,13 @@ def test_unknown_parameters_are_named(name):
         find_policy(name).check({"sise": 1})
 
 
+@pytest.mark.parametrize("name, parameter", PARAMETERS, ids=lambda x: getattr(x, "name", x))
+def test_parameters_can_be_set_everywhere(name, parameter):
+    """By keyword of `simulate` and `hit_ratio_curve`, so none may share its name with one of theirs."""
+    for function in (simulate, hit_ratio_curve):
+        assert parameter.name not in inspect.signature(function).parameters
+
+
 def test_numpy_numbers_are_numbers():
     parameter = Parameter("kin", 0.25, "share", 0, 1, float)
     assert parameter.check(np.float32(0.5), "2q") == 0.5
@@ -248,9 +286,42 @@ def test_each_policy_is_documented(name):
     assert all(p.doc for p in definition.parameters)
 
 
+@pytest.mark.parametrize("name, parameters", [case for case in CASES if not find_policy(case.values[0]).offline])
+def test_contents_tell_the_coming_outcome(name, parameters):
+    """`block in kernel` is what the next reference will say, for all blocks, and changes nothing."""
+    ids, blocks = dense(made_traces(200)["mixed"])
+    kernel = find_policy(name).kernel(9, blocks, **find_policy(name).check(parameters))
+    hit = np.zeros(1, np.uint8)
+    expected, _ = kernel_outcome(name, 9, ids, parameters)
+    for i in range(ids.size):
+        inside = [block in kernel for block in range(blocks)]
+        assert sum(inside) == kernel.resident
+        assert -1 not in kernel and blocks not in kernel
+        kernel.replay(ids[i : i + 1], hit)
+        assert inside[ids[i]] == hit[0] == expected[i]
+        assert ids[i] in kernel
+
+
+def test_contents_of_an_offline_policy_are_not_known():
+    with pytest.raises(TypeError, match="OPT looks into the future"):
+        assert 0 not in find_policy("opt").kernel(2, 3)
+
+
 def test_replay_refuses_a_short_outcome():
     kernel = find_policy("lru").kernel(2, 3)
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="hit has 3 places for 4 ids"):
         kernel.replay(np.zeros(4, np.uint32), np.zeros(3, np.uint8))
     kernel.replay(np.zeros(0, np.uint32), np.zeros(0, np.uint8))
     assert kernel.requests == 0
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("stray", [5, 6, 2**32 - 1])
+def test_replay_refuses_ids_it_has_no_node_for(name, stray):
+    kernel = find_policy(name).kernel(2, 5, **find_policy(name).check({}))
+    ids, hit = np.array([0, 4, 1, stray, 0] * 9, np.uint32), np.full(45, 7, np.uint8)
+    with pytest.raises(IndexError, match=f"ids hold block {stray}; expected ids below 5"):
+        kernel.replay(ids, hit)
+    assert set(hit) == {7} and (kernel.requests, kernel.resident) == (0, 0)
+    kernel.replay(ids[:3], hit)
+    assert (hit[:3].tolist(), kernel.requests) == ([0, 0, 0], 3)

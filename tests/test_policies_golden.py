@@ -41,6 +41,15 @@ TWINS = [
     ("lirs", {}, (203846, 188065, 136129)),
     ("clockpro", {}, (200797,)),
     ("lrfu", {}, (205314,)),
+    ("sarc", {}, (205409,)),
+    ("lru_bottom", {}, (205410,)),
+    ("2q", {"simplified": 1}, (202495, 188391, 109765)),
+]
+LRUK = [
+    # parameters, misses of the twin with 300 blocks
+    ({"k": 3}, 194556),
+    ({"k": 3, "history": 20.0, "correlated_period": 50}, 194789),
+    ({"k": 4, "history": 40.0}, 195878),
 ]
 
 
@@ -56,3 +65,10 @@ def test_golden_misses(tpcc, policy, parameters, misses):
         hits = np.zeros(len(tpcc), bool)
         simulate(tpcc, policy, blocks, hits=hits, **parameters)
         assert len(tpcc) - np.count_nonzero(hits) == expected
+
+
+@pytest.mark.parametrize("parameters, misses", LRUK)
+def test_golden_misses_of_lru_k(tpcc, parameters, misses):
+    hits = np.zeros(len(tpcc), bool)
+    simulate(tpcc, "lru2", 300, hits=hits, **parameters)
+    assert len(tpcc) - np.count_nonzero(hits) == misses

@@ -100,6 +100,26 @@ def test_lru2_spares_blocks_within_their_period():
     assert outcome("lru2", 2, "ABBABBCBAB", correlated_period=2) == "mmhhhhmhmh"
 
 
+def test_lru3_goes_by_the_third_to_last_use():
+    # A three times, B twice: at C, B's third-to-last use is not known, so B goes. LRU-2: A's second-to-last, 2, is
+    # older than B's, 4: A goes.
+    assert outcome("lru2", 2, "AAABBCA", k=3) == "mhhmhmh"
+    assert outcome("lru2", 2, "AAABBCA", k=2) == "mhhmhmm"
+
+
+def test_lru3_takes_out_the_time_a_use_lasted():
+    # numbers from 1, period 2. P's uses at 1 and 3 are one that lasted 2. At 6 it moves to 3, so at 9 P's third-to-last
+    # use is 3. Q's at 2, 5, 8 are uncorrelated: 2. R's at 4, 7, 10 as well, and 11, 12 keep R within its period. S (13)
+    # evicts Q, not P, whose third-to-last use would be 1 without the move.
+    assert outcome("lru2", 3, "PQPRQPRQPRRRSPQ", k=3, correlated_period=2) == "mmhmhhhhhhhhmhm"
+
+
+def test_lru1_is_lru():
+    sequence = "".join(np.random.default_rng(3).choice(list("ABCDEFGH"), 400, p=np.arange(8, 0, -1) / 36))
+    for capacity in (1, 2, 3, 5):
+        assert outcome("lru2", capacity, sequence, k=1) == outcome("lru", capacity, sequence)
+
+
 # LFRU -----------------------------------------------------------------------------------------------------------
 
 
@@ -168,6 +188,24 @@ def test_2q_hits_in_a1in_change_nothing():
     # Kin 1, Kout 1. A hits in A1in but is first out at C; found in A1out it evicts B and enters Am. At D A1in holds C
     # alone, no more than Kin: the victim is A of Am, which A1out does not get to know. So A enters A1in, not Am.
     assert outcome("2q", 2, "ABACADA", kin=0.5, kout=0.5) == "mmhmmmm"
+
+
+def test_simplified_2q_promotes_what_is_hit_in_a1():
+    # threshold 1. ABCD fill A1; A's hit moves it to Am. E evicts B, B returns and evicts C: A1 is D E B. D and E are
+    # hit and move to Am: A1 holds B alone, no more than the threshold, so F evicts A, the least recently used of Am. A
+    # evicts B. D hits. In the full version A's hit changes nothing: E evicts A.
+    assert outcome("2q", 4, "ABCDAEBDEFAD", kin=0.25, simplified=1) == "mmmmhmmhhmmh"
+    assert outcome("2q", 4, "ABCDAEBDEFAD", kin=0.25, kout=0) == "mmmmhmhhhmmh"
+
+
+def test_simplified_2q_without_threshold_keeps_am_alone():
+    # kin 0: A1 always gives the victim while it holds one, so A, promoted, stays for good
+    assert outcome("2q", 2, "AABCDEA", kin=0, simplified=1) == "mhmmmmh"
+
+
+def test_simplified_2q_takes_from_a1_where_am_is_empty():
+    # kin 1: A1 is never too large, but nothing is in Am: FIFO
+    assert outcome("2q", 2, "ABCABC", kin=1, simplified=1) == "mmmmmm"
 
 
 # OPT ------------------------------------------------------------------------------------------------------------

@@ -141,6 +141,11 @@ def test_clockpro_history_bounds_the_evicted_pages():
     assert outcome("clockpro", 3, "ABCDCEA", history=1) == "mmmmmmm"
 
 
+def test_clockpro_may_end_the_test_of_the_page_that_returns():
+    # history for one page: c is it when C returns, and d's eviction before C enters ends the oldest test, c's own.
+    assert outcome("clockpro", 3, "ABCDCEA", history=0.34) == outcome("clockpro", 3, "ABCDCEA", history=0)
+
+
 def test_clockpro_cold_share_can_be_fixed():
     # m_c stays 1: C becomes hot and A alone cold: B (d) a C, whose next victim is a; B stays
     assert outcome("clockpro", 3, "ABCDCEB", max_cold=0) == "mmmmmmh"

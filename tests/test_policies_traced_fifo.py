@@ -178,7 +178,7 @@ def test_wtinylfu_protected_overflows_into_probation():
 
 
 def test_wtinylfu_sketch_saturates_and_ages():
-    sketch = Sketch(capacity=8, sample=10)  # halves after 80
+    sketch = Sketch(capacity=8, sample_size=10)  # halves after 80
     for _ in range(20):
         sketch.increment(3)
     assert (sketch.frequency(3), sketch.size) == (15, 15)  # full counters don't count towards the sample
@@ -191,7 +191,7 @@ def test_wtinylfu_sketch_saturates_and_ages():
 
 def test_wtinylfu_sketch_never_counts_too_little():
     rng = np.random.default_rng(3)
-    sketch, counts = Sketch(capacity=64, sample=1000), np.zeros(200, int)
+    sketch, counts = Sketch(capacity=64, sample_size=1000), np.zeros(200, int)
     for number in rng.zipf(1.3, 3000) % 200:
         sketch.increment(int(number))
         counts[number] += 1

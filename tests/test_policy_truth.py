@@ -90,15 +90,16 @@ def published(folder, policy):
     return np.array([float(r["hit_ratio_pct"]) for r in rows])
 
 
-@pytest.mark.parametrize("file", ["published_hit_ratios.csv", "recomputed_hit_ratios.csv"])
-def test_lru_and_min_equal_the_literature(shared_traces, trace_named, file):
+@pytest.mark.parametrize("file, within", [("published_hit_ratios.csv", 0.01), ("recomputed_hit_ratios.csv", 0.005)])
+def test_lru_and_min_equal_the_literature(shared_traces, trace_named, file, within):
+    """To the last of two decimals; the published MIN of 15000 blocks on OLTP is 0.008 off."""
     rows = [row for row in rows_of(shared_traces, file) if row["policy"] in ("LRU", "MIN")]
     assert len(rows) > 25
     for trace, policy in sorted({(row["trace"], row["policy"]) for row in rows}):
         mine = [row for row in rows if (row["trace"], row["policy"]) == (trace, policy)]
         sizes = [int(row["cache_blocks"]) for row in mine]
         expected = np.array([float(row["hit_ratio_pct"]) for row in mine])
-        assert percent(trace_named(trace), OURS[policy], sizes) == pytest.approx(expected, abs=0.02), (trace, policy)
+        assert percent(trace_named(trace), OURS[policy], sizes) == pytest.approx(expected, abs=within), (trace, policy)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,8 @@ def libcachesim_misses(path, policy, size, n, **options):
 def test_miss_counts_equal_libcachesim_on_real_traces(trace_named, tmp_path, name):
     trace = trace_named(name)
     path = oracle_general(trace, tmp_path / "trace.oracleGeneral")
-    for size in {max(trace.blocks * share // 1000, 4) for share in (5, 100, 400)}:
+    shares = (5, 100, 400) if name == "OLTP" else (5, 10, 20, 50, 100, 200, 400, 1000)
+    for size in {max(trace.blocks * share // 1000, 4) for share in shares}:
         for policy, (ours, parameters) in SAME.items():
             expected = libcachesim_misses(path, policy, size, len(trace))
             assert simulate(trace, ours, size, **parameters).misses == expected, (policy, size)

@@ -208,6 +208,28 @@ def test_csv_of_byte_ranges(tmp_path):
     assert references(open_trace(write(tmp_path / "z.csv", b"block,count\n8,3\n"))) == [8, 9, 10]
 
 
+@pytest.mark.parametrize(
+    "unit, times, ns",
+    [
+        ("time", ["0", "0.5", "12345.25", "1700000000.123456789"], [0, 5 * 10**8, 12345250000000, 1700000000123456789]),
+        ("time_ms", ["3.5", "3.500001", "9000000000"], [0, 1, 9 * 10**15 - 3500000]),
+        ("time_us", ["1700000000000000.5", "1700000000000001"], [0, 500]),
+        ("time_ns", ["7", "9223372036854775"], [0, 9223372036854768]),
+    ],
+)
+def test_csv_times_are_exact_in_any_unit(tmp_path, unit, times, ns):
+    path = write(tmp_path / "x.csv", "\n".join([f"{unit},block", *(f"{time},1" for time in times)]).encode())
+    assert open_trace(path).time.tolist() == ns
+
+
+@pytest.mark.parametrize("name, content", [("a.csv", b"time_ns,block\n0,1\n9223372036854775807,1\n"), ("b.csv", MSR)])
+def test_impossible_times_are_named(tmp_path, name, content):
+    first = content.rsplit(b"\n", 2)[-2]
+    late = first.replace(first.partition(b",")[0], b"9223372036854775807", 1)
+    with pytest.raises(InputError, match=rf"{name}: time 9223372036854775807 is impossible; expected within"):
+        open_trace(write(tmp_path / name, content + late + b"\n"))
+
+
 def test_csv_columns_can_be_named(tmp_path):
     path = write(tmp_path / "x.csv", b"who,where\n1,5\n2,5\n")
     assert references(open_trace(path, "csv", columns="block=where")) == [5, 5]

@@ -12,14 +12,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from misspenalty import InputError, ParameterError, open_trace
 from misspenalty.traces import formats, text
 from misspenalty.traces import trace as compiled
-from misspenalty.traces._compile import Interner
-from misspenalty.traces._distance import NEVER, next_use, previous_use
 
 CAPTURE = {
     "time_ms": [0, 0, 7],
@@ -378,43 +374,3 @@ def test_raw_files_stay_untouched(tmp_path):
     before = path.read_bytes()
     open_trace(path)
     assert path.read_bytes() == before
-
-
-# --- kernels ---------------------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20))))
-def test_interner_numbers_addresses_in_order_of_first_use(batches):
-    interner, known = Interner(), {}
-    for batch in batches:
-        ids = interner.ids(np.array(batch, np.uint64))
-        assert ids.tolist() == [known.setdefault(address, len(known)) for address in batch]
-    assert interner.addresses_by_id().tolist() == list(known)
-    assert len(interner) == len(known)
-
-
-def test_interner_grows_past_its_first_table():
-    addresses = np.random.default_rng(1).permutation(200_000).astype(np.uint64) << np.uint64(20)
-    interner = Interner()
-    assert np.array_equal(interner.ids(addresses), np.arange(200_000))
-    assert np.array_equal(interner.ids(addresses[::-1].copy()), np.arange(200_000)[::-1])
-
-
-def test_temporal_distance_is_the_papers():
-    # A B C D B A X: A has 5 and B has 3 (MQ paper, temporal distance)
-    assert previous_use(np.array([0, 1, 2, 3, 1, 0, 4], np.uint32), 5).tolist() == [0, 0, 0, 0, 3, 5, 0]
-
-
-@given(st.lists(st.integers(0, 9), min_size=1).map(lambda ids: np.array(ids, np.uint32)))
-def test_previous_and_next_use_mirror_each_other(ids):
-    previous, coming = previous_use(ids, 10), next_use(ids, 10)
-    for i, distance in enumerate(previous):
-        assert distance == 0 or coming[i - distance] == i
-    assert np.count_nonzero(coming == NEVER) == np.count_nonzero(previous == 0) == len(set(ids.tolist()))
-
-
-@given(st.integers(0, 2**33), st.integers(0, 999_999_999))
-def test_decimal_times_are_exact(tmp_path_factory, seconds, nanoseconds):
-    path = tmp_path_factory.mktemp("spc") / "x.spc"
-    path.write_text(f"0,0,512,R,{seconds}.{nanoseconds:09d}\n")
-    assert open_trace(path).time.tolist() == [seconds * 10**9 + nanoseconds]

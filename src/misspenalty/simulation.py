@@ -12,6 +12,7 @@ from tqdm import tqdm
 from misspenalty.curves import lru_curve
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
+from misspenalty.prefetch.sequential import track_cache
 from misspenalty.selection import LONGEST, check, check_size, cold_misses, slices
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
@@ -70,7 +71,9 @@ class Result:
         }
 
 
-def simulate(trace, policy, cache_blocks, *, writes="count", warm_up=0, hits=None, progress=False, **parameters):
+def simulate(
+    trace, policy, cache_blocks, *, prefetch=None, writes="count", warm_up=0, hits=None, progress=False, **parameters
+):
     """Replay a trace through one cache.
 
     Parameters
@@ -81,6 +84,10 @@ def simulate(trace, policy, cache_blocks, *, writes="count", warm_up=0, hits=Non
         Name of a policy; see `policies`.
     cache_blocks : int
         Cache size, blocks.
+    prefetch : "sequential" or mapping, optional
+        Put the sequential prefetcher in front of the cache, with its defaults or the settings given; see
+        `misspenalty.prefetch.sequential`. A block is a track, and a write reads ahead like a read. A prefetched block
+        may be a hit that no cache alone could have, so that hits and cold misses may add up to more than the requests.
     writes : {"count", "ignore", "only"}
         What a write is to the cache: an access that updates it like a read (but never counts as a request), nothing, or
         the only thing replayed (and counted).
@@ -103,7 +110,7 @@ def simulate(trace, policy, cache_blocks, *, writes="count", warm_up=0, hits=Non
         The policy, a parameter or the cache size is unknown or impossible.
     """
     with _bar([trace], progress, policy) as bar:
-        return _replay(trace, policy, cache_blocks, writes, warm_up, hits, parameters, bar.update)
+        return _replay(trace, policy, cache_blocks, prefetch, writes, warm_up, hits, parameters, bar.update)
 
 
 def hit_ratio_curve(
@@ -114,6 +121,7 @@ def hit_ratio_curve(
     threads=None,
     sample=None,
     sample_seed=0,
+    prefetch=None,
     writes="count",
     warm_up=0,
     progress=False,
@@ -128,7 +136,7 @@ def hit_ratio_curve(
 
     Parameters
     ----------
-    trace, policy, writes, warm_up, **parameters
+    trace, policy, prefetch, writes, warm_up, **parameters
         As of `simulate`.
     cache_blocks : sequence of int, optional
         Cache sizes, blocks; by default every size from 1 to the footprint, for LRU alone.
@@ -160,10 +168,12 @@ def hit_ratio_curve(
     if sizes == [] or threads < 1:
         raise ParameterError("no cache size given" if sizes == [] else f"threads is {threads}; expected at least 1")
     find_policy(policy).check(parameters)
-    if policy != "lru" and (sizes is None or sample is not None):
+    stack = policy == "lru" and prefetch is None
+    if not stack and (sizes is None or sample is not None):
         what = "every size at once is" if sizes is None else "sampling is"
-        raise ParameterError(f"{what} for lru, not for {policy}; name the sizes and leave sample out")
-    if policy == "lru" and (sizes is None or sample is not None or len(sizes) >= ONE_PASS):
+        instead = policy if prefetch is None else f"{policy} behind a prefetcher"
+        raise ParameterError(f"{what} for lru, not for {instead}; name the sizes and leave sample out")
+    if stack and (sizes is None or sample is not None or len(sizes) >= ONE_PASS):
         with _bar([trace], progress, policy) as bar:
             return lru_curve(
                 trace, sizes, writes=writes, warm_up=warm_up, sample=sample, sample_seed=sample_seed, advance=bar.update
@@ -172,7 +182,7 @@ def hit_ratio_curve(
     cold = cold_misses(trace, writes, warm_up)
     with _bar([trace] * len(sizes), progress, policy) as bar, ThreadPoolExecutor(threads) as pool:
         jobs = [
-            pool.submit(_replay, trace, policy, size, writes, warm_up, None, parameters, bar.update, cold)
+            pool.submit(_replay, trace, policy, size, prefetch, writes, warm_up, None, parameters, bar.update, cold)
             for size in sizes
         ]
         try:
@@ -187,8 +197,8 @@ def processors():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def make_kernel(trace, policy, cache_blocks, **parameters):
-    """The kernel of a policy for this trace, every parameter checked.
+def make_kernel(trace, policy, cache_blocks, prefetch=None, **parameters):
+    """The kernel of a policy for this trace, behind the prefetcher where one is asked for, every parameter checked.
 
     Raises
     ------
@@ -196,25 +206,26 @@ def make_kernel(trace, policy, cache_blocks, **parameters):
         As `simulate`.
     """
     definition = find_policy(policy)
-    parameters = definition.check(parameters)
     size = check_size(cache_blocks)
     if len(trace) > LONGEST:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {LONGEST} can be replayed")
-    return definition.kernel(size, trace.blocks, **parameters)
+    if prefetch is not None:
+        return track_cache(policy, size, address=trace.address, prefetch=prefetch, **parameters)
+    return definition.cache(size, trace.address, parameters)
 
 
-def _replay(trace, policy, cache_blocks, writes, warm_up, hits, parameters, advance, cold=None):
+def _replay(trace, policy, cache_blocks, prefetch, writes, warm_up, hits, parameters, advance, cold=None):
     check(trace, writes, warm_up)
-    kernel = make_kernel(trace, policy, cache_blocks, **parameters)
+    kernel = make_kernel(trace, policy, cache_blocks, prefetch, **parameters)
     cold = cold_misses(trace, writes, warm_up) if cold is None else cold
     outcome = np.empty(SLICE, np.uint8)
     requests = found = 0
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
-        kernel.replay(ids, outcome)
+        all_hits = kernel.replay(ids, outcome)
         hit = outcome[: ids.shape[0]]
         _record(trace, writes, part, hit, hits)
         requests += ids.shape[0] if counted is None else int(np.count_nonzero(counted))
-        found += int(np.count_nonzero(hit if counted is None else hit[counted]))
+        found += all_hits if counted is None else int(np.count_nonzero(hit[counted]))
         advance(part.stop - part.start)
     return Result(policy, int(cache_blocks), requests, found, cold, kernel.evictions, kernel.ghost_hits)
 

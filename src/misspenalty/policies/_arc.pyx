@@ -31,6 +31,9 @@ cdef class ARC(Policy):
         make_log(&self.b2, entries, make_log(&self.b1, entries, limit, once), again)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block] != NOWHERE and self.nodes[block] < self.b1.first
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes
         cdef Log t1 = self.t1, t2 = self.t2

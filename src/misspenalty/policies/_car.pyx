@@ -61,6 +61,9 @@ cdef class CAR(Policy):
         self.t1.blocks = <block_t*>self.allocate(seats, sizeof(block_t))
         self.t2.blocks = <block_t*>self.allocate(seats, sizeof(block_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block] == CLEAR or self.nodes[block] == SET
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes
         cdef block_t block

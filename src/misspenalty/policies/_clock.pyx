@@ -23,6 +23,9 @@ cdef class Clock(Policy):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
         self.circle = <block_t*>self.allocate(self.room + FETCHED, sizeof(block_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.states[block] != ABSENT
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* states = self.states
         cdef block_t* circle = self.circle

@@ -42,6 +42,9 @@ cdef class ClockPro(Policy):
         self.head = self.hand_hot = self.hand_cold = self.hand_test = <block_t>blocks
         make_list(self.links, sizeof(Link), self.head)
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.status[block] & RESIDENT
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* status = self.status
         cdef Py_ssize_t i

@@ -45,6 +45,9 @@ cdef class FBR(Policy):
             make_list(self.nodes, sizeof(Node), head)
         self.empty_chains()
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block].place != ABSENT and self.nodes[block].place != HISTORY
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Node* nodes = self.nodes
         cdef Link* near
@@ -55,9 +58,9 @@ cdef class FBR(Policy):
                 near = &nodes[ids[i + NEAR]].link
                 prefetch(&nodes[near.older])
                 prefetch(&nodes[near.newer])
-            hit[i] = self.access(ids[i])
+            hit[i] = self.use(ids[i])
 
-    cdef inline bint access(self, block_t block) noexcept nogil:
+    cdef inline bint use(self, block_t block) noexcept nogil:
         cdef Node* node = &self.nodes[block]
         cdef uint32_t place = node.place
         if place == NEW:

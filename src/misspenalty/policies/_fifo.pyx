@@ -18,6 +18,9 @@ cdef class FIFO(Policy):
         self.room = <uint32_t>self.seats()
         self.loaded = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.loaded[block] > self.gone
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* loaded = self.loaded
         cdef uint32_t loads = self.loads, gone = self.gone, room = self.room, number

@@ -9,7 +9,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from misspenalty.policies._policy cimport block_t
+from misspenalty.policies._policy cimport Policy, block_t
 
 
 cdef struct Rank:
@@ -39,6 +39,13 @@ cdef struct Ranking:
 
 # Key of a block, from its node; `weight` is a parameter of the policy.
 ctypedef uint64_t (*key_t)(const Rank* node, double weight) noexcept nogil
+
+
+cdef inline int make_ranking(Ranking* ranking, Policy policy) except -1:
+    ranking.seats = <uint32_t>policy.seats()
+    ranking.heap = <Entry*>policy.allocate(ranking.seats, sizeof(Entry))
+    ranking.ring = <Newcomer*>policy.allocate(ranking.seats, sizeof(Newcomer))
+    return 0
 
 
 cdef inline Rank* rank_of(void* nodes, size_t size, block_t block) noexcept nogil:

@@ -2,8 +2,9 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from misspenalty.policies._heap cimport Entry, Newcomer, Rank, Ranking, enter_known, enter_new, take_lowest
-from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._heap cimport Rank, Ranking, enter_known, enter_new, make_ranking, take_lowest
+from misspenalty.policies._history cimport History, make_history, recall, remember
+from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
@@ -22,19 +23,17 @@ cdef inline uint64_t frequency(const Rank* node, double weight) noexcept nogil:
 cdef class LFU(Policy):
     cdef Node* nodes            # one a block
     cdef Ranking ranking        # of the blocks in the cache
-    cdef Log history            # counts of evicted blocks, oldest eviction first
-    cdef uint32_t room          # entries the history may hold
-    cdef uint32_t remembered    # entries in it
+    cdef History history        # of the counts of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1
 
     def __init__(self, capacity, blocks, history):
-        self.room = <uint32_t>self.ghosts(history)
         self.now = 1
         self.nodes = <Node*>self.allocate(blocks, sizeof(Node))
-        self.ranking.seats = <uint32_t>self.seats()
-        self.ranking.heap = <Entry*>self.allocate(self.ranking.seats, sizeof(Entry))
-        self.ranking.ring = <Newcomer*>self.allocate(self.ranking.seats, sizeof(Newcomer))
-        make_log(&self.history, self.allocate_logs(<size_t>self.room + 1, 1), FIRST, <size_t>self.room + 1)
+        make_ranking(&self.ranking, self)
+        make_history(&self.history, self, history)
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block].rank.place == CACHED
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Node* nodes = self.nodes
@@ -54,8 +53,7 @@ cdef class LFU(Policy):
             misses += 1
             if node.rank.place != NOWHERE:
                 self.ghost_hits += 1
-                self.remembered -= 1
-                node.rank.place = NOWHERE
+                recall(&self.history, nodes, sizeof(Node), ids[i])
             else:
                 node.count = 0
             if filled < free:
@@ -74,10 +72,4 @@ cdef class LFU(Policy):
 
     cdef inline void evict(self) noexcept nogil:
         cdef block_t victim = take_lowest(&self.ranking, self.nodes, sizeof(Node), frequency, 0).block
-        self.nodes[victim].rank.place = NOWHERE
-        if self.room:
-            add(&self.history, self.nodes, sizeof(Node), victim)
-            self.remembered += 1
-            if self.remembered > self.room:
-                self.nodes[take_oldest(&self.history, self.nodes, sizeof(Node))].rank.place = NOWHERE
-                self.remembered -= 1
+        remember(&self.history, self.nodes, sizeof(Node), victim)

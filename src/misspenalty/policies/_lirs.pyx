@@ -37,6 +37,9 @@ cdef class LIRS(Policy):
         waiting = min(waiting, <size_t>blocks) + 1
         make_log(&self.q, self.allocate_logs(waiting, 1), FIRST, waiting)
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block].q != NOWHERE
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Node* nodes = self.nodes
         cdef Node* node

@@ -14,6 +14,9 @@ cdef class LRU(Policy):
         make_log(&self.log, self.allocate_logs(self.seats(), 1), FIRST, self.seats())
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block] != NOWHERE
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes
         cdef Log log = self.log

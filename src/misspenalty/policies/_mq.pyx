@@ -166,6 +166,9 @@ cdef class MQ(Policy):
         """Accesses after which an unused block moves down, now."""
         return self.state.life_time
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.state.nodes[block].place >= QUEUE
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef State s = self.state
         cdef Link near

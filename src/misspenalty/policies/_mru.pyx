@@ -15,6 +15,9 @@ cdef class MRU(Policy):
     def __init__(self, capacity, blocks):
         self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.cached[block]
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* cached = self.cached
         cdef block_t block, last = self.last

@@ -30,6 +30,7 @@ cdef class OPT(Policy):
     cdef bint begun             # whether there is one
 
     def __init__(self, capacity, blocks):
+        self.offline = True
         self.last = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         self.limit = <uint32_t>min(self.seats() + 2 * blocks + 4096, 0xFFFFFFF0)
         self.lower = <uint32_t*>self.allocate(self.limit, sizeof(uint32_t))
@@ -86,14 +87,17 @@ cdef class OPT(Policy):
         self.resident += min(misses, self.capacity - self.resident)
 
     cdef void renumber(self) noexcept nogil:
-        """Keep the marks alone: a block's position becomes that of the last mark at or below it."""
+        """Keep the marks alone: a block's position becomes that of the last mark at or below it.
+
+        But the newest block's stays above them: the next mark may come to where it is.
+        """
         cdef uint32_t* lower = self.lower
         cdef uint32_t x, mark = BASE
         cdef Py_ssize_t block
         for x in range(BASE + 1, self.end - 1):
             mark += lower[x] == x
             lower[x] = mark
-        lower[self.end - 1] = mark
+        lower[self.end - 1] = mark + 1
         for block in range(self.blocks):
             if block + AHEAD < self.blocks:
                 prefetch(&lower[self.last[block + AHEAD]])

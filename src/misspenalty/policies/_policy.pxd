@@ -21,11 +21,24 @@ cdef class Policy:
     cdef readonly int64_t evictions         # blocks thrown out so far
     cdef readonly int64_t ghost_hits        # misses whose block the history still knew
     cdef readonly int64_t memory            # bytes of all arrays
+    cdef readonly bint offline              # whether outcomes depend on the future, so that no live cache can be asked
     cdef void* arrays[ARRAYS]               # freed with the policy
     cdef int used                           # arrays in use
 
-    # Core method, each policy's own: replay n references, hit[i] = 1 where block ids[i] was in the cache.
+    # Core method, each policy's own: replay n references, hit[i] = 1 where block ids[i] was in the cache. The caller
+    # sees to it that every id is below `blocks` and counts `requests`.
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
+    # Each online policy's own: whether the block is in the cache now. Nothing changes; an offline policy cannot tell.
+    cdef bint holds(self, block_t block) noexcept nogil
+
+    # One reference, for a live cache inside a larger model: whether the block was in the cache. What left, if anything,
+    # can be told by `evictions` and `holds`.
+    cdef inline bint access(self, block_t block) noexcept nogil:
+        cdef uint8_t hit
+        self.run(&block, 1, &hit)
+        self.requests += 1
+        return hit
+
     # Zeroed array of n items, owned by the policy; MemoryError names the need.
     cdef void* allocate(self, size_t n, size_t size) except NULL
     # Entries for `logs` logs that share them, with `live` live blocks in all; ParameterError where positions would

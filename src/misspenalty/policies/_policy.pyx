@@ -6,11 +6,15 @@ from misspenalty.policies._log cimport FIRST, SPARE
 
 from misspenalty.errors import ParameterError
 
+cdef int64_t MOST = 0xFFFFFFFE  # blocks a cache or a trace can have, references a kernel's 32-bit clock can count
+
 
 cdef class Policy:
     """A cache of `capacity` blocks over ids below `blocks`, replayed in slices."""
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
+        if not 1 <= capacity <= MOST or not 0 <= blocks <= MOST:
+            raise ParameterError(f"a cache of {capacity} blocks for {blocks}; expected 1 to {MOST} for 0 to {MOST}")
         self.capacity = capacity
         self.blocks = blocks
 
@@ -44,12 +48,60 @@ cdef class Policy:
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         pass
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return False
+
+    def __contains__(self, block):
+        """Whether the block is in the cache now; TypeError for an offline policy, whose cache depends on the future."""
+        if self.offline:
+            raise TypeError(f"{type(self).__name__} looks into the future: what it holds now is not known")
+        return 0 <= block < self.blocks and self.holds(block)
+
     def replay(self, const block_t[::1] ids, uint8_t[::1] hit):
-        """Replay a slice of references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache."""
+        """Replay a slice of references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
+
+        Returns
+        -------
+        int
+            Hits among them.
+
+        Raises
+        ------
+        IndexError
+            `hit` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
+        OverflowError
+            More references in all than the kernel's clock can count; nothing was replayed.
+        """
         cdef Py_ssize_t n = ids.shape[0]
+        cdef block_t highest = 0
+        cdef int64_t hits = 0
         if hit.shape[0] < n:
-            raise IndexError("hit is shorter than ids")
+            raise IndexError(f"hit has {hit.shape[0]} places for {n} ids")
+        if n > MOST - self.requests:
+            raise OverflowError(f"{n} references after {self.requests}; at most {MOST} can be replayed")
         if n:
+            with nogil:
+                highest = highest_of(&ids[0], n)
+            if highest >= self.blocks:
+                raise IndexError(f"ids hold block {highest}; expected ids below {self.blocks}")
             with nogil:
                 self.run(&ids[0], n, &hit[0])
                 self.requests += n
+                hits = hits_in(&hit[0], n)
+        return hits
+
+
+cdef inline int64_t hits_in(const uint8_t* hit, Py_ssize_t n) noexcept nogil:
+    cdef int64_t hits = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        hits += hit[i]
+    return hits
+
+
+cdef inline block_t highest_of(const block_t* ids, Py_ssize_t n) noexcept nogil:
+    cdef block_t highest = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        highest = max(highest, ids[i])
+    return highest

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-from misspenalty.policies._splitmix cimport GOLDEN, mix
+from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 
 cdef class Random(Policy):
@@ -17,6 +17,9 @@ cdef class Random(Policy):
         self.state = seed
         self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
         self.places = <block_t*>self.allocate(self.room, sizeof(block_t))
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.cached[block]
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* cached = self.cached

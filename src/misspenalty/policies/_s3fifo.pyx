@@ -6,7 +6,7 @@ or M with its counter in the lowest two bits, or, from GHOST on, its position in
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._log cimport FIRST, Log, add, make_log, take_oldest
+from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
@@ -29,11 +29,9 @@ cdef struct State:
     uint32_t* nodes             # state; one a block
     Ring small
     Ring main
-    Log ghost
+    History ghost
     uint32_t share              # blocks S should hold
     uint32_t most               # M gives the victim if it holds more
-    uint32_t room               # names G may hold
-    uint32_t remembered         # names in G
     uint32_t threshold          # counter that lets a block move to M
     bint filling                # whether new blocks beyond the share of S enter M
 
@@ -58,13 +56,7 @@ cdef inline bint evict_small(State* s) noexcept nogil:
     while s.small.held:
         block = pop(&s.small, s.nodes)
         if s.nodes[block] - SMALL < s.threshold:
-            s.nodes[block] = ABSENT
-            if s.room:
-                add(&s.ghost, s.nodes, sizeof(uint32_t), block)
-                s.remembered += 1
-                if s.remembered > s.room:
-                    s.nodes[take_oldest(&s.ghost, s.nodes, sizeof(uint32_t))] = ABSENT
-                    s.remembered -= 1
+            remember(&s.ghost, s.nodes, sizeof(uint32_t), block)
             return True
         push(&s.main, block)
         s.nodes[block] = MAIN
@@ -100,15 +92,16 @@ cdef class S3FIFO(Policy):
         share = max(int(capacity * small), 1)
         s.share = share
         s.most = capacity - share
-        s.room = <uint32_t>self.ghosts(ghost)
         s.threshold = threshold
         s.filling = fill_main
         s.small.size = s.main.size = <uint32_t>self.seats()
-        live = <size_t>s.room + 1
-        make_log(&s.ghost, self.allocate_logs(live + GHOST - FIRST, 1), GHOST, live)
+        make_history(&s.ghost, self, ghost, GHOST)
         s.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         s.small.blocks = <block_t*>self.allocate(<size_t>s.small.size + FETCHED, sizeof(block_t))
         s.main.blocks = <block_t*>self.allocate(<size_t>s.main.size + FETCHED, sizeof(block_t))
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.state.nodes[block] >= SMALL and self.state.nodes[block] < GHOST
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef State s = self.state
@@ -128,9 +121,9 @@ cdef class S3FIFO(Policy):
                 continue
             misses += 1
             known = state != ABSENT
-            s.nodes[block] = ABSENT
-            s.remembered -= known
-            ghost_hits += known
+            if known:
+                ghost_hits += 1
+                recall(&s.ghost, s.nodes, sizeof(uint32_t), block)
             if filled < free:
                 filled += 1
             else:

@@ -33,6 +33,9 @@ cdef class SIEVE(Policy):
         self.queue.room = 2 * <size_t>self.seats()
         self.queue.entries = <block_t*>self.allocate(self.queue.room + FETCHED, sizeof(block_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.states[block] != ABSENT
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* states = self.states
         cdef Queue queue = self.queue

@@ -81,6 +81,9 @@ cdef class SLRU(Policy):
         s.top = segments - 1
         self.fill_up = fill_up
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.state.nodes[block] != NOWHERE
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef State s = self.state
         cdef uint32_t at, k

@@ -1,11 +1,8 @@
-"""Kernel of 2Q; the definition is in twoq.py.
-
-A1in is a plain ring, for nothing ever leaves its middle; Am and A1out are logs that share one array, so that a
-block's position tells where it is: NOWHERE, IN_A1IN, below `a1out.first` in Am, else in A1out.
-"""
+"""Kernels of 2Q, full and simplified; the definitions are in twoq.py."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from misspenalty.policies._history cimport History, recall, remember
 from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
@@ -14,40 +11,48 @@ cdef enum:
 
 
 cdef class TwoQ(Policy):
+    """A1in is a plain ring, for nothing ever leaves its middle; Am and A1out are logs that share one array.
+
+    So a block's position tells where it is: NOWHERE, IN_A1IN, below `a1out.log.first` in Am, else in A1out.
+    """
+
     cdef uint32_t* nodes        # position; one a block
     cdef block_t* ring          # A1in
     cdef uint32_t size          # entries the ring can hold
     cdef uint32_t front         # place of the oldest in the ring
     cdef uint32_t inside        # blocks in A1in
     cdef uint32_t kin           # A1in gives the victim when it holds more
-    cdef uint32_t room          # Kout, entries A1out may hold
-    cdef uint32_t remembered    # entries in A1out
     cdef Log am
-    cdef Log a1out
+    cdef History a1out          # Kout names
 
     def __init__(self, capacity, blocks, kin, kout):
         self.kin = <uint32_t>min(kin * capacity, 0xFFFFFFFF)
-        self.room = <uint32_t>self.ghosts(kout)
         self.size = <uint32_t>self.seats()
-        entries = self.allocate_logs(<size_t>self.size + self.room + 1, 2)
-        make_log(&self.a1out, entries, make_log(&self.am, entries, FIRST, self.size), <size_t>self.room + 1)
+        self.a1out.room = <uint32_t>self.ghosts(kout)
+        cdef size_t names = <size_t>self.a1out.room + 1
+        entries = self.allocate_logs(self.size + names, 2)
+        make_log(&self.a1out.log, entries, make_log(&self.am, entries, FIRST, self.size), names)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         self.ring = <block_t*>self.allocate(self.size, sizeof(block_t))
 
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block] != NOWHERE and self.nodes[block] < self.a1out.log.first
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes
-        cdef Log am = self.am, a1out = self.a1out
-        cdef uint32_t inside = self.inside, remembered = self.remembered, at
+        cdef Log am = self.am
+        cdef History a1out = self.a1out
+        cdef uint32_t inside = self.inside, at
         cdef bint known
-        cdef block_t block, victim
+        cdef block_t block
         cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0, ghost_hits = 0
         for i in range(n):
             if i + AHEAD < n:
                 prefetch(&nodes[ids[i + AHEAD]])
             block = ids[i]
             at = nodes[block]
-            hit[i] = at != NOWHERE and at < a1out.first
-            if at >= FIRST and at < a1out.first:
+            hit[i] = at != NOWHERE and at < a1out.log.first
+            if at >= FIRST and at < a1out.log.first:
                 add(&am, nodes, sizeof(uint32_t), block)
                 continue
             if at == IN_A1IN:
@@ -55,22 +60,14 @@ cdef class TwoQ(Policy):
             misses += 1
             known = at != NOWHERE
             if known:
-                nodes[block] = NOWHERE
-                remembered -= 1
                 ghost_hits += 1
+                recall(&a1out, nodes, sizeof(uint32_t), block)
             if filled < free:
                 filled += 1
             elif inside > self.kin or inside == self.capacity:
-                victim = self.ring[self.front]
+                remember(&a1out, nodes, sizeof(uint32_t), self.ring[self.front])
                 self.front = self.front + 1 if self.front + 1 < self.size else 0
                 inside -= 1
-                nodes[victim] = NOWHERE
-                if self.room:
-                    add(&a1out, nodes, sizeof(uint32_t), victim)
-                    remembered += 1
-                    if remembered > self.room:
-                        nodes[take_oldest(&a1out, nodes, sizeof(uint32_t))] = NOWHERE
-                        remembered -= 1
             else:
                 nodes[take_oldest(&am, nodes, sizeof(uint32_t))] = NOWHERE
             if known:
@@ -83,7 +80,56 @@ cdef class TwoQ(Policy):
         self.am = am
         self.a1out = a1out
         self.inside = inside
-        self.remembered = remembered
         self.resident += filled
         self.evictions += misses - filled
         self.ghost_hits += ghost_hits
+
+
+cdef class Simplified2Q(Policy):
+    """A1 and Am are logs that share one array; a block is in A1 if its position is `a1.first` or above."""
+
+    cdef uint32_t* nodes        # position, or NOWHERE; one a block
+    cdef uint32_t threshold     # A1 gives the victim when it holds more
+    cdef uint32_t inside        # blocks in A1; Am has the rest of the resident
+    cdef Log am
+    cdef Log a1
+
+    def __init__(self, capacity, blocks, threshold):
+        cdef size_t seats = self.seats()
+        self.threshold = <uint32_t>min(threshold * capacity, 0xFFFFFFFF)
+        entries = self.allocate_logs(2 * seats, 2)
+        make_log(&self.a1, entries, make_log(&self.am, entries, FIRST, seats), seats)
+        self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.nodes[block] != NOWHERE
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef uint32_t* nodes = self.nodes
+        cdef Log am = self.am, a1 = self.a1
+        cdef uint32_t inside = self.inside, at
+        cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&nodes[ids[i + AHEAD]])
+            at = nodes[ids[i]]
+            hit[i] = at != NOWHERE
+            if at != NOWHERE:
+                inside -= at >= a1.first
+                add(&am, nodes, sizeof(uint32_t), ids[i])
+                continue
+            misses += 1
+            if filled < free:
+                filled += 1
+            elif inside > self.threshold or inside == self.capacity:
+                nodes[take_oldest(&a1, nodes, sizeof(uint32_t))] = NOWHERE
+                inside -= 1
+            else:
+                nodes[take_oldest(&am, nodes, sizeof(uint32_t))] = NOWHERE
+            add(&a1, nodes, sizeof(uint32_t), ids[i])
+            inside += 1
+        self.am = am
+        self.a1 = a1
+        self.inside = inside
+        self.resident += filled
+        self.evictions += misses - filled

@@ -7,7 +7,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
-from misspenalty.policies._splitmix cimport GOLDEN, mix
+from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 cdef extern from *:
     int count_ones "__builtin_popcountll" (unsigned long long) noexcept nogil
@@ -131,7 +131,7 @@ cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
 cdef class WTinyLFU(Policy):
     cdef State state
 
-    def __init__(self, capacity, blocks, window, protected, sample):
+    def __init__(self, capacity, blocks, window, protected, sample_size):
         cdef State* s = &self.state
         s.window_limit = max(capacity - int(capacity * (1 - window)), 1)
         s.protected_limit = int((capacity - s.window_limit) * protected)
@@ -143,8 +143,11 @@ cdef class WTinyLFU(Policy):
         make_log(&s.protected, entries, first, live[2])
         s.nodes = <Node*>self.allocate(blocks, sizeof(Node))
         s.sketch.lines = max(1 << (seats - 1).bit_length(), WORDS) // WORDS
-        s.sketch.sample = int(sample * capacity)
+        s.sketch.sample = int(sample_size * capacity)
         s.sketch.words = <uint64_t*>self.allocate(WORDS * s.sketch.lines, sizeof(uint64_t))
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.state.nodes[block].position != NOWHERE
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef State s = self.state

@@ -22,6 +22,8 @@ Deviations and decisions:
 - A used cold page out of test begins a new test at the head, as the pages LIRS puts on its stack.
 - m_c stays between 1 % (at least one page) and 99 % of the cache, which the paper leaves open. It starts at the least.
 - Where there are no hot pages no test ends by HAND_hot.
+- Room is made before the page asked for is looked up, as in the paper: a page that returns is among the evicted ones
+  until then, so where the list holds all it may, the test that ends for the new victim can be the page's own.
 """
 
 from collections import OrderedDict

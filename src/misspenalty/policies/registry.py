@@ -1,5 +1,6 @@
 """The register of replacement policies: each file of this folder adds its own."""
 
+import functools
 import importlib
 import inspect
 import math
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from misspenalty.errors import ParameterError
+from misspenalty.prefetch.layout import places
 
 
 @dataclass(frozen=True)
@@ -64,22 +66,25 @@ class Definition:
     ----------
     name : str
         What ``--policy`` takes.
-    kernel : type
+    kernel : callable
         ``kernel(capacity, blocks, **parameters)``.
     twin : type
         ``twin(capacity, **parameters)``, or with `offline` ``twin(capacity, future, **parameters)``.
     parameters : tuple of Parameter
     offline : bool
         Whether its definition looks into the future, so that no real cache can run it.
+    spatial : bool
+        Whether it looks at which blocks are neighbours; the kernel then also takes ``tracks`` and ``places``.
     together : callable, optional
         ``together(**parameters)`` raises a `ParameterError` where values that are possible alone don't go together.
     """
 
     name: str
-    kernel: type
+    kernel: Callable
     twin: type
     parameters: tuple[Parameter, ...] = field(default=())
     offline: bool = False
+    spatial: bool = False
     together: Callable | None = None
 
     @property
@@ -107,15 +112,28 @@ class Definition:
             self.together(**values)
         return values
 
+    def cache(self, capacity, address, parameters):
+        """A kernel for a cache of `capacity` blocks over the blocks at these addresses, by dense id.
+
+        Raises
+        ------
+        ParameterError
+            As `check`.
+        """
+        parameters = self.check(parameters)
+        if self.spatial:
+            parameters["places"], parameters["tracks"] = places(address, 0)
+        return self.kernel(capacity, len(address), **parameters)
+
 
 _policies: dict[str, Definition] = {}
 
 
-def register(name, kernel, parameters=(), offline=False, check=None):
+def register(name, kernel, parameters=(), offline=False, spatial=False, check=None):
     """Class decorator on a `Twin`: make the policy known under `name`."""
 
     def enter(twin):
-        _policies[name] = Definition(name, kernel, twin, tuple(parameters), offline, check)
+        _policies[name] = Definition(name, kernel, twin, tuple(parameters), offline, spatial, check)
         return twin
 
     return enter
@@ -129,10 +147,15 @@ def known_policies():
     dict of str to Definition
         By name, sorted.
     """
+    _import_policies()
+    return dict(sorted(_policies.items()))
+
+
+@functools.cache
+def _import_policies():
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_"):
             importlib.import_module(f"misspenalty.policies.{module.name}")
-    return dict(sorted(_policies.items()))
 
 
 def find_policy(name):

@@ -1,12 +1,16 @@
 """2Q: blocks used once pass through a short FIFO; those asked for again after they left it enter the main LRU queue.
 
-A new block enters A1in, a FIFO, and hits there change nothing (references close together count as one). When A1in
-holds more than Kin blocks its oldest is the victim and its name goes to A1out, a FIFO of Kout names; otherwise the
-victim is the least recently used of Am and is forgotten. A block found in A1out enters Am.
+Full version: a new block enters A1in, a FIFO, and hits there change nothing (references close together count as one).
+When A1in holds more than Kin blocks its oldest is the victim and its name goes to A1out, a FIFO of Kout names;
+otherwise the victim is the least recently used of Am and is forgotten. A block found in A1out enters Am.
+
+Simplified version (`simplified=1`): a new block enters A1, a FIFO, and a hit there moves it to Am. When A1 holds more
+blocks than a threshold its oldest is the victim, otherwise the least recently used of Am; neither is remembered.
+`kin` is the threshold, `kout` says nothing then.
 
 Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB
-1994, section 3, "2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for 50 %. The MQ paper
-also ran it with half.
+1994, section 3, "Simplified 2Q" and "2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for
+50 %. The MQ paper also ran it with half.
 Authors' code: none published.
 
 Deviations and decisions:
@@ -14,30 +18,38 @@ Deviations and decisions:
 - A block found in A1out leaves it before the slot is reclaimed. In the paper's order (reclaim first) a full A1out
   could drop one more name.
 - Kin and Kout are rounded down to whole blocks.
-- Where Am is empty the victim comes from A1in though it holds no more than Kin (possible when Kin is the whole
+- Where Am is empty the victim comes from A1in (or A1) though it holds no more than Kin (possible when Kin is the whole
   cache).
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 
-from misspenalty.policies._twoq import TwoQ as Kernel
+from misspenalty.policies._twoq import Simplified2Q
+from misspenalty.policies._twoq import TwoQ as Full2Q
 from misspenalty.policies.registry import Parameter, Twin, register
 
 PARAMETERS = (
-    Parameter("kin", 0.25, "size from which A1in gives the victim, as a share of the cache", 0, 1, float),
+    Parameter("kin", 0.25, "size from which A1in (or A1) gives the victim, as a share of the cache", 0, 1, float),
     Parameter("kout", 0.5, "names A1out holds, in multiples of the cache", 0, 1000, float),
+    Parameter("simplified", 0, "1 = the simplified version, with A1 in place of A1in and A1out", 0, 1),
 )
 
 
-@register("2q", Kernel, PARAMETERS)
+def make_kernel(capacity, blocks, kin=0.25, kout=0.5, simplified=0):
+    """The kernel of the version asked for."""
+    return Simplified2Q(capacity, blocks, kin) if simplified else Full2Q(capacity, blocks, kin, kout)
+
+
+@register("2q", make_kernel, PARAMETERS)
 class TwoQ(Twin):
     """2Q: a FIFO for blocks used once, LRU for those that came back."""
 
-    def __init__(self, capacity, kin=0.25, kout=0.5):
+    def __init__(self, capacity, kin=0.25, kout=0.5, simplified=0):
         self.capacity = capacity
         self.kin = int(kin * capacity)
-        self.kout = int(kout * capacity)
-        self.a1in = deque()  # oldest first
+        self.kout = 0 if simplified else int(kout * capacity)
+        self.simplified = simplified
+        self.a1in = OrderedDict()  # oldest first; A1 of the simplified version
         self.a1out = OrderedDict()  # oldest first
         self.am = OrderedDict()  # least recently used first
 
@@ -47,20 +59,19 @@ class TwoQ(Twin):
             self.am.move_to_end(block)
             return True
         if block in self.a1in:
+            if self.simplified:
+                self.am[block] = self.a1in.pop(block)
             return True
-        known = block in self.a1out
-        self.a1out.pop(block, None)
+        known = self.a1out.pop(block, False)
         if len(self.a1in) + len(self.am) == self.capacity:
             self._reclaim()
-        if known:
-            self.am[block] = True
-        else:
-            self.a1in.append(block)
+        entered = self.am if known else self.a1in
+        entered[block] = True
         return False
 
     def _reclaim(self):
         if len(self.a1in) > self.kin or not self.am:
-            self.a1out[self.a1in.popleft()] = True
+            self.a1out[self.a1in.popitem(last=False)[0]] = True
             if len(self.a1out) > self.kout:
                 self.a1out.popitem(last=False)
         else:

@@ -3,7 +3,8 @@
 New blocks enter the window, an LRU of `window` of the cache. What the window overflows is the candidate for the main
 region, an SLRU. While there is room it is admitted; then its count is compared with that of the main region's victim,
 and the block counted less often is evicted, the candidate if both are equal. Counts are kept for all blocks ever seen,
-approximately, in a count-min sketch of four-bit counters; after `sample` increments all are halved.
+approximately, in a count-min sketch of four-bit counters; all of them are halved after `sample_size` increments for
+each block of the cache.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017: the sections on TinyLFU (sketch, reset) and W-TinyLFU (window 1 %, SLRU with 80 % protected).
@@ -35,7 +36,7 @@ from misspenalty.policies.registry import Parameter, Twin, register
 PARAMETERS = (
     Parameter("window", 0.01, "size of the window, as a share of the cache", 0, 1, float),
     Parameter("protected", 0.8, "limit of the protected segment, as a share of the main region", 0, 1, float),
-    Parameter("sample", 10.0, "increments after which counters are halved, in multiples of the cache", 1, 1000, float),
+    Parameter("sample_size", 10.0, "increments until counters are halved, in multiples of the cache", 1, 1000, float),
 )
 ROWS, COLUMNS, MOST = 4, 32, 15  # of a line of the sketch; a counter's highest value
 
@@ -43,10 +44,10 @@ ROWS, COLUMNS, MOST = 4, 32, 15  # of a line of the sketch; a counter's highest 
 class Sketch:
     """Approximate access counts of blocks, by number, with ageing."""
 
-    def __init__(self, capacity, sample):
+    def __init__(self, capacity, sample_size):
         lines = max(1 << (capacity - 1).bit_length(), 8) // 8
         self.lines = [[[0] * COLUMNS for _ in range(ROWS)] for _ in range(lines)]
-        self.sample = int(sample * capacity)
+        self.sample = int(sample_size * capacity)
         self.size = 0
 
     def _counters(self, number):
@@ -87,12 +88,12 @@ def _mix(z):
 class WTinyLFU(Twin):
     """W-TinyLFU: an LRU window and SLRU behind admission by frequency."""
 
-    def __init__(self, capacity, window=0.01, protected=0.8, sample=10.0):
+    def __init__(self, capacity, window=0.01, protected=0.8, sample_size=10.0):
         self.capacity = capacity
         self.window_limit = max(capacity - int(capacity * (1 - window)), 1)
         self.protected_limit = int((capacity - self.window_limit) * protected)
         self.window, self.probation, self.protected = OrderedDict(), OrderedDict(), OrderedDict()  # oldest first
-        self.sketch = Sketch(capacity, sample)
+        self.sketch = Sketch(capacity, sample_size)
         self.number = {}  # of each block, in order of first use
 
     def access(self, block):

@@ -1,4 +1,9 @@
-"""Kernel: block addresses to dense ids in order of first use."""
+"""Kernel: block addresses to dense ids in order of first use.
+
+Low addresses, of which many are likely to be used, index an array; the others are looked up in an open-addressing table.
+What is low is decided anew whenever the tables grow, so either kind of trace is compiled in memory that its distinct
+blocks bound.
+"""
 
 import numpy as np
 
@@ -10,6 +15,8 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 16                  # addresses whose slot is fetched before it is needed
+    LEAST = 1 << 11             # addresses there is room for at first
+    REACH = 4                   # low addresses for each one there is room for
     MOST_BLOCKS = 0xFFFFFF00    # ids above are kept for list heads and marks
 
 
@@ -25,85 +32,95 @@ cdef inline uint64_t _hash(uint64_t x) noexcept nogil:
 
 
 cdef class Interner:
-    """Open-addressing table from block address to dense id."""
+    """Numbers block addresses."""
 
-    cdef Slot* slots
-    cdef uint64_t mask          # slots - 1; a power of two, at most half full
+    cdef uint32_t* low          # dense id + 1 by address; 0 = not seen
+    cdef uint64_t reach         # addresses below are low
+    cdef Slot* slots            # of the others; at most half full
+    cdef uint64_t mask          # slots - 1, a power of two less one
     cdef uint64_t* addresses    # by id
     cdef uint64_t size          # distinct addresses
     cdef uint64_t room          # entries `addresses` can hold
 
     def __cinit__(self):
-        self.mask = (1 << 12) - 1
-        self.room = 1 << 11
-        self.slots = <Slot*>calloc(self.mask + 1, sizeof(Slot))
-        self.addresses = <uint64_t*>realloc(NULL, self.room * sizeof(uint64_t))
-        if self.slots == NULL or self.addresses == NULL:
-            raise MemoryError
+        self._make_room(LEAST)
 
     def __dealloc__(self):
+        free(self.low)
         free(self.slots)
         free(self.addresses)
 
     def __len__(self):
         return self.size
 
-    cdef int _grow(self) except -1 nogil:
-        cdef uint64_t mask = 2 * self.mask + 1, i, at
+    cdef int _make_room(self, uint64_t room) except -1 nogil:
+        """Tables for `room` addresses, with those there are in them."""
+        cdef uint64_t reach = REACH * room, mask = 2 * room - 1, i
+        cdef uint32_t* low = <uint32_t*>calloc(reach, sizeof(uint32_t))
         cdef Slot* slots = <Slot*>calloc(mask + 1, sizeof(Slot))
-        cdef uint64_t* addresses = <uint64_t*>realloc(self.addresses, 2 * self.room * sizeof(uint64_t))
+        cdef uint64_t* addresses = <uint64_t*>realloc(self.addresses, room * sizeof(uint64_t))
         if addresses != NULL:
             self.addresses = addresses
-            self.room *= 2
-        if slots == NULL or addresses == NULL:
+        if low == NULL or slots == NULL or addresses == NULL:
+            free(low)
             free(slots)
             with gil:
                 raise MemoryError(f"no memory for more than {self.size} distinct blocks")
-        for i in range(self.size):
-            at = _hash(addresses[i]) & mask
-            while slots[at].id:
-                at = (at + 1) & mask
-            slots[at].address = addresses[i]
-            slots[at].id = i + 1
+        free(self.low)
         free(self.slots)
-        self.slots = slots
-        self.mask = mask
+        self.low, self.reach, self.slots, self.mask, self.room = low, reach, slots, mask, room
+        for i in range(self.size):
+            if addresses[i] < reach:
+                low[addresses[i]] = <uint32_t>(i + 1)
+            else:
+                self._slot(addresses[i])[0] = Slot(addresses[i], i + 1)
         return 0
+
+    cdef inline Slot* _slot(self, uint64_t address) noexcept nogil:
+        """Where the address is, or a free slot for it."""
+        cdef uint64_t at = _hash(address) & self.mask
+        while self.slots[at].id and self.slots[at].address != address:
+            at = (at + 1) & self.mask
+        return &self.slots[at]
+
+    cdef uint64_t _enter(self, uint64_t address) except 0 nogil:
+        """Number an address that has no number yet; its id + 1."""
+        if self.size >= MOST_BLOCKS:
+            with gil:
+                raise OverflowError(f"more than {MOST_BLOCKS} distinct blocks")
+        if self.size == self.room:
+            self._make_room(2 * self.room)
+        self.addresses[self.size] = address
+        self.size += 1
+        if address < self.reach:
+            self.low[address] = <uint32_t>self.size
+        else:
+            self._slot(address)[0] = Slot(address, self.size)
+        return self.size
 
     def ids(self, const uint64_t[::1] addresses):
         """Dense ids of `addresses`, new ones for addresses not seen before; uint32, same length."""
         result = np.empty(addresses.shape[0], np.uint32)
         cdef uint32_t[::1] out = result
         cdef Py_ssize_t i, n = addresses.shape[0]
-        cdef uint64_t at, address
+        cdef uint64_t address, number
         with nogil:
             for i in range(n):
                 if i + AHEAD < n:
-                    __builtin_prefetch(&self.slots[_hash(addresses[i + AHEAD]) & self.mask])
+                    address = addresses[i + AHEAD]
+                    if address < self.reach:
+                        __builtin_prefetch(&self.low[address])
+                    else:
+                        __builtin_prefetch(&self.slots[_hash(address) & self.mask])
                 address = addresses[i]
-                at = _hash(address) & self.mask
-                while self.slots[at].id and self.slots[at].address != address:
-                    at = (at + 1) & self.mask
-                if not self.slots[at].id:
-                    if self.size >= MOST_BLOCKS:
-                        with gil:
-                            raise OverflowError(f"more than {MOST_BLOCKS} distinct blocks")
-                    self.addresses[self.size] = address
-                    self.size += 1
-                    self.slots[at].address = address
-                    self.slots[at].id = self.size
-                    out[i] = <uint32_t>(self.size - 1)
-                    if self.size == self.room:
-                        self._grow()
-                else:
-                    out[i] = <uint32_t>(self.slots[at].id - 1)
+                number = self.low[address] if address < self.reach else self._slot(address).id
+                if not number:
+                    number = self._enter(address)
+                out[i] = <uint32_t>(number - 1)
         return result
 
     def addresses_by_id(self):
         """Addresses in order of first use; uint64."""
-        result = np.empty(self.size, np.uint64)
-        cdef uint64_t[::1] out = result
-        cdef uint64_t i
-        for i in range(self.size):
-            out[i] = self.addresses[i]
-        return result
+        if not self.size:
+            return np.empty(0, np.uint64)
+        return np.array(<uint64_t[:self.size]>self.addresses)

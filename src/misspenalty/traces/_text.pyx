@@ -1,7 +1,18 @@
 """Kernel: lines of text to columns of integers, as fast as the bytes arrive."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memchr
+from libc.string cimport memchr, memcpy
+
+cdef extern from *:
+    """
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    #define EIGHT_AT_ONCE 1
+    #else
+    #define EIGHT_AT_ONCE 0
+    #endif
+    """
+    int EIGHT_AT_ONCE
+    int trailing_zeros "__builtin_ctzll" (unsigned long long) noexcept nogil
 
 cdef int64_t LIMIT = 0x7FFFFFFFFFFFFFFF
 
@@ -15,11 +26,37 @@ cdef inline bint _blank(uint8_t c) noexcept nogil:
     return c == 32 or c == 9 or c == 13  # space, tab, carriage return
 
 
-cdef inline const uint8_t* _unsigned(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
-    """Decimal digits; NULL where there are none or the number does not fit 63 bits."""
+cdef inline int _digits(const uint8_t* p, uint64_t* value) noexcept nogil:
+    """How many of the eight bytes at `p` are decimal digits before another, and the number they make."""
+    cdef uint64_t eight, others
+    cdef int digits
+    memcpy(&eight, p, sizeof(uint64_t))                 # the first digit is the lowest byte
+    eight ^= <uint64_t>0x3030303030303030               # digits are 0 to 9 now
+    others = (eight | (eight + <uint64_t>0x7676767676767676)) & <uint64_t>0x8080808080808080
+    digits = trailing_zeros(others) >> 3 if others else 8
+    if not digits:
+        return 0
+    eight <<= 8 * (8 - digits)                          # zeros before the digits
+    eight = eight * 10 + (eight >> 8)                   # pairs, then fours, then all
+    eight = (((eight & <uint64_t>0x000000FF000000FF) * <uint64_t>0x000F424000000064)
+             + (((eight >> 16) & <uint64_t>0x000000FF000000FF) * <uint64_t>0x0000271000000001)) >> 32
+    value[0] = eight
+    return digits
+
+
+cdef inline const uint8_t* _unsigned(const uint8_t* p, const uint8_t* end, const uint8_t* text_end,
+                                     int64_t* value) noexcept nogil:
+    """Decimal digits before `end`; NULL where there are none or the number does not fit 63 bits."""
     cdef uint64_t v = 0
     cdef const uint8_t* start = p
-    cdef const uint8_t* safe = p + 18 if p + 18 < end else end  # 18 digits always fit
+    cdef const uint8_t* safe = start + 18 if start + 18 < end else end  # 18 digits always fit
+    cdef int digits
+    if EIGHT_AT_ONCE and text_end - p >= 8:             # what stands at `end` is no digit
+        digits = _digits(p, &v)
+        p += digits
+        if digits < 8:
+            value[0] = <int64_t>v
+            return p if digits else NULL
     while p < safe and 48 <= p[0] <= 57:
         v = v * 10 + (p[0] - 48)
         p += 1
@@ -34,12 +71,13 @@ cdef inline const uint8_t* _unsigned(const uint8_t* p, const uint8_t* end, int64
     return p
 
 
-cdef inline const uint8_t* _decimal(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
-    """A non-negative decimal number in units of 1e-9, exact; digits beyond the ninth are dropped."""
-    cdef int64_t whole = 0, part = 0
-    cdef int places = 0
+cdef inline const uint8_t* _decimal(const uint8_t* p, const uint8_t* end, const uint8_t* text_end, int places,
+                                    int64_t* value) noexcept nogil:
+    """A non-negative decimal number in units of 10**-places, exact; further digits are dropped."""
+    cdef int64_t whole = 0, part = 0, one = 1
+    cdef int place = 0
     if p < end and p[0] != 46:
-        p = _unsigned(p, end, &whole)
+        p = _unsigned(p, end, text_end, &whole)
         if p == NULL:
             return NULL
     elif p + 1 >= end or not 48 <= p[1] <= 57:
@@ -47,16 +85,18 @@ cdef inline const uint8_t* _decimal(const uint8_t* p, const uint8_t* end, int64_
     if p < end and p[0] == 46:
         p += 1
         while p < end and 48 <= p[0] <= 57:
-            if places < 9:
+            if place < places:
                 part = part * 10 + (p[0] - 48)
-                places += 1
+                one *= 10
+                place += 1
             p += 1
-    while places < 9:
+    while place < places:
         part *= 10
-        places += 1
-    if whole > (LIMIT - part) // 1000000000:
+        one *= 10
+        place += 1
+    if whole > (LIMIT - part) // one:
         return NULL
-    value[0] = whole * 1000000000 + part
+    value[0] = whole * one + part
     return p
 
 
@@ -116,14 +156,14 @@ cdef inline const uint8_t* _choice(const uint8_t* p, const uint8_t* end, const c
     return q
 
 
-cdef inline const uint8_t* _field(const uint8_t* p, const uint8_t* end, uint8_t kind, uint8_t separator, uint8_t chosen,
-                                  int64_t* value, bint* skip) noexcept nogil:
+cdef inline const uint8_t* _field(const uint8_t* p, const uint8_t* end, const uint8_t* text_end, uint8_t kind,
+                                  uint8_t separator, uint8_t chosen, int64_t* value, bint* skip) noexcept nogil:
     cdef const uint8_t* q
     cdef uint64_t h
     if kind == b"u":
-        return _unsigned(p, end, value)
-    if kind == b"d":
-        return _decimal(p, end, value)
+        return _unsigned(p, end, text_end, value)
+    if kind == b"d" or kind == b"6" or kind == b"3":
+        return _decimal(p, end, text_end, 9 if kind == b"d" else kind - 48, value)
     if kind == b"x":
         return _hexadecimal(p, end, value)
     if kind == b"o":
@@ -132,7 +172,7 @@ cdef inline const uint8_t* _field(const uint8_t* p, const uint8_t* end, uint8_t 
         return _choice(p, end, "false", "true", value)
     if kind == b"U":
         skip[0] = p < end and p[0] == BRACKET
-        return _unsigned(p, end, value)
+        return _unsigned(p, end, text_end, value)
     q = _word(p, end, separator)
     if kind == b"h":                                    # FNV-1a
         h = 0xCBF29CE484222325ULL
@@ -154,8 +194,9 @@ cdef inline const uint8_t* _field(const uint8_t* p, const uint8_t* end, uint8_t 
     return q
 
 
-cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t[::1] kinds, uint8_t separator, bint open_ended,
-                      uint8_t chosen, int64_t[:, ::1] columns, Py_ssize_t row) noexcept nogil:
+cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t* text_end, const uint8_t[::1] kinds,
+                      uint8_t separator, bint open_ended, uint8_t chosen, int64_t[:, ::1] columns,
+                      Py_ssize_t row) noexcept nogil:
     """Parse one line into `row`; the number of the field at fault, counted from 1, 0, or SKIP."""
     cdef Py_ssize_t k, n = kinds.shape[0]
     cdef const uint8_t* q
@@ -176,11 +217,11 @@ cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t[::1] k
             stop = p + 1
             while stop < end and stop[0] != QUOTE:
                 stop += 1
-            if stop >= end or _field(p + 1, stop, kinds[k], QUOTE, chosen, &columns[k, row], &skip) != stop:
+            if stop >= end or _field(p + 1, stop, text_end, kinds[k], QUOTE, chosen, &columns[k, row], &skip) != stop:
                 return k + 1
             q = stop + 1
         else:
-            q = _field(p, end, kinds[k], separator, chosen, &columns[k, row], &skip)
+            q = _field(p, end, text_end, kinds[k], separator, chosen, &columns[k, row], &skip)
         if skip:
             return SKIP
         if q == NULL or (q < end and q[0] != separator and not _blank(q[0])):
@@ -189,6 +230,24 @@ cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t[::1] k
     while p < end and _blank(p[0]):
         p += 1
     return 0 if p >= end or open_ended else n + 1
+
+
+cdef inline const uint8_t* _plain_line(const uint8_t* p, const uint8_t* text_end, Py_ssize_t n,
+                                       int64_t[:, ::1] columns, Py_ssize_t row) noexcept nogil:
+    """Parse a line of `n` short numbers, one space between them; behind its newline, or NULL where it is another."""
+    cdef uint64_t value = 0
+    cdef Py_ssize_t k
+    cdef int digits
+    for k in range(n):
+        if text_end - p < 9:
+            return NULL
+        digits = _digits(p, &value)
+        p += digits
+        if not digits or p[0] != (32 if k + 1 < n else 10):
+            return NULL
+        p += 1
+        columns[k, row] = <int64_t>value
+    return p
 
 
 def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, bint open_ended,
@@ -221,13 +280,21 @@ def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, 
     cdef const uint8_t* stop
     cdef const uint8_t* end
     cdef const uint8_t* first
-    cdef Py_ssize_t rows = 0, lines = 0, field = 0
+    cdef Py_ssize_t rows = 0, lines = 0, field = 0, n = kinds.shape[0]
+    cdef bint plain = EIGHT_AT_ONCE and separator == 32 and bytes(kinds) == b"u" * n
     if text.shape[0] == 0:
         return 0, 0, 0
     with nogil:
         p = &text[0]
         stop = p + text.shape[0]
         while p < stop:
+            if plain:
+                end = _plain_line(p, stop, n, columns, rows)
+                if end != NULL:
+                    p = end
+                    lines += 1
+                    rows += 1
+                    continue
             end = <const uint8_t*>memchr(p, 10, stop - p)
             if end == NULL:
                 end = stop
@@ -236,7 +303,7 @@ def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, 
             while first < end and _blank(first[0]):
                 first += 1
             if first < end and not passed_over[first[0]]:
-                field = _line(first, end, kinds, separator, open_ended, chosen, columns, rows)
+                field = _line(first, end, stop, kinds, separator, open_ended, chosen, columns, rows)
                 if field > 0:
                     break
                 if field == 0:

@@ -45,7 +45,7 @@ class Format:
         ``read(path, block_bytes, **options) -> iterator of Requests``.
     sniff : callable
         ``sniff(name, head) -> bool``: whether a file of this name (compression suffix removed), whose decompressed
-        content begins with `head`, is of this format.
+        content begins with `head`, is of this format. Of a Parquet file, `head` also holds the footer.
     block_bytes : int
         Block size where the user names none.
     options : dict of str to str
@@ -72,6 +72,7 @@ LARGEST_ADDRESS = 1 << 56  # bytes: 64 PB a device
 MOST_DEVICES = 1 << 16
 DEVICE_SHIFT = 47  # a device's number stands above its block addresses
 LARGEST_REQUEST = 1 << 40  # bytes
+LONGEST_TIME = 1 << 62  # ns, 146 years
 
 
 def extents(device, start, size, write, time, block_bytes, path):
@@ -141,14 +142,27 @@ class Devices:
 class Clock:
     """Times since the trace's first request, ns."""
 
-    def __init__(self, ns):
-        self.ns, self.first = ns, None
+    def __init__(self, ns, path):
+        self.ns, self.path, self.first = ns, path, None
 
     def since_start(self, ticks):
-        """`ticks` of `ns` nanoseconds, int64, to ns since the first ever given."""
-        if self.first is None and ticks.size:
+        """`ticks` of `ns` nanoseconds, int64, to ns since the first ever given.
+
+        Raises
+        ------
+        InputError
+            A time is centuries from the first.
+        """
+        if not ticks.size:
+            return ticks
+        if self.first is None:
             self.first = int(ticks[0])
-        return (ticks - (self.first or 0)) * self.ns
+        for tick in (int(ticks.min()), int(ticks.max())):
+            if abs(tick - self.first) * self.ns > LONGEST_TIME:
+                raise InputError(
+                    f"time {tick} is impossible", path=self.path, expected=f"within {LONGEST_TIME} ns of the first"
+                )
+        return (ticks - self.first) * self.ns
 
 
 def records(path, dtype):
@@ -221,6 +235,8 @@ def find_format(path, name=None):
         head = read_some(stream, 4096, path)
     if not head:
         raise InputError("is empty", path=path, expected="a trace")
+    if head.startswith(PARQUET) and not is_compressed(path):
+        head += _footer(path)
     bare = path.stem if is_compressed(path) else path.name
     matching = [form for form in known.values() if form.sniff(bare, head)]
     if len(matching) != 1:
@@ -229,6 +245,22 @@ def find_format(path, name=None):
             f"the content {found}", path=path, remedy=f"name it with --format (format=…): {', '.join(known)}"
         )
     return matching[0]
+
+
+PARQUET = b"PAR1"
+LARGEST_FOOTER = 1 << 24  # bytes
+
+
+def _footer(path):
+    """The end of a Parquet file, where its columns are named; empty where it has none."""
+    with open(path, "rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(max(size - 8, 0))
+        length = int.from_bytes(stream.read(4), "little")
+        if stream.read(4) != PARQUET or length > min(size - 8, LARGEST_FOOTER):
+            return b""
+        stream.seek(size - 8 - length)
+        return stream.read(length)
 
 
 _OPENERS = {

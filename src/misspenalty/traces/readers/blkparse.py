@@ -27,7 +27,7 @@ def read(path, block_bytes, action="Q"):
     """Yield `Requests` of blocks of `block_bytes`, one a line whose action is `action`."""
     if action not in list(ACTIONS):
         raise ParameterError(f"action is {action!r}; expected one of {', '.join(ACTIONS)}")
-    clock, devices = Clock(1), Devices()
+    clock, devices = Clock(1, path), Devices()
     for device, _, _, time, _, _, write, sector, _, count in dataclasses.replace(LINES, chosen=action.encode()).columns(
         path
     ):

@@ -39,8 +39,9 @@ def read(path, block_bytes):
             )
     relations = {}
     try:
-        with pq.ParquetFile(path, read_dictionary=["relation"]) as parquet:
+        with pq.ParquetFile(path) as parquet:
             _check(parquet.schema_arrow, path)
+        with pq.ParquetFile(path, read_dictionary=["relation"]) as parquet:
             for batch in parquet.iter_batches(BATCH, columns=list(COLUMNS)):
                 yield _requests(batch, relations, path)
     except InputError:
@@ -86,5 +87,11 @@ def _requests(batch, relations, path):
 
 
 register(
-    Format("capture", "Parquet: time_ms, relation, block, write", read, lambda name, head: head.startswith(MAGIC), 8192)
+    Format(
+        "capture",
+        "Parquet: time_ms, relation, block, write",
+        read,
+        lambda name, head: head.startswith(MAGIC) and b"compute_us" not in head,
+        8192,
+    )
 )

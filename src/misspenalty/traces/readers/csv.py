@@ -40,9 +40,8 @@ ROLES = {
     "time_ns": ("time_ns", "timestamp_ns"),
 }
 PLACES = ("block", "offset", "sector")
-KINDS = {"op": b"o", "write": b"b", "device": b"h"}
-UNITS = {"time": 1_000_000_000, "time_ms": 1_000_000, "time_us": 1000, "time_ns": 1}  # ns
-DECIMAL = 1_000_000_000  # a `d` field counts 1e-9
+KINDS = {"op": b"o", "write": b"b", "device": b"h", "time": b"d", "time_ms": b"6", "time_us": b"3"}  # others u
+TIMES = ("time", "time_ms", "time_us", "time_ns")  # each read in ns; the first there is counts
 HEAD = 1 << 16  # bytes that hold the header and the first row
 
 
@@ -99,8 +98,6 @@ def _kind(role, first):
         return b"s"
     if role == "block" and not first.isdigit():
         return b"h"
-    if role in UNITS:
-        return b"u" if first.isdigit() else b"d"
     return KINDS.get(role, b"u")
 
 
@@ -125,12 +122,13 @@ def read(path, block_bytes, columns=None):
     """Yield `Requests` of blocks of `block_bytes`; `columns` as of `layout`."""
     with open_stream(path) as stream:
         form = layout(read_some(stream, HEAD, path), columns, path)
-    devices, clocks = Devices(), {role: Clock(1) for role in UNITS}
+    devices, clock = Devices(), Clock(1, path)
+    when = next((role for role in TIMES if role in form.place), None)
     for rows in form.lines.columns(path):
         row = {role: rows[i] for role, i in form.place.items()}
         write = row["op"] if "op" in row else row.get("write")
         write = None if write is None else write.astype(bool)
-        time = next((_time(row[role], role, form, clocks[role]) for role in UNITS if role in row), None)
+        time = None if when is None else clock.since_start(row[when])
         if "block" in row:
             yield Requests(row["block"].view("u8"), row.get("count"), write, time)
             continue
@@ -138,14 +136,6 @@ def read(path, block_bytes, columns=None):
         size = row["size"] if "size" in row else sectors_to_bytes(row["sectors"], path) if "sectors" in row else None
         device = devices.number(row["device"]) if "device" in row else np.zeros_like(start)
         yield extents(device, start, np.ones_like(start) if size is None else size, write, time, block_bytes, path)
-
-
-def _time(values, role, form, clock):
-    """ns since the trace began."""
-    unit = UNITS[role]
-    if form.lines.kinds[form.place[role]] == ord("d"):
-        return clock.since_start(values) * unit // DECIMAL
-    return clock.since_start(values) * unit
 
 
 def sniff(name, head):

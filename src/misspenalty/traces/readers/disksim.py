@@ -7,17 +7,16 @@ bytes; hexadecimal flags, whose lowest bit tells a read. Each device is an addre
 from misspenalty.traces.reader import Clock, Format, extents, register, sectors_to_bytes
 from misspenalty.traces.text import Lines
 
-LINES = Lines(b"duuux", ("arrival", "device", "block", "count", "flags"))
+LINES = Lines(b"6uuux", ("arrival", "device", "block", "count", "flags"))
 READ = 1
-PER_NS = 1000  # a `d` field in milliseconds counts 1e-12 s
 
 
 def read(path, block_bytes):
     """Yield `Requests` of blocks of `block_bytes`."""
-    clock = Clock(1)
+    clock = Clock(1, path)
     for arrival, device, block, count, flags in LINES.columns(path):
         start, size = sectors_to_bytes(block, path, "block"), sectors_to_bytes(count, path, "count")
-        time = clock.since_start(arrival // PER_NS)
+        time = clock.since_start(arrival)
         yield extents(device, start, size, (flags & READ) == 0, time, block_bytes, path)
 
 

@@ -13,7 +13,7 @@ TICK = 100  # ns
 
 def read(path, block_bytes):
     """Yield `Requests` of blocks of `block_bytes`."""
-    clock, devices = Clock(TICK), Devices()
+    clock, devices = Clock(TICK, path), Devices()
     for ticks, host, disk, write, offset, size, _ in LINES.columns(path):
         device = devices.number(host, disk)
         yield extents(device, offset, size, write.astype(bool), clock.since_start(ticks), block_bytes, path)

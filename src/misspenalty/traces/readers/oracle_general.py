@@ -16,7 +16,7 @@ LONGEST = 1 << 40  # accesses a trace may have
 
 def read(path, block_bytes):
     """Yield `Requests`; the block size is only recorded."""
-    clock = Clock(SECOND)
+    clock = Clock(SECOND, path)
     for rows in records(path, RECORD):
         yield Requests(rows["object"].copy(), None, None, clock.since_start(rows["time"].astype(np.int64)))
 

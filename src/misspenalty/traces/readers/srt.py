@@ -31,7 +31,7 @@ FORM_FEED = b"\f"
 
 def read(path, block_bytes):
     """Yield `Requests` of blocks of `block_bytes`."""
-    clock, devices = Clock(1000), Devices()
+    clock, devices = Clock(1000, path), Devices()
     for rows in _rows(path):
         rows = rows[rows[:, ID] & 0xFFFF == SHORT]
         start = sectors_to_bytes(rows[:, SECTOR_NUMBER], path, "sector")

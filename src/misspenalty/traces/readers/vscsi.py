@@ -44,7 +44,7 @@ def read(path, block_bytes):
         number = version(read_some(stream, 40, path))
     if number is None:
         raise InputError("the first record has no version 1 or 2", path=path, byte=0, expected="a vSCSI trace")
-    clock, done = Clock(MICROSECOND), 0
+    clock, done = Clock(MICROSECOND, path), 0
     for rows in records(path, RECORDS[number]):
         odd = np.flatnonzero(rows["version"] >> 8 != number)
         if odd.size:

@@ -1,0 +1,173 @@
+"""Miss counts beside an independent simulator's, and hit ratios beside the literature's.
+
+`simulator`: libCacheSim at eight sizes of nine traces. For a policy of the same definition every count has to be equal;
+the others are listed with what sets them apart.
+
+`literature`: published hit ratios, and those of an independent recomputation, with the tolerance each deserves. The
+authors of some columns tuned parameters for each size and did not print them; for these, rows with other parameters
+than the defaults stand below, which were found by looking at the published values and explain them, no more.
+
+    python benchmarks/agreement.py simulator --csv out.csv
+    python benchmarks/agreement.py literature --csv out.csv
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from policies import PEERS, TRACES, run_peer, write_oracle_general
+
+from misspenalty import hit_ratio_curve, open_trace, simulate
+from misspenalty.files import write_csv
+from misspenalty.traces import Trace
+from misspenalty.traces._compile import Interner
+
+LIRS_TRACES = ("2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite")
+FILES = {name: f"lirs/{name}.trace.gz" for name in LIRS_TRACES}
+FILES |= {name: f"arc/{name}.lis.zst" for name in ("OLTP", "P3", "P6")} | {"orm-busy": "objects/orm-busy.trace.xz"}
+FORMATS = {"orm-busy": "u32be"}
+COMPARED = ("zipf", "OLTP", *LIRS_TRACES)
+SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # sizes, in thousandths of the footprint
+FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU takes multiples of 4, its S3-FIFO needs two blocks for S
+
+APART = {
+    "lirs": "theirs also makes a LIR block HIR at a hit in Q, when no block takes its place",
+    "random": "other draws",
+    "wtinylfu": "theirs does not count hits of the window and ages by hits of the main region",
+}
+
+# published name: our name and parameters; the first is the definition, others explain the column
+LITERATURE = {
+    "LRU": [("lru", {})],
+    "MIN": [("opt", {})],
+    "ARC": [("arc", {})],
+    "LIRS": [("lirs", {})],
+    "2Q": [("2q", {})],
+    "FBR": [("fbr", {})],
+    "LRU-2": [("lru2", {}), ("lru2", {"correlated_period": 500})],
+    "LRFU": [("lrfu", {}), ("lrfu", {"lam": 1e-4, "correlated_period": 500})],
+    "MQ": [("mq", {}), ("mq", {"history": 1, "life_time": 500})],
+    "LFU": [("lfu", {}), ("lfu", {"history": 4})],
+}
+OLTP_SIZES = (1000, 2000, 5000, 10000, 15000)  # of the published table of ten policies
+RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # points; two decimals are given
+
+
+def load(name):
+    """A trace by name."""
+    if name == "zipf":
+        weights = np.cumsum(1 / np.arange(1, 50_001))
+        drawn = np.searchsorted(weights / weights[-1], np.random.default_rng(20).random(200_000))
+        interner = Interner()
+        return Trace(interner.ids(drawn.astype(np.uint64)), None, None, interner.addresses_by_id(), 4096, name, "made")
+    path = TRACES / FILES[name]
+    if not path.exists():
+        sys.exit(f"{path} is missing; set MISSPENALTY_SHARED_TRACES to the folder that holds {FILES[name]}")
+    return open_trace(path, FORMATS.get(name))
+
+
+def sizes_of(trace):
+    """Eight cache sizes."""
+    return sorted({max(trace.blocks * share // 1000 // FOURTHS * FOURTHS, SMALLEST) for share in SHARES})
+
+
+def beside_simulator(names, policies):
+    """A row a trace, policy and size: misses of ours and of libCacheSim's."""
+    for name in names:
+        trace = load(name)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "trace.oracleGeneral")
+            write_oracle_general(trace.ids, trace.blocks, path)
+            for policy in policies:
+                peer, options, parameters = PEERS[policy]
+                for size in sizes_of(trace):
+                    ours = simulate(trace, policy, size, **parameters).misses
+                    theirs = run_peer(path, peer, options, size, len(trace))[1]
+                    yield {"trace": name, "policy": policy, "cache_blocks": size, "requests": len(trace),
+                           "misses": ours, "libcachesim_misses": theirs, "equal": ours == theirs}  # fmt: skip
+        print(f"{name}: done", file=sys.stderr, flush=True)
+
+
+def show_simulator(table):
+    """How many of the counts are equal, by policy and trace; then how far the others are."""
+    same = table[~table["policy"].isin(APART)]
+    shown = same.groupby(["policy", "trace"], sort=False)["equal"].agg(lambda equal: f"{equal.sum()}/{equal.size}")
+    print(shown.unstack("trace").to_string())
+    print(f"equal: {same['equal'].sum()} of {len(same)} counts of {same['policy'].nunique()} policies\n")
+    apart = table[table["policy"].isin(APART)]
+    differences = (apart["misses"] - apart["libcachesim_misses"]) / apart["requests"] * 100
+    for policy, points in differences.groupby(apart["policy"]):
+        print(f"{policy}: {points.min():+.2f} to {points.max():+.2f} points of miss ratio; {APART[policy]}")
+
+
+def beside_literature(names=None):
+    """Tables with a row a published value and set of parameters: hit ratio obtained, scored or not, within or not."""
+    tables = {name: pd.read_csv(TRACES / f"{name}_hit_ratios.csv") for name in ("published", "recomputed")}
+    rows = pd.concat([table.assign(table=name) for name, table in tables.items()], ignore_index=True)
+    recomputed = rows["table"] == "recomputed"
+    rows.loc[recomputed, "tolerance_pct_points"] = rows.loc[recomputed, "policy"].map(RECOMPUTED)
+    for name, of_trace in rows.groupby("trace", sort=False):
+        if names is not None and name not in names:
+            continue
+        trace = load(name)
+        for policy, of_policy in of_trace.groupby("policy", sort=False):
+            for number, (ours, parameters) in enumerate(LITERATURE[policy]):
+                yield obtained(trace, ours, parameters, of_policy, explains=number > 0)
+
+
+def obtained(trace, policy, parameters, rows, explains):
+    """`rows` with our hit ratios."""
+    sizes = sorted(rows["cache_blocks"].unique().tolist())
+    ratios = 100 * hit_ratio_curve(trace, policy, sizes, **parameters).set_index("cache_blocks")["hit_ratio"]
+    table = rows[["table", "trace", "policy", "cache_blocks"]].copy()
+    table["parameters"] = " ".join(f"{key}={value:g}" for key, value in parameters.items())
+    table["published"] = rows["hit_ratio_pct"]
+    table["obtained"] = ratios.reindex(rows["cache_blocks"]).to_numpy()
+    table["difference"] = table["obtained"] - table["published"]
+    table["tolerance"] = rows["tolerance_pct_points"]
+    table["scored"] = ~rows["note"].fillna("").str.contains("do not score") & (not explains)
+    table["within"] = table["difference"].abs() <= table["tolerance"] + 1e-9
+    table["note"] = rows["note"]
+    return table
+
+
+def show_literature(table):
+    """OLTP's ten policies, then the scores."""
+    ten = table[(table["table"] == "published") & (table["trace"] == "OLTP") & table["cache_blocks"].isin(OLTP_SIZES)]
+    ten = ten.drop_duplicates(["policy", "parameters", "cache_blocks"])
+    cells = ten.assign(cell=ten.apply(lambda row: f"{row['published']:.2f} {row['difference']:+.2f}", axis=1))
+    shown = cells.pivot(index=["policy", "parameters"], columns="cache_blocks", values="cell")
+    print("OLTP, hit ratio published, %, and ours less it, points, by blocks of cache")
+    print(shown.reindex(list(LITERATURE), level="policy").to_string())
+    scored = table[table["scored"]]
+    scores = scored.groupby(["table", "policy"], sort=False)["within"].agg(["sum", "size"])
+    worst = scored.assign(worst=scored["difference"].abs()).groupby(["table", "policy"], sort=False)["worst"].max()
+    print("\nwithin tolerance")
+    for (which, policy), row in scores.iterrows():
+        print(f"{which:10} {policy:6} {row['sum']:4} of {row['size']:4}, worst {worst[which, policy]:.3f} points")
+    for _, row in table[~table["scored"] & (table["parameters"] == "")].iterrows():
+        print(f"not scored: {row['policy']} {row['cache_blocks']}: {row['difference']:+.2f}; {row['note']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("beside", choices=["simulator", "literature"])
+    parser.add_argument("--traces", default=",".join(COMPARED), help="for simulator (default %(default)s)")
+    parser.add_argument("--policies", default=",".join(PEERS), help="for simulator (default: all both have)")
+    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
+    args = parser.parse_args()
+    if args.beside == "simulator":
+        table = pd.DataFrame(beside_simulator(args.traces.split(","), args.policies.split(",")))
+        show_simulator(table)
+    else:
+        table = pd.concat(beside_literature(), ignore_index=True)
+        show_literature(table)
+    if args.csv:
+        write_csv(table, args.csv)
+
+
+if __name__ == "__main__":
+    main()

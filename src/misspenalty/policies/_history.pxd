@@ -1,0 +1,41 @@
+# What is remembered of evicted blocks: a bounded directory in order of eviction, which forgets the oldest.
+
+from libc.stdint cimport uint32_t
+
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, position, take_oldest
+from misspenalty.policies._policy cimport Policy, block_t
+
+cdef enum:
+    NOBODY = 0xFFFFFFFF         # no block
+
+
+cdef struct History:
+    Log log                     # evicted blocks, oldest eviction first; a block's position begins its node
+    uint32_t room               # most of them
+    uint32_t held               # of them now
+
+
+cdef inline int make_history(History* history, Policy policy, double multiple, uint32_t first=FIRST) except -1:
+    """A history of `multiple` times the cache; its positions begin with `first`."""
+    history.room = <uint32_t>policy.ghosts(multiple)
+    cdef size_t live = <size_t>history.room + 1         # one more for a moment
+    make_log(&history.log, policy.allocate_logs(live + first, 1), first, live)
+    return 0
+
+
+cdef inline block_t remember(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
+    """Enter an evicted block; the block that is forgotten instead, perhaps this one, or NOBODY."""
+    if history.room:
+        add(&history.log, nodes, size, block)
+        if history.held < history.room:
+            history.held += 1
+            return NOBODY
+        block = take_oldest(&history.log, nodes, size)
+    position(nodes, size, block)[0] = NOWHERE
+    return block
+
+
+cdef inline void recall(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
+    """Take out a block that returns."""
+    position(nodes, size, block)[0] = NOWHERE
+    history.held -= 1

@@ -1,0 +1,119 @@
+"""Kernel of LRU-K; the definition is in lruk.py."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from misspenalty.policies._heap cimport (
+    Entry, Rank, Ranking, enter_known, enter_new, make_ranking, push, rank_of, take_lowest,
+)
+from misspenalty.policies._history cimport History, make_history, recall, remember
+from misspenalty.policies._log cimport NOWHERE
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+
+cdef enum:
+    CACHED = 1                  # `place` of a block in the cache; above: its position in the history
+
+
+cdef struct Node:
+    Rank rank
+    uint32_t uses[1]            # k uncorrelated accesses, HIST(p,k) first, HIST(p,1) last; 0 = not known
+
+
+cdef inline uint64_t kth_to_last(const Rank* node, double weight) noexcept nogil:
+    return (<const Node*>node).uses[0]
+
+
+cdef class LRUK(Policy):
+    cdef void* nodes            # one a block, `size` bytes each
+    cdef size_t size            # of a node
+    cdef uint32_t k             # uses that are known of a block
+    cdef Ranking ranking        # of the blocks in the cache
+    cdef History history        # of evicted blocks
+    cdef uint64_t period        # correlated reference period, accesses
+    cdef uint32_t now           # number of the coming access, from 1
+
+    def __init__(self, capacity, blocks, k, history, correlated_period):
+        self.k = k
+        self.size = sizeof(Rank) + k * sizeof(uint32_t)
+        self.period = correlated_period
+        self.now = 1
+        self.nodes = self.allocate(blocks, self.size)
+        make_ranking(&self.ranking, self)
+        make_history(&self.history, self, history)
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return rank_of(self.nodes, self.size, block).place == CACHED
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        if self.k == 2:
+            self.replay_uses(ids, n, hit, 2)
+        else:
+            self.replay_uses(ids, n, hit, self.k)
+
+    cdef inline void replay_uses(self, const block_t* ids, Py_ssize_t n, uint8_t* hit, const uint32_t k) noexcept nogil:
+        """`run`, compiled for k = 2 and for any k."""
+        cdef size_t size = sizeof(Rank) + k * sizeof(uint32_t)
+        cdef void* nodes = self.nodes
+        cdef Node* node
+        cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
+        cdef uint32_t now = self.now
+        cdef uint64_t period = self.period
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(rank_of(nodes, size, ids[i + AHEAD]))
+            node = <Node*>rank_of(nodes, size, ids[i])
+            hit[i] = node.rank.place == CACHED
+            if node.rank.place == CACHED:
+                if now - node.rank.last > period:
+                    shift(node, k, node.rank.last - node.uses[k - 1], now)
+                node.rank.last = now
+                now += 1
+                continue
+            misses += 1
+            if node.rank.place != NOWHERE:
+                self.ghost_hits += 1
+                recall(&self.history, nodes, size, ids[i])
+            else:
+                memset(&node.uses[0], 0, k * sizeof(uint32_t))
+            if filled < free:
+                filled += 1
+            else:
+                remember(&self.history, nodes, size, self.choose(now, size))
+            node.rank.place = CACHED
+            node.rank.last = now
+            shift(node, k, 0, now)
+            now += 1
+            if node.uses[0]:
+                enter_known(&self.ranking, &node.rank, ids[i], kth_to_last, 0)
+            else:
+                enter_new(&self.ranking, ids[i], node.rank.last)
+        self.now = now
+        self.resident += filled
+        self.evictions += misses - filled
+
+    cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
+        """The lowest block outside its correlated period, or the lowest of all; others wait behind the heap's end."""
+        cdef Entry lowest = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
+        cdef Entry spared, chosen = lowest
+        cdef uint32_t aside = self.ranking.seats
+        while now - chosen.last <= self.period:
+            aside -= 1
+            self.ranking.heap[aside] = chosen
+            if not self.ranking.size and not self.ranking.waiting:
+                chosen = lowest
+                break
+            chosen = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
+        while aside < self.ranking.seats:
+            spared = self.ranking.heap[aside]
+            aside += 1
+            if spared.block != chosen.block:
+                push(&self.ranking, spared)
+        return chosen.block
+
+
+cdef inline void shift(Node* node, const uint32_t k, uint32_t correlated, uint32_t now) noexcept nogil:
+    """Enter a use; the accesses that the last one went on for by correlated ones are left out of the older intervals."""
+    cdef uint32_t j
+    for j in range(k - 1):
+        node.uses[j] = node.uses[j + 1] + correlated if node.uses[j + 1] else 0
+    node.uses[k - 1] = now

@@ -1,0 +1,32 @@
+"""Captures of file activity as block requests: what the programs read, wrote and touched, in blocks of a page.
+
+The file of events of a capture (`misspenalty.traces.builds`), its two other files beside it. Runs follow one another; a
+file is an address space of its own. Directories, attributes and empty transfers are left out.
+"""
+
+import numpy as np
+
+from misspenalty.traces import builds
+from misspenalty.traces.reader import Format, extents, register
+
+MICROSECOND = 1000  # ns
+COLUMNS = (b"compute_us", b"system_us")  # as they stand in the file's footer
+
+
+def read(path, block_bytes):
+    """Yield `Requests`, one batch a run."""
+    capture = builds.read(path)
+    before = 0  # ns
+    for _, run in capture.events.groupby("run", sort=False):
+        moved = run[run["kind"].isin(["read", "write", "fault"]) & (run["error"] == 0) & (run["length"] > 0)]
+        time = before + moved["time_us"].to_numpy() * MICROSECOND
+        before += (int(run["time_us"].iloc[-1]) + 1) * MICROSECOND
+        columns = (np.ascontiguousarray(moved[name].to_numpy()) for name in ("file", "offset", "length"))
+        yield extents(*columns, (moved["kind"] == "write").to_numpy(), time, block_bytes, path)
+
+
+def _sniff(name, head):
+    return head.startswith(b"PAR1") and all(column in head for column in COLUMNS)
+
+
+register(Format("files", "Parquet: run, process, kind, file, offset, length and more", read, _sniff, builds.PAGE_BYTES))

@@ -1,0 +1,98 @@
+"""Kernels of the readers: parsing text, numbering addresses, distances between uses."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from misspenalty import InputError, open_trace
+from misspenalty.traces._compile import Interner
+from misspenalty.traces._distance import NEVER, next_use, previous_use
+from misspenalty.traces.text import Lines
+
+NUMBER = st.integers(0, 2**63 - 1) | st.integers(0, 10**8 + 1) | st.integers(0, 20)
+PAIRS = Lines(b"uu", ("first", "second"))
+
+
+@given(
+    rows=st.lists(st.tuples(NUMBER, NUMBER), min_size=1),
+    zeros=st.integers(0, 12),
+    gap=st.sampled_from([" ", "  ", "\t", " \t "]),
+    end=st.sampled_from(["\n", "\r\n", " \n", "\n\n"]),
+    last=st.sampled_from(["", "\n"]),
+)
+def test_numbers_of_any_length_are_read(rows, zeros, gap, end, last):
+    text = end.join(f"{first:0{zeros}d}{gap}{second}" for first, second in rows) + last
+    columns, lines = PAIRS._parse(text.encode(), None, 0)
+    assert columns.T.tolist() == [list(row) for row in rows]
+    assert lines == len(text.splitlines())
+
+
+@given(
+    st.lists(st.sampled_from([b"7", b"1234567", b"12345678", b"9223372036854775808", b" ", b"\n", b"x", b"\xb5", b":"]))
+)
+def test_a_malformed_line_is_found_whatever_stands_around_it(parts):
+    """Two numbers below 2**63 and blanks, or nothing; the first line that is not so is named."""
+    text = b"".join(parts)
+    lines = text.removesuffix(b"\n").split(b"\n")
+    bad = [
+        number
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not (re.fullmatch(rb" *\d+ +\d+ *", line) and max(map(int, line.split())) < 2**63)
+    ]
+    if bad:
+        with pytest.raises(InputError) as error:
+            PAIRS._parse(text, "file", 0)
+        assert error.value.line == bad[0]
+    else:
+        assert PAIRS._parse(text, None, 0)[0].shape[1] == len([line for line in lines if line.strip()])
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20))))
+def test_interner_numbers_addresses_in_order_of_first_use(batches):
+    interner, known = Interner(), {}
+    for batch in batches:
+        ids = interner.ids(np.array(batch, np.uint64))
+        assert ids.tolist() == [known.setdefault(address, len(known)) for address in batch]
+    assert interner.addresses_by_id().tolist() == list(known)
+    assert len(interner) == len(known)
+
+
+def test_interner_grows_past_its_first_table():
+    addresses = np.random.default_rng(1).permutation(200_000).astype(np.uint64) << np.uint64(20)
+    interner = Interner()
+    assert np.array_equal(interner.ids(addresses), np.arange(200_000))
+    assert np.array_equal(interner.ids(addresses[::-1].copy()), np.arange(200_000)[::-1])
+
+
+def test_interner_knows_addresses_whose_table_changed():
+    """An address counts as low or not by how many there are: 10,000 is high at first and low later."""
+    interner = Interner()
+    addresses = np.concatenate([[10_000, 50_000, 2**40], np.arange(60_000), [2**40, 2**63]]).astype(np.uint64)
+    known = {}
+    expected = [known.setdefault(address, len(known)) for address in addresses.tolist()]
+    for begin in range(0, addresses.size, 777):
+        assert interner.ids(addresses[begin : begin + 777]).tolist() == expected[begin : begin + 777]
+    assert interner.addresses_by_id().tolist() == list(known)
+
+
+def test_temporal_distance_is_the_papers():
+    # A B C D B A X: A has 5 and B has 3 (MQ paper, temporal distance)
+    assert previous_use(np.array([0, 1, 2, 3, 1, 0, 4], np.uint32), 5).tolist() == [0, 0, 0, 0, 3, 5, 0]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1).map(lambda ids: np.array(ids, np.uint32)))
+def test_previous_and_next_use_mirror_each_other(ids):
+    previous, coming = previous_use(ids, 10), next_use(ids, 10)
+    for i, distance in enumerate(previous):
+        assert distance == 0 or coming[i - distance] == i
+    assert np.count_nonzero(coming == NEVER) == np.count_nonzero(previous == 0) == len(set(ids.tolist()))
+
+
+@given(st.integers(0, 2**33), st.integers(0, 999_999_999))
+def test_decimal_times_are_exact(tmp_path_factory, seconds, nanoseconds):
+    path = tmp_path_factory.mktemp("spc") / "x.spc"
+    path.write_text(f"0,0,512,R,{seconds}.{nanoseconds:09d}\n")
+    assert open_trace(path).time.tolist() == [seconds * 10**9 + nanoseconds]
