@@ -1,0 +1,126 @@
+"""Simulated drives: requests a second, and how close service times come to measured ones.
+
+`speed`: random requests on one thread, one behind the other and through each queue discipline, at two lengths: the cost
+a request stays the same. DiskSim 4.0 does 20,000 to 54,000 requests a second on a machine like those of today.
+
+`demerit`: six measured drives beside DiskSim 4.0, and what each decision to read DiskSim's parameters otherwise
+(`misspenalty.disks.decisions`) does alone.
+
+    python benchmarks/disks.py speed --csv out.csv
+    python benchmarks/disks.py demerit --csv out.csv
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from misspenalty import disks
+from misspenalty.disk_replay import read_requests, replay
+from misspenalty.disks._replay import as_they_arrive, one_by_one
+from misspenalty.files import write_csv
+
+ROOT = Path(__file__).parents[1]
+TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", ROOT.parent / "shared" / "traces")) / "drives"
+DRIVES = ("cheetah9lp", "hp97560", "ultrastar_146z10")
+DISKSIM = (20_000, 54_000)  # requests a second, by drive
+DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
+    "hp_c2247a": 0.090, "hp_c3323a": 0.306, "dec_rz26": 0.340, "atlas_III": 0.378, "cheetah9LP": 0.107,
+    "ibm18es": 0.135,
+}  # fmt: skip
+LOAD, DEPTH = 0.95, 64  # share of the time a drive is busy; requests its scheduler sees
+
+
+def requests(kind, n):
+    """Random requests of 1 to 32 blocks, a third of them writes."""
+    rng = np.random.default_rng(1)
+    lbn, count = rng.integers(0, kind.blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
+    return lbn, count, (rng.random(n) < 1 / 3).astype(np.uint8), rng.exponential(1, n)
+
+
+def fastest(play, repeat):
+    """Least CPU time of some runs, s."""
+    times = []
+    for _ in range(repeat):
+        begin = time.thread_time()
+        play()
+        times.append(time.thread_time() - begin)
+    return min(times)
+
+
+def speed(n, repeat):
+    """A row a drive and way to play: requests a second at `n` of them, and how the cost of one grows from a quarter."""
+    for name in DRIVES:
+        kind = disks.load(name)
+        for way in ("service only", *disks.SCHEDULERS):
+            seconds = {}
+            for size in (n // 4, n):
+                lbn, count, write, gaps = requests(kind, size)
+                if way == "service only":
+                    none = np.zeros(size, np.int64)
+                    play = lambda a=(lbn, count, write, none): one_by_one(kind.drive(), *a, False)  # noqa: E731, B023
+                else:
+                    mean = mean_service(kind, way, lbn, count, write)
+                    times = np.cumsum(gaps * mean / LOAD).astype(np.int64)
+                    play = lambda a=(times, lbn, count, write): as_they_arrive(kind.drive(way, DEPTH), *a)  # noqa: E731, B023
+                seconds[size] = fastest(play, repeat)
+            rate = n / seconds[n]
+            yield {
+                "drive": name,
+                "way": way,
+                "requests": n,
+                "requests_per_second": rate,
+                "over_disksim": rate / DISKSIM[1],
+                "cost_growth": seconds[n] / seconds[n // 4] / 4,
+            }
+
+
+def mean_service(kind, way, lbn, count, write, sample=20_000):
+    """Mean time a request takes with some of them always waiting, ns."""
+    part = slice(0, min(sample, len(lbn)))
+    none = np.zeros(len(lbn[part]), np.int64)
+    records = as_they_arrive(kind.drive(way, 4), none, lbn[part], count[part], write[part])
+    return (records["done"] - records["start"]).mean()
+
+
+def beside_measured():
+    """A row a drive and reading of its description: means and demerit, ms."""
+    for name, theirs in DEMERITS.items():
+        asked, kind = read_requests(TRACES / f"{name}.trace"), disks.load(name.lower())
+        decisions = sorted({entry["decision"] for entry in kind.decisions().values()})
+        readings = {"as we read it": kind, "as DiskSim reads it": kind.as_disksim()}
+        if len(decisions) > 1:
+            for one in decisions:
+                others = [other for other in decisions if other != one]
+                readings[f"{one} alone"] = kind.as_disksim(*others)
+        for reading, variant in readings.items():
+            row = {"reading": reading, "decisions": " ".join(decisions), "disksim_demerit_ms": theirs}
+            yield replay(variant, asked).row() | row
+
+
+def main():
+    """Run one of the two, show the table, write it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=["speed", "demerit"])
+    parser.add_argument("--requests", type=int, default=1_000_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--csv")
+    options = parser.parse_args()
+    if options.what == "demerit":
+        if not TRACES.is_dir():
+            sys.exit(f"{TRACES} is missing: set MISSPENALTY_SHARED_TRACES to the folder that holds drives/*.trace")
+        table = pd.DataFrame(beside_measured())
+        print(table.drop(columns=["requests", "decisions"]).round(3).to_string(index=False))
+    else:
+        table = pd.DataFrame(speed(options.requests, options.repeat))
+        print(table.round(2).to_string(index=False))
+    if options.csv:
+        write_csv(table, options.csv)
+
+
+if __name__ == "__main__":
+    main()

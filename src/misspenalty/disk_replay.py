@@ -1,0 +1,165 @@
+"""Requests replayed on a drive, and how close the simulated service times come to measured ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from misspenalty.disks._replay import one_by_one
+from misspenalty.errors import InputError, ParameterError
+
+MOST_BYTES = 4 << 30
+LARGEST = 2**53  # a float holds every whole number up to here
+LONGEST = 2**60  # 36 years, ns
+FIELDS = "R|W any-word lbn blocks service-us delay-us"
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests in order, each issued so long after the one before it was done.
+
+    Attributes
+    ----------
+    lbn : array of int64
+        First blocks.
+    count : array of int32
+        Blocks.
+    write : array of uint8
+        1 = write.
+    delay : array of int64
+        From this request's completion to the next one's issue, ns.
+    measured : array of float64 or None
+        Measured service times, ms.
+    """
+
+    lbn: np.ndarray
+    count: np.ndarray
+    write: np.ndarray
+    delay: np.ndarray
+    measured: np.ndarray | None = None
+
+    def __len__(self):
+        return len(self.lbn)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A replay's outcome.
+
+    Attributes
+    ----------
+    drive : str
+        The drive's name.
+    simulated, measured : array of float64
+        Service times, ms; `measured` is None where the requests have none.
+    records : structured array
+        A record a request, see `misspenalty.disks.Drive.service`.
+    """
+
+    drive: str
+    simulated: np.ndarray
+    measured: np.ndarray | None
+    records: np.ndarray
+
+    def row(self):
+        """What `misspenalty disk replay` prints: ``drive, requests`` and, in ms, both means and the demerit."""
+        known = self.measured is not None
+        return {
+            "drive": self.drive,
+            "requests": len(self.simulated),
+            "mean_measured_ms": float(np.mean(self.measured)) if known else None,
+            "mean_simulated_ms": float(np.mean(self.simulated)),
+            "demerit_ms": demerit(self.measured, self.simulated) if known else None,
+        }
+
+
+def demerit(measured, simulated):
+    """Root mean square of the horizontal distance between two distributions of service times.
+
+    The figure of merit of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994). Both
+    hold a value a request, so the distance at each height is that of the sorted values.
+
+    Raises
+    ------
+    ParameterError
+        The two differ in length, or are empty.
+    """
+    if len(measured) != len(simulated) or not len(measured):
+        raise ParameterError(f"{len(measured)} measured, {len(simulated)} simulated service times: expected as many")
+    return float(np.sqrt(np.mean((np.sort(measured) - np.sort(simulated)) ** 2)))
+
+
+def replay(kind, requests):
+    """Replay requests one behind the other on a new drive of a kind.
+
+    Parameters
+    ----------
+    kind : Description
+        See `misspenalty.disks.load`.
+    requests : Requests
+        See `read_requests`.
+
+    Raises
+    ------
+    ParameterError
+        There are none, one lies outside the drive, or they last longer than 36 years.
+    """
+    if not len(requests):
+        raise ParameterError("there are no requests to replay")
+    if requests.delay.min() < 0 or requests.delay.sum(dtype=float) > LONGEST:
+        raise ParameterError(f"delays: expected none below 0, and at most {LONGEST} ns in all")
+    records = one_by_one(kind.drive(), requests.lbn, requests.count, requests.write, requests.delay)
+    return Replay(kind.name, (records["done"] - records["start"]) / 1e6, requests.measured, records)
+
+
+def read_requests(path):
+    """Read requests that were timed on a real drive.
+
+    A line holds ``R|W action lbn blocks service_us delay_us``: the action is any word (what the drive's buffer did,
+    where that is known), the service time was measured, and the next request was issued ``delay_us`` after this one was
+    done. This is the format of DiskSim's validation traces. Blank lines and lines that begin with ``#`` are skipped.
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, too large or no text, or a line is wrong.
+    """
+    lbn, count, write, delay, measured = [], [], [], [], []
+    try:
+        with open(path, "rb") as lines:
+            if lines.seek(0, 2) > MOST_BYTES:
+                raise InputError(f"more than {MOST_BYTES >> 30} GiB of requests", path=path)
+            lines.seek(0)
+            for number, line in enumerate(lines, 1):
+                fields = line.split()
+                if not fields or fields[0].startswith(b"#"):
+                    continue
+                asked = _request(fields)
+                if asked is None:
+                    shown = line[:80].decode("utf-8", "replace").rstrip()
+                    raise InputError(f"{shown!r}", path=path, line=number, expected=FIELDS)
+                for column, value in zip((write, lbn, count, measured, delay), asked, strict=True):
+                    column.append(value)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    if not lbn:
+        raise InputError("holds no request", path=path, expected=FIELDS)
+    return Requests(
+        np.array(lbn, np.int64),
+        np.array(count, np.int32),
+        np.array(write, np.uint8),
+        np.array(delay, np.int64),
+        np.array(measured),
+    )
+
+
+def _request(fields):
+    """The fields of a line as values, or None."""
+    if len(fields) != 6 or fields[0] not in (b"R", b"W", b"r", b"w"):
+        return None
+    try:
+        lbn, count, service, delay = int(fields[2]), int(fields[3]), float(fields[4]), float(fields[5])
+    except ValueError:
+        return None
+    if not (0 <= lbn < LARGEST and 0 < count < 2**31 and 0 <= service < LARGEST and 0 <= delay < 1e15):
+        return None
+    return fields[0] in b"Ww", lbn, count, service / 1000, round(delay * 1000)

@@ -1,0 +1,14 @@
+"""Disks that behave like real drives: geometry, mechanics, caches, queues; descriptions in ``data/drives``.
+
+>>> from misspenalty import disks
+>>> drive = disks.load("hp97560").drive()
+>>> record = drive.service(now=0, lbn=100_000, count=8)
+>>> record["done"] == sum(record[part] for part in disks.COMPONENTS)
+True
+"""
+
+from misspenalty.disks._drive import COMPONENTS, RECORD, SCHEDULERS, Drive
+from misspenalty.disks._mechanics import Mechanics
+from misspenalty.disks.description import Description, load, names
+
+__all__ = ["COMPONENTS", "RECORD", "SCHEDULERS", "Description", "Drive", "Mechanics", "load", "names"]

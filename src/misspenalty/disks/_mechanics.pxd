@@ -1,0 +1,232 @@
+# The mechanics of a drive: where a block lies, how long the arm takes, when a sector passes under the head.
+#
+# Time is integer ns, an angle integer ticks, TURN of them a revolution: a platter at n rpm turns exactly n ticks a ns.
+# Sectors begin at ceil(sector * TURN / sectors) ticks behind their track's angle, so boundaries are absolute and nothing
+# drifts. A boundary is met in the first whole ns at or after it: whoever ends a sector in that ns is in time for the
+# next one, and contiguous transfers lose no revolution.
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from *:
+    """
+    #define MISSPENALTY_TURN 60000000000LL
+    /* x / n for x < 2^32 (or x * n < 2^64), with reciprocal = 2^64 / n + 1 */
+    static inline int64_t misspenalty_divide(int64_t x, uint64_t reciprocal) {
+        return (int64_t)(((unsigned __int128)(uint64_t)x * reciprocal) >> 64);
+    }
+    """
+    const int64_t TURN "MISSPENALTY_TURN"   # ticks of a revolution; also ns of a minute
+    int64_t divide "misspenalty_divide" (int64_t x, uint64_t reciprocal) noexcept nogil
+
+
+cdef struct track_t:
+    int64_t angle                   # where its sector 0 begins, ticks, 0 <= angle < TURN
+    int32_t cylinder                # from the outermost, 0
+    int32_t head                    # surface
+    int32_t sectors                 # on the track, spare and slipped ones included
+    int32_t first                   # of its runs in `by_track`; the next track's `first` ends them
+    int64_t width                   # of a sector, rounded down, ticks
+    uint64_t reciprocal             # 2**64 / sectors + 1
+
+
+cdef struct run_t:
+    int64_t lbn                     # first block; the next run's lbn ends it (one more run follows the last)
+    int32_t track                   # index of the track it lies on, whole
+    int32_t sector                  # where its first block lies on the track
+
+
+cdef struct mechanics_t:
+    const run_t* runs               # by lbn
+    const int32_t* buckets          # run of the first block of each bucket
+    const track_t* tracks           # by cylinder, then in the order of their blocks
+    const int32_t* by_track         # runs by (track, sector)
+    const int64_t* seeks            # time of a seek over so many cylinders, ns; [0] = 0
+    int64_t blocks                  # of the drive; valid lbns are below it
+    int64_t rpm                     # revolutions a minute; ticks a ns
+    int64_t head_switch             # ns
+    int64_t write_settle            # longer than a read's repositioning a write's takes, ns; may be negative
+    int64_t revolution              # rounded up, ns
+    uint64_t reciprocal             # 2**64 / rpm + 1
+    int32_t shift                   # log2 of the blocks of a bucket
+    int32_t tracks_n                # tracks, one closing entry behind them
+    int32_t cylinders
+    int32_t heads
+
+
+cdef struct place_t:
+    int64_t angle                   # where the block begins, ticks
+    int64_t left                    # blocks from this one to the end of its run
+    int32_t run
+    int32_t track
+    int32_t sector                  # on its track
+    int32_t cylinder
+
+
+cdef struct parts_t:
+    int64_t seek                    # arm movement before the first sector, ns
+    int64_t rotation                # wait for the first sector, ns
+    int64_t switches                # between tracks of the transfer: head and cylinder switches, skew, remapped sectors
+    int64_t transfer                # sectors (and slipped ones between them) passing under the head, ns
+
+
+cdef inline int32_t find_run(const mechanics_t* m, int64_t lbn) noexcept nogil:
+    """The run that holds a valid lbn."""
+    cdef int32_t run = m.buckets[lbn >> m.shift]
+    while m.runs[run + 1].lbn <= lbn:
+        run += 1
+    return run
+
+
+cdef inline int64_t sector_angle(const track_t* track, int64_t sector) noexcept nogil:
+    """Ticks from the track's angle to the start of a sector below 2 * sectors; `sectors` gives TURN."""
+    # TURN = width * sectors + rest, and sector * rest < 2 * sectors ** 2 fits 32 bits: no track has 2**15 sectors
+    cdef int64_t rest = TURN - track.width * track.sectors
+    return sector * track.width + divide(sector * rest + track.sectors - 1, track.reciprocal)
+
+
+cdef inline int64_t ceil_ns(const mechanics_t* m, int64_t ticks) noexcept nogil:
+    """Time in which the platter turns so far, rounded up, ns."""
+    return divide(ticks + m.rpm - 1, m.reciprocal)
+
+
+cdef inline int64_t angle_of(const track_t* track, int32_t sector) noexcept nogil:
+    """Where a sector begins, ticks, below TURN."""
+    cdef int64_t angle = track.angle + sector_angle(track, sector)
+    return angle - TURN if angle >= TURN else angle
+
+
+cdef inline void locate(const mechanics_t* m, int64_t lbn, place_t* place) noexcept nogil:
+    """Where a valid lbn lies."""
+    cdef int32_t run = find_run(m, lbn)
+    cdef const run_t* r = &m.runs[run]
+    cdef const track_t* track = &m.tracks[r.track]
+    place.run = run
+    place.track = r.track
+    place.sector = r.sector + <int32_t>(lbn - r.lbn)
+    place.cylinder = track.cylinder
+    place.left = m.runs[run + 1].lbn - lbn
+    place.angle = angle_of(track, place.sector)
+
+
+cdef inline int64_t lbn_at(const mechanics_t* m, int32_t track, int32_t sector) noexcept nogil:
+    """The block of a sector; -1 = none (spare, slipped, remapped or unused)."""
+    cdef int32_t i, run
+    for i in range(m.tracks[track].first, m.tracks[track + 1].first):
+        run = m.by_track[i]
+        if m.runs[run].sector <= sector < m.runs[run].sector + m.runs[run + 1].lbn - m.runs[run].lbn:
+            return m.runs[run].lbn + sector - m.runs[run].sector
+    return -1
+
+
+cdef inline int64_t phase(const mechanics_t* m, int64_t now) noexcept nogil:
+    """The angle under the heads at a time >= 0, ticks."""
+    return (now % TURN) * m.rpm % TURN
+
+
+cdef inline int64_t behind(int64_t angle, int64_t from_angle) noexcept nogil:
+    """How far the platter has yet to turn from one angle until another passes, ticks."""
+    cdef int64_t ticks = angle - from_angle
+    return ticks + TURN if ticks < 0 else ticks
+
+
+cdef inline int64_t rotation(const mechanics_t* m, int64_t now, int64_t angle) noexcept nogil:
+    """Time until an angle next passes under the head, ns; 0 where it passed within this ns."""
+    cdef int64_t late = behind(phase(m, now), angle)
+    return 0 if late < m.rpm else ceil_ns(m, TURN - late)
+
+
+cdef inline int64_t meet(
+    const mechanics_t* m, int32_t track, int32_t sector, int64_t now, int64_t* late
+) noexcept nogil:
+    """When a sector next begins at or after `now`; `late`: ticks by which that ns is behind the boundary, below rpm."""
+    cdef int64_t missed = behind(phase(m, now), angle_of(&m.tracks[track], sector))
+    cdef int64_t wait
+    if missed < m.rpm:
+        late[0] = missed
+        return now
+    wait = ceil_ns(m, TURN - missed)
+    late[0] = wait * m.rpm - (TURN - missed)
+    return now + wait
+
+
+cdef inline int64_t passed(
+    const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t start, int64_t late
+) noexcept nogil:
+    """When `count` sectors have passed whose first `meet` met."""
+    cdef const track_t* t = &m.tracks[track]
+    return start + ceil_ns(m, sector_angle(t, sector + count) - sector_angle(t, sector) - late)
+
+
+cdef inline int32_t next_sector(const mechanics_t* m, int32_t track, int64_t now) noexcept nogil:
+    """The sector of a track that begins next at or after a time; `sectors` stands for sector 0, a revolution on."""
+    cdef int64_t gone = behind(phase(m, now), m.tracks[track].angle) - m.rpm
+    return <int32_t>(gone * m.tracks[track].sectors // TURN) + 1 if gone >= 0 else 0
+
+
+cdef inline int64_t move_arm(const mechanics_t* m, int32_t distance, bint switched, bint write) noexcept nogil:
+    """Time to bring a head onto another track: seek or head switch, whichever is longer; settling before a write."""
+    cdef int64_t time = m.seeks[-distance if distance < 0 else distance]
+    if switched and time < m.head_switch:
+        time = m.head_switch
+    if write and time > 0:
+        time += m.write_settle
+    return time if time > 0 else 0
+
+
+cdef inline int64_t reposition(const mechanics_t* m, int32_t from_track, int32_t to_track, bint write) noexcept nogil:
+    """Time from track to track; 0 to the same one."""
+    cdef const track_t* a = &m.tracks[from_track]
+    cdef const track_t* b = &m.tracks[to_track]
+    return move_arm(m, b.cylinder - a.cylinder, a.head != b.head, write)
+
+
+cdef inline int64_t pass_sectors(
+    const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t now
+) noexcept nogil:
+    """When `count` sectors of a track have passed whose first begins `now` (as `rotation` waited for it)."""
+    cdef const track_t* t = &m.tracks[track]
+    cdef int64_t begin = sector_angle(t, sector)
+    cdef int64_t width = sector_angle(t, sector + count) - begin
+    cdef int64_t start = t.angle + begin
+    cdef int64_t late = behind(phase(m, now), start - TURN if start >= TURN else start)
+    return now + ceil_ns(m, width - late)
+
+
+cdef inline int64_t move(
+    const mechanics_t* m, int32_t* track, int64_t now, int64_t lbn, int64_t count, bint write, parts_t* parts
+) noexcept nogil:
+    """Read or write `count` blocks from `now` on, sector by sector in order; when the last one has passed.
+
+    `track` is where the arm stands, before and after. What it takes is added to `parts`.
+    """
+    cdef int32_t run = find_run(m, lbn)
+    cdef int32_t sector
+    cdef int64_t n, ready, wait, end, late
+    cdef bint first = True
+    while count > 0:
+        sector = m.runs[run].sector + <int32_t>(lbn - m.runs[run].lbn)
+        n = min(count, m.runs[run + 1].lbn - lbn)
+        ready = reposition(m, track[0], m.runs[run].track, write)
+        wait = meet(m, m.runs[run].track, sector, now + ready, &late) - now - ready
+        end = passed(m, m.runs[run].track, sector, n, now + ready + wait, late)
+        if first:
+            parts.seek += ready
+            parts.rotation += wait
+        elif m.runs[run].track == track[0]:     # slipped sectors pass
+            parts.transfer += wait
+        else:
+            parts.switches += ready + wait
+        parts.transfer += end - now - ready - wait
+        first = False
+        track[0] = m.runs[run].track
+        now = end
+        lbn += n
+        count -= n
+        run += 1
+    return now
+
+
+cdef class Mechanics:
+    cdef mechanics_t m              # its arrays belong to `arrays`
+    cdef readonly object arrays     # NumPy arrays, kept alive; never changed
+    cdef int check(self, int64_t lbn, int64_t count) except -1

@@ -1,0 +1,335 @@
+"""Drive descriptions: YAML files of ``data/drives``, checked against their schema, each value with its source."""
+
+import copy
+from functools import cache
+from math import sqrt
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import yaml
+
+from misspenalty.disks import layout
+from misspenalty.disks._drive import Drive
+from misspenalty.disks._mechanics import Mechanics
+from misspenalty.errors import InputError, ParameterError
+
+AHEAD = ("none", "track", "cylinder", "segment", "next_track")
+MOST_TRACKS = 20_000_000
+
+
+class Description:
+    """A kind of drive.
+
+    Attributes
+    ----------
+    name, model : str
+    data : dict
+        The description, defaults filled in.
+    mechanics : Mechanics
+        Geometry and arm, shared by all drives made from this description.
+    """
+
+    def __init__(self, data, path=None):
+        self.data = data
+        self.name, self.model, self.path = data["name"], data["model"], path
+        try:
+            self.mechanics = _mechanics(data)
+            self.settings = _settings(data)
+        except ParameterError as error:
+            raise InputError(str(error), path=path) from error
+
+    @property
+    def blocks(self):
+        """Blocks (sectors) of the drive."""
+        return self.mechanics.blocks
+
+    def drive(self, scheduler="fcfs", depth=256, turned=0):
+        """A drive of this kind, its cache empty, its arm over the outermost track.
+
+        Parameters
+        ----------
+        scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}
+            Order of the command queue.
+        depth : int
+            Requests the scheduler chooses from; those beyond wait in order of arrival.
+        turned : float
+            How far its platters have turned at time 0, revolutions; spindles of an array are not synchronised.
+        """
+        if not 0 <= turned < 1:
+            raise ParameterError(f"turned {turned}: expected a share of a revolution, 0 to less than 1")
+        return Drive(self.mechanics, self.settings, scheduler, depth, round(turned * self.mechanics.revolution_ns))
+
+    def replace(self, changes):
+        """This kind with other values, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
+
+        Raises
+        ------
+        ParameterError
+            There is no such key.
+        InputError
+            A value is impossible.
+        """
+        data = copy.deepcopy(self.data)
+        for key, value in changes.items():
+            *above, last = key.split(".")
+            place = data
+            for part in above:
+                place = place.get(part) if isinstance(place, dict) else None
+            if not isinstance(place, dict) or not _known(above, last):
+                raise ParameterError(f"{key!r} is no value of a drive's description; see data/drives/drive.schema.yaml")
+            place[last] = value
+        return Description(check(data, self.path), self.path)
+
+    def decisions(self):
+        """Values that are read otherwise than DiskSim reads them: ``{key: source entry}``."""
+        return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
+
+    def as_disksim(self, *names):
+        """This kind with decisions taken back, all or those named; see `misspenalty.disks.decisions`."""
+        entries = {k: e for k, e in self.decisions().items() if not names or e["decision"] in names}
+        return self.replace({key: entry["disksim"] for key, entry in entries.items()}) if entries else self
+
+    def slice(self, cylinders):
+        """This kind with its first cylinders only; all else is equal.
+
+        Raises
+        ------
+        ParameterError
+            It has not so many.
+        """
+        if not 1 <= cylinders <= self.data["geometry"]["cylinders"]:
+            raise ParameterError(f"{cylinders} cylinders: the drive has {self.data['geometry']['cylinders']}")
+        zones = [z | {"last_cylinder": min(z["last_cylinder"], cylinders - 1)} for z in self.data["geometry"]["zones"]]
+        zones = [zone for zone in zones if zone["first_cylinder"] < cylinders]
+        return self.replace({"geometry.cylinders": cylinders, "geometry.zones": zones})
+
+    def source(self, key):
+        """Where a value comes from, such as ``source("mechanics.rpm")``: a dict with ``status`` and ``source``."""
+        while key not in self.data["sources"]:
+            key, dot, _ = key.rpartition(".")
+            if not dot:
+                return None
+        return self.data["sources"][key]
+
+
+def folder():
+    """The folder of the descriptions that come with the package."""
+    installed = Path(__file__).parent / "drives"
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "data" / "drives"
+
+
+def names():
+    """Names of the drives that come with the package."""
+    return sorted(path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml"))
+
+
+def load(name_or_path):
+    """A drive's description, by name (see `names`) or from a YAML file.
+
+    Raises
+    ------
+    InputError
+        There is no such drive, or the file is no valid description.
+    """
+    if str(name_or_path) in names():
+        return _load(str(folder() / f"{name_or_path}.yaml"))
+    path = Path(name_or_path)
+    if not path.is_file():
+        known = ", ".join(names())
+        raise InputError(f"{name_or_path}: no such drive or file", expected=f"a description's path, or one of {known}")
+    return _read(path)
+
+
+@cache
+def _load(path):
+    return _read(Path(path))
+
+
+def _read(path):
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"not valid YAML: {error}", path=path) from error
+    if isinstance(data, dict) and "like" in data:
+        if not isinstance(data["like"], str) or data["like"] not in names():
+            raise InputError(f"like: {data['like']!r} is no drive that comes with the package", path=path)
+        data = _merged(copy.deepcopy(load(data.pop("like")).data), data)
+    return Description(check(data, path), path)
+
+
+def _merged(base, changes):
+    """`base` with the values of `changes` in their place; lists are replaced whole."""
+    for key, value in changes.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            _merged(base[key], value)
+        else:
+            base[key] = value
+    return base
+
+
+def check(data, path=None):
+    """A description held against the schema, with defaults filled in; raises InputError."""
+    errors = sorted(_validator().iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))
+    if errors:
+        worst = jsonschema.exceptions.best_match(errors)
+        place = ".".join(map(str, worst.absolute_path)) or "the whole"
+        raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy="see data/drives/drive.schema.yaml")
+    return _filled(data, _schema())
+
+
+@cache
+def _schema():
+    return yaml.safe_load((folder() / "drive.schema.yaml").read_text(encoding="utf-8"))
+
+
+@cache
+def _validator():
+    return jsonschema.Draft202012Validator(_schema())
+
+
+def _known(above, last):
+    """Whether the schema has such a key."""
+    part = _schema()
+    for key in [*above, last]:
+        part = part.get("properties", {}).get(key)
+        if part is None:
+            return False
+    return True
+
+
+def _filled(data, schema):
+    """A copy with the schema's defaults where keys are missing."""
+    if isinstance(data, list):
+        return [_filled(item, schema.get("items", {})) for item in data]
+    if not isinstance(data, dict):
+        return data
+    made = {key: _filled(value, schema.get("properties", {}).get(key, {})) for key, value in data.items()}
+    for key, part in schema.get("properties", {}).items():
+        if "default" in part and key not in made:
+            made[key] = part["default"]
+    return made
+
+
+def ns(ms):
+    """Whole nanoseconds of a time in ms."""
+    return round(1_000_000 * ms)
+
+
+def _mechanics(data):
+    geometry, mechanics = data["geometry"], data["mechanics"]
+    tracks = sum(z["last_cylinder"] - z["first_cylinder"] + 1 for z in geometry["zones"]) * geometry["heads"]
+    if tracks > MOST_TRACKS:
+        raise ParameterError(f"{tracks} tracks; at most {MOST_TRACKS} can be simulated")
+    if geometry["zones"][-1]["last_cylinder"] >= geometry["cylinders"]:
+        raise ParameterError(f"the last zone ends behind cylinder {geometry['cylinders'] - 1}, the last there is")
+    return Mechanics(
+        *layout.build(geometry),
+        seek_table(mechanics["seek"], geometry["cylinders"]),
+        mechanics["rpm"],
+        ns(mechanics["head_switch_ms"]),
+        ns(mechanics["write_settle_ms"]),
+        geometry["heads"],
+    )
+
+
+def seek_table(seek, cylinders):
+    """Seek time by distance, ns, for distances below `cylinders`.
+
+    A measured table is joined by straight lines, the last of them going on beyond it; or the three-part curve of
+    Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994): a root for short seeks, a
+    line for long ones.
+    """
+    distance = np.arange(cylinders)
+    if "table_ms" in seek:
+        points = np.array(seek["table_ms"], float)
+        if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any() or not (np.isfinite(points).all()):
+            raise ParameterError("seek table: expected distances from 1 on, each above the one before")
+        if len(points) == 1:
+            points = np.vstack([points, [*points, 1, 0]])
+        times = np.interp(distance, points[:, 0], points[:, 1])
+        slope = (points[-1, 1] - points[-2, 1]) / (points[-1, 0] - points[-2, 0])
+        beyond = distance > points[-1, 0]
+        times[beyond] = points[-1, 1] + slope * (distance[beyond] - points[-1, 0])
+        times = [float(time) for time in times]
+    else:
+        times = [
+            seek["short_ms"] + seek["short_sqrt_ms"] * sqrt(d)
+            if d < seek["long_from"]
+            else seek["long_ms"] + seek["long_cylinder_ms"] * d
+            for d in distance
+        ]
+        first = seek.get("first_ms", [])
+        times[1 : 1 + len(first)] = first
+        times = times[:cylinders]
+    table = np.array([ns(time) for time in times], np.int64)
+    table[0] = 0
+    if (table < 0).any() or (table > ns(10_000)).any():
+        raise ParameterError("seek times must lie between 0 and 10 s for every distance the arm can go")
+    return table
+
+
+def _settings(data):
+    times, bus, cache_ = data["overheads"], data["bus"], data["cache"]
+    if cache_["write_segments"] > cache_["segments"] or (cache_["own_write_segment"] and cache_["segments"] < 2):
+        raise ParameterError("cache: more segments for writes than there are")
+
+    def pair(name):
+        return [ns(times[f"{name}_after_write"]), ns(times[f"{name}_after_read"])]
+
+    extra = times.get("extra_disconnect")
+    made = {
+        "read_hit": pair("read_hit"),
+        "read_miss": pair("read_miss"),
+        "write_hit": pair("write_hit"),
+        "write_miss": pair("write_miss"),
+        "read_complete": ns(times["read_completion"]),
+        "write_complete": ns(times["write_completion"]),
+        "prepare": ns(times["data_preparation"]),
+        "reselect": ns(times["first_reselect"]),
+        "reselect_again": ns(times["other_reselect"]),
+        "read_disconnect": pair("read_disconnect"),
+        "write_disconnect": ns(times["write_disconnect"]),
+        "least_seek": ns(times["least_seek"]),
+        "extra_command": -1,
+        "extra_bus": 0,
+        "extra_seek": 0,
+        "extra_disconnect": 0,
+        "head_start": 1,
+        "long_head_start": 1,
+        "long_write": 1 << 30,
+        "read_block": ns(bus["read_block_ms"]),
+        "write_block": ns(bus["write_block_ms"]),
+        "ahead_most": cache_["ahead_blocks"],
+        "segment": cache_["segment_blocks"],
+        "segments": cache_["segments"],
+        "write_segments": cache_["write_segments"],
+        "ahead": AHEAD.index(cache_["read_ahead"]),
+        "read_water": round(1000 * bus["read_water"]),
+        "write_water": round(1000 * bus["write_water"]),
+        "ahead_sequential": cache_["ahead_when"] == "sequential",
+        "ahead_after": cache_["ahead_from"] == "request_end",
+        "ahead_on_hit": cache_["ahead_on_hit"],
+        "fast_write": cache_["write_behind"],
+        "caching": cache_["caching"],
+        "read_written": cache_["read_written"],
+        "own_write_segment": cache_["own_write_segment"],
+        "almost_hit": cache_["almost_hits"],
+        "stop_in_sector": cache_["stop_in_sector"],
+        "any_order_read": cache_["read_any_order"],
+        "any_order_write": cache_["write_any_order"],
+        "free_blocks": cache_["read_free_blocks"],
+        "prebuffer": cache_["prebuffer_writes"],
+        "hit_while_writing": cache_["hits_while_writing"],
+    }
+    if extra:
+        made |= {
+            "extra_command": ns(extra["command"]),
+            "extra_bus": ns(extra["disconnect"] + extra["pause"] + times["first_reselect"] + times["data_preparation"]),
+            "extra_seek": ns(extra["seek_delta"]),
+            "extra_disconnect": ns(extra["second_disconnect"]),
+            "head_start": extra["head_start"],
+            "long_head_start": extra["long_head_start"],
+            "long_write": extra["long_write"],
+        }
+    return made

@@ -1,0 +1,93 @@
+"""What eager writing should cost: the closed formulas of the virtual-log paper, in sectors that pass unused.
+
+Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
+sections 2.1 to 2.3 and appendix. The recurrence of the single track and the structure of the compactor's cost are
+printed there; the closed forms are derived from them. `n` is the sectors of a track, `p` the share of them that is
+free, and waits are counted from the boundary of a sector.
+"""
+
+import math
+
+from misspenalty.errors import ParameterError
+
+
+def track_skip(n, p):
+    """Sectors that pass before a free one on a single track: (1-p) n / (1 + p n).
+
+    Solves E(n, k) = (n-k)/n (1 + E(n-1, k)) for k = p n free sectors in random places.
+    """
+    _check(n, p)
+    return (1 - p) * n / (1 + p * n)
+
+
+def track_recurrence(n, k):
+    """The same by the printed recurrence, for k free sectors; E(k, k) = 0."""
+    expected = 0.0
+    for sectors in range(k + 1, n + 1):
+        expected = (sectors - k) / sectors * (1 + expected)
+    return expected
+
+
+def block_skip(n, p, logical, physical):
+    """Sectors that pass unused while a block of `logical` sectors is written as blocks of `physical` ones.
+
+    (1-p) n B / (b + p n), least where the physical block is as long as the logical one.
+    """
+    _check(n, p)
+    if not 1 <= physical <= logical <= n:
+        raise ParameterError(
+            f"blocks of {physical!r} and {logical!r} sectors; expected 1 <= physical <= logical <= {n}"
+        )
+    return (1 - p) * n * logical / (physical + p * n)
+
+
+def cylinder_skip(n, p, tracks, switch):
+    """Sectors that pass before a free one within a cylinder of `tracks` tracks, a head switch taking `switch` sectors.
+
+    E[min(x, y)] with x the wait on the arm's own track, P(x >= k) = (1-p)^k, and y that on any other one, which cannot
+    be reached for the first `switch` sectors: P(y >= k) = q^max(k - switch, 0), q = (1-p)^(tracks-1).
+    """
+    _check(n, p)
+    other = (1 - p) ** (tracks - 1)
+    expected, k = 0.0, 1
+    while True:
+        term = (1 - p) ** k * (other ** (k - switch) if k > switch else 1.0)
+        expected += term
+        if term < 1e-12 * max(expected, 1e-300) or k > 100 * n:
+            return expected
+        k += 1
+
+
+def fill_skip(n, m):
+    """Sectors that pass unused while an empty track is filled down to `m` free ones, were the free ones random.
+
+    The sum of (n-i)/(1+i) for i = m+1 … n free sectors: (n+1)(H(n+1) - H(m+1)) - (n-m), H the harmonic numbers.
+    """
+    _check_fill(n, m)
+    return math.fsum((n - i) / (1 + i) for i in range(m + 1, n + 1))
+
+
+def crowding(n, m):
+    """What filling costs beyond `fill_skip`, as writes crowd on a track that is filled from empty.
+
+    The exponent 1 + n/36 is printed; the rest of the formula is recollected.
+    """
+    _check_fill(n, m)
+    e = 1 + n / 36
+    return max(n - m - 0.5, 0) ** (e + 2) / ((8 - n / 96) * (e + 2) * n**e)
+
+
+def compactor_ns(n, m, switch_ns, sector_ns, crowded=True):
+    """Time to locate a free sector when empty tracks are filled down to `m` free sectors, one after the other, ns."""
+    skipped = fill_skip(n, m) + (crowding(n, m) if crowded else 0)
+    return (switch_ns + sector_ns * skipped) / (n - m)
+
+
+def _check(n, p):
+    if n < 1 or not 0 < p <= 1:
+        raise ParameterError(f"{n!r} sectors, {p!r} of them free; expected at least 1 and a share above 0, at most 1")
+
+
+def _check_fill(n, m):
+    if not 0 <= m < n:
+        raise ParameterError(f"filling {n!r} sectors down to {m!r} free ones; expected 0 to {n - 1}")

@@ -1,0 +1,82 @@
+"""A part of a described drive as a drive of its own: the first cylinders of its outermost zone, all tracks alike.
+
+The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), as its disk had to fit
+into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have no
+such component. Everything else is the description's, unless a change is asked for.
+"""
+
+from misspenalty.errors import ParameterError
+
+CHANGES = ("head_switch_ms", "overhead_ms", "track_skew", "cylinder_skew", "seek_factor", "rpm")
+_COMMANDS = [f"overheads.{what}_after_{last}" for what in ("read_hit", "read_miss", "write_hit", "write_miss")
+             for last in ("read", "write")]  # fmt: skip
+
+
+def cut(description, cylinders, **changes):
+    """The first cylinders of a drive.
+
+    Parameters
+    ----------
+    description : Description
+    cylinders : int
+        At most as many as the outermost zone has.
+    **changes
+        New values, by the names of `CHANGES`; ``overhead_ms`` is that of any command, ``seek_factor`` multiplies all
+        seek times.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    ParameterError
+        There are not so many cylinders, or a change is unknown.
+    InputError
+        A value is impossible.
+    """
+    zone = description.data["geometry"]["zones"][0]
+    available = zone["last_cylinder"] - zone["first_cylinder"] + 1
+    if not 2 <= cylinders <= available:
+        raise ParameterError(f"a slice of {cylinders!r} cylinders; {description.name}'s outermost zone has {available}")
+    unknown = sorted(set(changes) - set(CHANGES))
+    if unknown:
+        raise ParameterError(f"no change called {unknown[0]}; expected {', '.join(CHANGES)}")
+    zone = zone | {"first_cylinder": 0, "last_cylinder": cylinders - 1}
+    zone |= {"slips": [], "defects": [], "spares": 0, "unused_at_front": 0}
+    zone |= {key: changes[key] for key in ("track_skew", "cylinder_skew") if key in changes}
+    values = {
+        "geometry.cylinders": cylinders,
+        "geometry.zones": [zone],
+        "geometry.mapping": "cylinders",
+        "geometry.sparing.scheme": "none",
+        "mechanics.seek": _scaled(description.data["mechanics"]["seek"], changes.get("seek_factor", 1)),
+        "bus.read_block_ms": 0,
+        "bus.write_block_ms": 0,
+    }
+    values |= {f"mechanics.{key}": changes[key] for key in ("head_switch_ms", "rpm") if key in changes}
+    values |= dict.fromkeys(_COMMANDS, changes["overhead_ms"]) if "overhead_ms" in changes else {}
+    return description.replace(values)
+
+
+def _scaled(seek, factor):
+    if "table_ms" in seek:
+        return seek | {"table_ms": [[distance, factor * time] for distance, time in seek["table_ms"]]}
+    times = {key: factor * value for key, value in seek.items() if key.endswith("_ms") and key != "first_ms"}
+    return seek | times | ({"first_ms": [factor * time for time in seek["first_ms"]]} if "first_ms" in seek else {})
+
+
+def uniform(description):
+    """(tracks, tracks a cylinder, sectors a track) of a drive whose tracks are all alike.
+
+    Raises
+    ------
+    ParameterError
+        The drive has zones, spares or defects.
+    """
+    geometry = description.data["geometry"]
+    (zone, *others), heads = geometry["zones"], geometry["heads"]
+    if others or zone["slips"] or zone["defects"] or geometry["sparing"]["scheme"] != "none":
+        raise ParameterError(f"{description.name} has zones, spares or defects; expected a slice of it")
+    cylinders = zone["last_cylinder"] - zone["first_cylinder"] + 1
+    return cylinders * heads, heads, zone["sectors"]
