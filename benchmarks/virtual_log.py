@@ -1,0 +1,104 @@
+"""Writes per second of the virtual-log disk, beside its readable twin; what a recovery reads and takes.
+
+The disk is the study's slice of the ST19101, four fifths in use, updated at random; the twin, which tries every
+free place, gets a smaller slice. One thread; medians of CPU times over the repeats.
+
+    python benchmarks/virtual_log.py
+    python benchmarks/virtual_log.py --updates 20000 --repeat 1 --csv out.csv
+"""
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from misspenalty import disks
+from misspenalty.disks.recovery import recover
+from misspenalty.disks.slices import cut
+from misspenalty.disks.virtual_log import physical_blocks, spread, virtual_log
+from misspenalty.disks.virtual_log_twin import Twin
+from misspenalty.files import write_csv
+
+CYLINDERS, SMALL = 11, 2
+TWIN_UPDATES = 40
+
+
+def slices(cylinders, **parameters):
+    """A slice, its file's blocks, and a disk with the file on it."""
+    kind = cut(disks.load("st19101"), cylinders)
+    blocks = int(0.8 * physical_blocks(kind))
+    disk = virtual_log(kind, blocks, **parameters)
+    disk.lay_out(np.arange(blocks, dtype=np.int32), spread(blocks, physical_blocks(kind)))
+    return kind, blocks, disk
+
+
+def timed(work):
+    """CPU seconds."""
+    begin = time.thread_time()
+    work()
+    return time.thread_time() - begin
+
+
+def updates(cylinders, count):
+    """CPU seconds of random updates in steady state."""
+    _, blocks, disk = slices(cylinders)
+    rng = np.random.default_rng(1)
+    sector, size = rng.integers(0, blocks, 6 * blocks + count) * 8, np.full(6 * blocks + count, 8)
+    warm, host = 6 * blocks, np.array([100_000])
+    disk.replay(sector[:warm], size[:warm], host, 0)
+    return timed(lambda: disk.replay(sector[warm:], size[warm:], host, 0))
+
+
+def twin(count):
+    """The same by the twin, without the way to steady state."""
+    kind, blocks, _ = slices(SMALL)
+    slow = Twin(kind, blocks)
+    slow.lay_out(spread(blocks, physical_blocks(kind)).tolist())
+    order = np.random.default_rng(1).integers(0, blocks, count).tolist()
+    return timed(lambda: [slow.request(slow.now, True, 8 * block, 8) for block in order])
+
+
+def recoveries():
+    """Sectors read and CPU seconds of a recovery from the tail and of one by a scan."""
+    kind = cut(disks.load("st19101"), CYLINDERS)
+    media = np.zeros(kind.blocks * 512, np.uint8)
+    _, blocks, disk = slices(CYLINDERS, media=media)
+    order = np.random.default_rng(1).integers(0, blocks, 2 * blocks) * 8
+    disk.replay(order, np.full(len(order), 8), np.array([0]), 0)
+    disk.power_down()
+    for way in ("tail", "scan"):
+        copy = media.copy()
+        copy[:512] *= way == "tail"
+        begin = time.thread_time()
+        found = recover(copy, blocks)
+        yield {"measure": f"recovery, {way}", "value": found.sectors_read, "unit": "sectors read"}
+        yield {"measure": f"recovery, {way}", "value": time.thread_time() - begin, "unit": "CPU s"}
+
+
+def measure(count, repeat):
+    """One row a measure."""
+    fast = count / statistics.median(updates(CYLINDERS, count) for _ in range(repeat))
+    yield {"measure": f"updates, {CYLINDERS} cylinders", "value": fast, "unit": "updates/s"}
+    small = count / statistics.median(updates(SMALL, count) for _ in range(repeat))
+    slow = TWIN_UPDATES / statistics.median(twin(TWIN_UPDATES) for _ in range(repeat))
+    yield {"measure": f"updates, {SMALL} cylinders, over the twin", "value": small / slow, "unit": "ratio"}
+    yield from recoveries()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--updates", type=int, default=200_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--csv", type=Path)
+    options = parser.parse_args()
+    table = pd.DataFrame(measure(options.updates, options.repeat))
+    print(table.to_string(index=False))
+    if options.csv:
+        write_csv(table, options.csv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""The virtual-log study: tables with the columns the ledger reads, orders that must hold, conditions that act."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from misspenalty import ParameterError
+from misspenalty.studies import vlog, vlog_checks, vlog_files, vlog_gap, vlog_locate
+from misspenalty.systems.hosts import load_hosts
+
+HOSTS = load_hosts(Path(__file__).parents[1] / "data" / "machines" / "vlog_hosts.yaml")
+PLATFORMS = vlog.make_platforms(
+    {
+        "sparc10_hp": {"host": "sparc10", "drive": "hp97560", "cylinders": 36},
+        "sparc10_seagate": {"host": "sparc10", "drive": "st19101", "cylinders": 11},
+        "ultra170_seagate": {"host": "ultra170", "drive": "st19101", "cylinders": 11},
+    },
+    HOSTS,
+)
+WORKLOAD = vlog.Workload(updates=2000)
+SEAGATE = PLATFORMS["ultra170_seagate"]
+
+
+@pytest.fixture(scope="module")
+def latencies():
+    return vlog.fig9(PLATFORMS, WORKLOAD)
+
+
+def test_components_add_up_to_the_clock(latencies):
+    for _, part in latencies.groupby(["platform", "system"]):
+        ms = part.set_index("component")["ms"]
+        assert ms[["scsi_overhead", "transfer", "locate", "other"]].sum() == pytest.approx(ms["total"], rel=1e-9)
+
+
+def test_speedups_are_quotients_of_the_totals(latencies):
+    table = vlog.table2(latencies)
+    assert table["platform"].tolist() == list(PLATFORMS)
+    assert np.allclose(table["speedup"], table["update_in_place_ms"] / table["virtual_log_ms"])
+    assert (table["speedup"] > 1).all()
+
+
+def test_equal_seeds_give_equal_tables(latencies):
+    assert vlog.fig9(PLATFORMS, WORKLOAD).equals(latencies)
+
+
+def test_host_time_is_what_is_counted(latencies):
+    ms = latencies.set_index(["platform", "system", "component"])["ms"]
+    for label, platform in PLATFORMS.items():
+        plain = (platform.host.write_ns(4096) + platform.host.request_ns(4096)) / 1e6
+        assert ms[label, "update_in_place", "other"] == pytest.approx(plain)
+        assert ms[label, "virtual_log", "other"] > plain
+
+
+def test_the_inode_doubles_the_requests():
+    plain = vlog.random_updates(SEAGATE, "update_in_place", WORKLOAD)
+    both = vlog.random_updates(SEAGATE, "update_in_place", replace(WORKLOAD, inode=True))
+    assert both["scsi_overhead"] == pytest.approx(2 * plain["scsi_overhead"])
+    assert both["transfer"] == pytest.approx(2 * plain["transfer"], rel=0.01)
+
+
+def test_more_free_space_is_found_sooner():
+    found = [
+        vlog.random_updates(SEAGATE, "virtual_log", replace(WORKLOAD, utilisation=used))["locate"]
+        for used in (0.3, 0.6, 0.9)
+    ]
+    assert found == sorted(found)
+
+
+def test_every_condition_acts_in_its_direction():
+    base, *_ = vlog.both(SEAGATE, WORKLOAD)
+    table = vlog_gap.gap(SEAGATE, WORKLOAD).set_index("conditions")["speedup"]
+    assert table["none"] == pytest.approx(base)
+    assert set(vlog_gap.ALONE) < set(table.index)
+    for condition in ("emptied", "fresh", "no_map", "short_switch", "free_host"):
+        assert table[condition] > base
+    assert table["+".join(vlog_gap.COMBINED)] > table[list(vlog_gap.ALONE)].max()
+    with pytest.raises(ParameterError, match="conditions sunshine"):
+        vlog_gap.apply(("sunshine",), SEAGATE, WORKLOAD)
+
+
+def test_readings_say_what_the_conditions_would_change():
+    rows = [
+        {"platform": label, "conditions": "none", "number": 0, "speedup": speedup, "virtual_log_ms": 1.0,
+         "scsi_overhead_ms": overhead, "transfer_ms": 0.1, "locate_ms": locate, "other_ms": 0.9 - overhead - locate}
+        for label, speedup, overhead, locate in [
+            ("sparc10_hp", 2.0, 0.5, 0.3), ("sparc10_seagate", 4.0, 0.1, 0.2), ("ultra170_seagate", 9.5, 0.2, 0.4)]
+    ]  # fmt: skip
+    row = vlog_gap.readings(pd.DataFrame(rows)).iloc[0]
+    assert row[["widening", "near_ten", "overheads", "host_limited", "balanced"]].all()
+    rows[1]["speedup"], rows[2]["speedup"], rows[2]["locate_ms"] = 1.5, 10.5, 0.7
+    row = vlog_gap.readings(pd.DataFrame(rows)).iloc[0]
+    assert not row[["widening", "near_ten", "balanced"]].any() and row["host_limited"]
+
+
+def test_the_host_range_has_its_ends():
+    table = vlog_gap.host_range({"one": SEAGATE}, WORKLOAD, [0, 1, 100])
+    assert table["other_ms"].iloc[0] == 0 and table["largest"].iloc[2] == "other"
+    assert table["speedup"].is_monotonic_decreasing
+    assert 0.8 < table["speedup"].iloc[2] < 1  # the algorithm itself is what is left
+
+
+def test_sensitivity_varies_hosts_and_drives():
+    table = vlog_gap.sensitivity(PLATFORMS, replace(WORKLOAD, updates=300, warm_up=1), HOSTS)
+    assert {"none", "file_system", "search", "head_switch_ms", "seek_factor", "utilisation"} <= set(table["parameter"])
+    assert not table.duplicated(["parameter", "value", "platform"]).any()
+
+
+def test_locating_by_model_and_simulation():
+    table = vlog_locate.fig1("drive", SEAGATE.kind, [0.5, 0.8], 1500, 1)
+    assert np.allclose(table["cylinder_model_us"], table["simulated_us"], rtol=0.08)
+    assert (table["block_simulated_us"] > table["simulated_us"]).all()
+    table = vlog_locate.fig2("drive", SEAGATE.kind, [0, 0.25, 0.7, 0.95], 20, 1)
+    assert table["simulated_us"].idxmin() == 2
+
+
+@pytest.fixture(scope="module")
+def figures():
+    load = replace(WORKLOAD, updates=600, warm_up=2)
+    return {
+        "fig1": vlog_locate.fig1("drive", SEAGATE.kind, [0.5, 0.95], 400, 1),
+        "fig2": vlog_locate.fig2("drive", SEAGATE.kind, [0, 0.7, 0.95], 10, 1),
+        "fig6": vlog_files.fig6(SEAGATE, 60),
+        "fig7": vlog_files.fig7(SEAGATE, 400 * 4096, 1),
+        "fig8": vlog_files.fig8(SEAGATE, [0.3, 0.7, 0.99], load),
+        "bursts": pd.concat(
+            vlog_files.bursts(SEAGATE, system, [128, 504], [0, 300, 2000], load) for system in ("ufs", "lfs")
+        ),
+    }
+
+
+def test_files_and_load(figures):
+    assert len(figures["fig6"]) == 4 * 3 and len(figures["fig7"]) == 4 * 5
+    assert (figures["fig6"]["files_per_s"] > 0).all() and (figures["fig7"]["mb_per_s"] > 0).all()
+    fitting = figures["fig8"].groupby("utilisation_pct").size()
+    assert fitting[30] == 3 and 99.0 not in fitting.index
+    log = (
+        figures["bursts"].query("file_system == 'ufs'").pivot(index="idle_ms", columns="burst_kb", values="latency_ms")
+    )
+    assert (log.loc[2000] < log.loc[0]).all()
+
+
+def test_statements_are_held_against_the_tables(figures):
+    table = vlog_checks.checks(**figures)
+    assert set(table["figure"]) == {f"Figure {n}" for n in (1, 2, 6, 7, 8, 10, 11)}
+    assert table["holds"].map(lambda value: value in (True, False)).all()
+    assert table["obtained"].str.len().gt(0).all()
+
+
+def test_values_for_the_undecided_claims(latencies):
+    table = vlog_checks.logged(PLATFORMS, WORKLOAD, latencies)
+    assert table["id"].tolist() == ["vlog.setup.utilisation", "vlog.fig9.simulator_share"]
+    assert "80 %" in table["note"].iloc[0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: vlog.Workload(prepared="tomorrow"),
+        lambda: vlog.Workload(utilisation=1.0),
+        lambda: vlog.Workload(updates=0),
+        lambda: vlog.random_updates(SEAGATE, "in_place", WORKLOAD),
+        lambda: vlog.random_updates(SEAGATE, "virtual_log", replace(WORKLOAD, utilisation=0.999)),
+        lambda: vlog.random_updates(SEAGATE, "update_in_place", replace(WORKLOAD, utilisation=1e-9)),
+    ],
+)
+def test_impossible_parameters(call):
+    with pytest.raises(ParameterError):
+        call()

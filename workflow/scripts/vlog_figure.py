@@ -1,0 +1,13 @@
+"""Draw one or two tables as a figure."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty.figures import save_figure, vlog
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+draw = getattr(vlog, snakemake.params.draw)
+save_figure(draw(*map(pd.read_csv, snakemake.input)), Path(snakemake.output.pdf).with_suffix(""))

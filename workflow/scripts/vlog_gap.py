@@ -1,0 +1,14 @@
+"""Speed-up of one platform under conditions that could widen the gap, one by one and together."""
+
+import sys
+
+from misspenalty.files import write_csv
+from misspenalty.studies import vlog, vlog_gap
+from misspenalty.systems.hosts import load_hosts
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+platforms = vlog.make_platforms(snakemake.params.platforms, load_hosts(snakemake.input.hosts))
+platform = platforms[snakemake.wildcards.platform]
+workload = vlog.Workload(**snakemake.params.workload)
+write_csv(vlog_gap.gap(platform, workload, snakemake.params.seeds), snakemake.output.table)

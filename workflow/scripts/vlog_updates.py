@@ -1,0 +1,14 @@
+"""Random updates on one platform, both systems: latency by component."""
+
+import sys
+
+from misspenalty.files import write_csv
+from misspenalty.studies import vlog
+from misspenalty.systems.hosts import load_hosts
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+platforms = vlog.make_platforms(snakemake.params.platforms, load_hosts(snakemake.input.hosts))
+platform = platforms[snakemake.wildcards.platform]
+workload = vlog.Workload(**snakemake.params.workload)
+write_csv(vlog.fig9({platform.label: platform}, workload), snakemake.output.table)
