@@ -1,0 +1,103 @@
+"""The object caches on the machine at hand: speed, and the miss penalty measured around the real operations.
+
+Speed: generating OO7's medium database, and hot traversals in a cache that holds everything, HAC's beside CLOCK's on
+pages, which stamps its frames instead: CPU times, medians of the repeats, alternating.
+
+Penalty: hot traversals at the cache sizes of the paper's Figure 9, with timers around registering a page, scanning the
+stack, computing usage, compacting, and installing and swizzling. Medians per fetch, in ticks of the processor's time
+stamp counter (nanoseconds where there is none).
+They are never the same twice and stand apart from the study's tables, which price counts for the paper's machines. A
+timer costs some 20 ns; conversion is timed object by object and comes out too large by that.
+
+    python benchmarks/hac.py
+    python benchmarks/hac.py --repeat 3 --csv results/bench/hac.csv
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.files import write_csv
+from misspenalty.objects import oo7
+from misspenalty.objects.cache import HAC, TIMED, Clock
+from misspenalty.objects.traversals import Program
+
+POINTS_MB = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}
+HOLDS_ALL_MB = 64
+MB = 2**20
+
+
+def cpu(task):
+    """CPU seconds of a call, and what it returned."""
+    begin = time.process_time()
+    result = task()
+    return time.process_time() - begin, result
+
+
+def generation(parameters, repeat):
+    """Rows of the time that generating a database takes; the database."""
+    times, data = zip(
+        *(cpu(lambda: oo7.generate(parameters, np.random.default_rng(1))) for _ in range(repeat)), strict=True
+    )
+    return [("generate the database", "s", statistics.median(times))], data[0]
+
+
+def hot(data, repeat, names=("T1", "T6")):
+    """Rows of hot traversals in a cache that holds everything."""
+    programs = {system.name: Program(system(data, HOLDS_ALL_MB * MB), data) for system in (HAC, Clock)}
+    rows = []
+    for name in names:
+        for program in programs.values():
+            program.run(name)  # cold
+        times = {system: [] for system in programs}
+        for _ in range(repeat):
+            for system, program in programs.items():
+                times[system].append(cpu(lambda program=program, name=name: program.run(name))[0])
+        medians = {system: statistics.median(values) for system, values in times.items()}
+        rows += [(f"hot {name}, {system}", "s", value) for system, value in medians.items()]
+        rows.append((f"hot {name}, hac over clock", "ratio", medians["hac"] / medians["clock"]))
+    return rows
+
+
+def penalty(data, points_mb, iterations=3):
+    """Rows of the median time of each operation in a fetch."""
+    rows = []
+    for name, size in points_mb.items():
+        cache = HAC(data, size * MB)
+        cache.time_operations()
+        program = Program(cache, data)
+        for _ in range(iterations):
+            start = len(cache.kernel.fetched)
+            program.run(name)
+        spent = np.diff(cache.timed()[start:], axis=0)  # of the last iteration
+        if not len(spent):
+            continue
+        for what, median in zip(TIMED, np.median(spent, axis=0), strict=True):
+            rows.append((f"{name}, {size:g} MB: {what}", "ticks a fetch", median))
+    return rows
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--small", action="store_true", help="OO7's small database and small caches, for a try")
+    parser.add_argument("--csv", type=Path)
+    options = parser.parse_args(arguments)
+    rows, data = generation(oo7.SMALL if options.small else oo7.MEDIUM, options.repeat)
+    rows += hot(data, options.repeat)
+    rows += penalty(
+        data, {name: size / 10 if options.small and name != "T6" else size for name, size in POINTS_MB.items()}
+    )
+    table = pd.DataFrame(rows, columns=["measure", "unit", "value"])
+    print(table.to_string(index=False, float_format="{:.4g}".format))
+    if options.csv:
+        write_csv(table, options.csv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+# How pages and objects look, on disk and in the cache. `format.py` says the same in Python.
+#
+# A page has 8192 bytes: a header of 8 (page id, objects, end of the objects), the objects one behind the other, and at
+# the end, growing downwards, the 16-bit offset of each object. Every object begins with a 32-bit header and has a
+# multiple of 8 bytes. Arrays and strings have their length in the second word. A reference is 32 bits: on disk the
+# page id and the number of the object in it (an oref), 0 where there is none; in the cache, once it was loaded, the
+# number of an entry of the indirection table with the highest bit set.
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+cdef enum:
+    PAGE = 8192                     # bytes of a page and of a frame
+    PAGE_SHIFT = 13
+    PAGE_HEADER = 8                 # bytes
+    OID_BITS = 9                    # of an oref: object within the page; the page id stands above
+    ENTRY_BITS = 22                 # of an in-cache header: entry of the indirection table; on disk the oid
+    CLASS_SHIFT = 22                # of a header: class, 4 bits
+    CLASSES = 16                    # that a header can tell
+    ARRAY = 14                      # class: references
+    STRING = 15                     # class: bytes
+
+cdef extern from *:
+    """
+    #define SWIZZLED  0x80000000u   /* of a reference: the rest is a table entry */
+    #define ENTRY     0x003fffffu   /* of a header: the object's table entry, once installed */
+    #define INSTALLED 0x04000000u   /* of a header: the object has an entry that points here */
+    #define MODIFIED  0x08000000u   /* of a header: changed by the running transaction */
+    #define USED      0x80000000u   /* of a header: highest of the 4 usage bits */
+    #define USAGE     0xf0000000u   /* of a header: all of them */
+    """
+    const uint32_t SWIZZLED
+    const uint32_t ENTRY
+    const uint32_t INSTALLED
+    const uint32_t MODIFIED
+    const uint32_t USED
+    const uint32_t USAGE
+
+
+cdef struct class_t:
+    uint32_t size                   # bytes of an object; 0 = its length decides
+    uint32_t references             # bit w set: word w of the object is a reference (0 = header)
+
+
+cdef inline uint32_t word(const uint8_t* where) noexcept nogil:
+    return (<const uint32_t*>where)[0]
+
+
+cdef inline uint32_t class_of(uint32_t header) noexcept nogil:
+    return (header >> CLASS_SHIFT) & (CLASSES - 1)
+
+
+cdef inline uint32_t usage_of(uint32_t header) noexcept nogil:
+    return header >> 28
+
+
+cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexcept nogil:
+    """Bytes of an object."""
+    cdef uint32_t kind = class_of(word(thing))
+    if kind == ARRAY:
+        return (8 + 4 * word(thing + 4) + 7) & ~7
+    if kind == STRING:
+        return (8 + word(thing + 4) + 7) & ~7
+    return classes[kind].size
+
+
+cdef inline uint32_t objects_on(const uint8_t* page) noexcept nogil:
+    return (<const uint16_t*>(page + 4))[0]
+
+
+cdef inline uint32_t end_of(const uint8_t* page) noexcept nogil:
+    """Offset behind the last object."""
+    return (<const uint16_t*>(page + 6))[0]
+
+
+cdef inline uint32_t offset_of(const uint8_t* page, uint32_t oid) noexcept nogil:
+    return (<const uint16_t*>(page + PAGE))[-1 - <int>oid]

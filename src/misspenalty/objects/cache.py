@@ -1,0 +1,247 @@
+"""Client caches that a program truly runs on: HAC, FPC, CLOCK over pages, and a dual buffer like GOM's.
+
+A cache is real memory: page frames of 8 KB and an indirection table of 16-byte entries (address, oref, count of
+references, next of the same bucket). A program follows references inside the frames. A reference loaded for the first
+time is swizzled in place, from an oref to a table entry; an entry without an object brings its page, from the frames
+or from the server, and installs the object. Discarded objects lower the counts of what they refer to, and entries that
+nothing refers to are freed. Frames that the program's stack refers to are pinned.
+
+Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
+1997, sections 2 and 3. Of it: frames, compaction into a target frame, usage bits set by each access and shifted by a
+decay, (threshold, fraction) of a frame, the candidate set, the frame that is always free, copies that stay uninstalled
+where the object is installed elsewhere, lazy reference counts, no-steal. Recollected, and parameters here: decay as
+(usage + 1) >> 1, retention 2/3, 3 frames a scan, 20 fetches in the set, 2 secondary pointers, ties to the newest,
+frames on the stack skipped.
+
+Deviations, and what no source states
+    - When a frame is compacted, its uninstalled copies go. A discarded object whose page is still in a frame as it was
+      fetched is installed again from there, without a fetch.
+    - A secondary pointer enters only frames that are not in the set.
+    - Where every candidate is pinned, the primary scan goes on until it finds one that is not.
+    - Entries are freed when their count falls to zero, not in the background.
+    - The cache's size pays for the table as well, buckets included: a table is memory that a page cache does not
+      need. With ``table=False`` the size is that of the frames alone. The list of pages in the cache (4 bytes a page of
+      the database) is counted nowhere.
+"""
+
+import math
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty.objects import _gom, _hac, _paging
+from misspenalty.objects.format import ARRAY, CLASS_SHIFT, OID_BITS, PAGE, PAGE_HEADER, STRING, Object
+
+COUNTS = (
+    "accesses", "fetches", "installed", "swizzled", "frames_scanned", "objects_scanned", "frames_looked",
+    "frames_compacted", "frames_freed", "whole_evictions", "retained", "discarded", "dropped", "bytes_moved",
+    "page_objects", "page_survivors", "references_dropped", "entries_made", "entries_freed", "stack_words", "modified",
+    "pages_kept", "entries",
+)  # fmt: skip
+LEVELS = ("pages_kept", "entries")  # what is at the moment; the others are sums
+TIMED = ("register", "stack_scanning", "usage_computation", "compaction", "conversion")
+ENTRY_BYTES = 16
+_INSTALLED, _MODIFIED, _SWIZZLED, _ENTRY = 1 << 26, 1 << 27, 1 << 31, (1 << 22) - 1
+_FAILURES = {
+    1: "no frame could be freed: the stack or modified objects hold all of them; a larger cache is needed",
+    2: "the indirection table is full or there is no memory",
+    3: "a reference leads to no object",
+}
+
+
+class ClientCache:
+    """What all caches have in common.
+
+    Parameters
+    ----------
+    database : Database
+        Only its pages and classes are used.
+    size : float
+        Bytes of memory: frames and, unless `table` is false, the indirection table.
+    table : bool
+        Whether `size` pays for the table.
+    activation_words : int
+        64-bit words of one activation record of the program, all of which a stack scan looks at.
+    writable : bool
+        Whether commits change the server's pages; the cache then has its own copy of them.
+
+    Raises
+    ------
+    ParameterError
+        The size has no place for two frames, or a parameter is impossible.
+    """
+
+    name = None
+
+    def __init__(self, database, size, *, table=True, activation_words=16, writable=False):
+        if not (math.isfinite(size) and 2 * PAGE <= size < 2**31):
+            raise ParameterError(f"a cache of {size} bytes; expected at least two frames of {PAGE} and less than 2 GB")
+        if not 4 <= activation_words <= 4096:
+            raise ParameterError(f"activation_words is {activation_words}; expected 4 to 4096")
+        self.size, self.table, self.classes = int(size), table, database.classes
+        self.pages = database.pages.copy() if writable or not database.pages.flags.writeable else database.pages
+        self.frames = min(self.size // PAGE, len(self.pages) + 2)
+        self._common = (
+            self.pages,
+            [one.size for one in database.classes],
+            [one.mask for one in database.classes],
+            self.size,
+            bool(table),
+            self.frames,
+            activation_words,
+        )
+
+    def check(self):
+        """Raise what went wrong in the kernel, if anything."""
+        if self.kernel.failed:
+            raise ParameterError(f"{self.name} with {self.size} bytes: {_FAILURES[self.kernel.failed]}")
+
+    def commit(self):
+        """End the transaction: modified objects go to the server. Returns (bytes, objects)."""
+        return self.kernel.commit()
+
+    def log(self):
+        """Fetches and counts so far, and forget them.
+
+        Returns
+        -------
+        (int64 array, shape (n,); int64 array, shape (n, len(COUNTS)))
+            Page fetched (0 = a run ended) and the counts before that.
+        """
+        pages, counts = self.kernel.fetched, self.kernel.counted()
+        self.kernel.forget()
+        return pages, counts
+
+    def time_operations(self):
+        """Time the operations on the machine at hand; only before the first fetch.
+
+        The times are the machine's, never the same twice, and no table of the study holds them. Timers cost some 20 ns
+        each, so that conversion, which is timed object by object, comes out too large by that.
+        """
+        if not self.kernel.time_operations():
+            raise ParameterError("operations can be timed from the first fetch on only")
+
+    def timed(self):
+        """Timer ticks spent before each row of the log, by `TIMED`, int64, shape (n, 5); to be read before `log`."""
+        return self.kernel.timed_ticks()
+
+    @property
+    def memory_used(self):
+        """Bytes of (frames in use, the one that is kept free included; indirection table)."""
+        return self.kernel.memory_used
+
+    def contents(self):
+        """Everything in the frames, for tests and for looking at it.
+
+        Returns
+        -------
+        list of dict
+            A dict a frame: ``kind`` (0 free, 1 intact, 2 mixed, 3 object buffer), ``page``, ``installed`` and
+            ``objects`` as the kernel counts them, ``things``: (Object with orefs, usage, installed, modified) each.
+        """
+        memory, frames, entries = self.kernel.snapshot()
+        found = []
+        for bytes_, frame in zip(memory, frames, strict=True):
+            one = {key: frame[key] for key in ("kind", "page", "installed", "objects")}
+            one["things"] = list(self._things(bytes_, frame, entries)) if frame["kind"] in (1, 2) else []
+            found.append(one)
+        return found
+
+    def _things(self, memory, frame, entries):
+        at, oid = PAGE_HEADER, 0
+        while at < frame["end"]:
+            words = memory[at:].view(np.uint32)
+            header, kind = int(words[0]), int(words[0]) >> CLASS_SHIFT & 15
+            installed = bool(header & _INSTALLED)
+            oref = int(entries[header & _ENTRY, 1]) if installed else frame["page"] << OID_BITS | oid
+            if kind == STRING:
+                size, values = 8 + int(words[1]), memory[at + 8 : at + 8 + int(words[1])].tobytes()
+            else:
+                size = 8 + 4 * int(words[1]) if kind == ARRAY else self.classes[kind].size
+                fields = (
+                    words[2 : 2 + int(words[1])] if kind == ARRAY else words[1 : 1 + len(self.classes[kind].fields)]
+                )
+                mask = -1 if kind == ARRAY else self.classes[kind].mask >> 1
+                values = tuple(
+                    int(entries[v & ~_SWIZZLED, 1]) if mask >> i & 1 and v & _SWIZZLED else v
+                    for i, v in enumerate(int(field) for field in fields)
+                )
+            yield Object(oref, kind, values), header >> 28, installed, bool(header & _MODIFIED)
+            at += size + 7 & ~7
+            oid += 1
+
+
+class HAC(ClientCache):
+    """Hybrid adaptive caching.
+
+    Parameters
+    ----------
+    retention : float
+        R: share of a frame's objects below which those above the threshold count as hot.
+    scan : int
+        k: frames that the primary pointer, and each secondary one, looks at for each fetch.
+    lifetime : int
+        E: fetches after which a candidate is forgotten.
+    secondary : int
+        N: secondary pointers.
+    **common
+        As of `ClientCache`.
+    """
+
+    name = "hac"
+
+    def __init__(self, database, size, *, retention=2 / 3, scan=3, lifetime=20, secondary=2, **common):
+        super().__init__(database, size, **common)
+        if not (0 < retention <= 1 and 1 <= scan <= 1000 and 1 <= lifetime <= 10**6 and 0 <= secondary <= 16):
+            raise ParameterError(
+                f"retention {retention}, scan {scan}, lifetime {lifetime}, secondary {secondary}: expected a share, "
+                "1 to 1000, from 1, and 0 to 16"
+            )
+        self.kernel = _hac.Kernel(*self._common, math.ceil(1000 * retention), scan, lifetime, secondary)
+
+
+class FPC(ClientCache):
+    """Fast page caching: HAC's client with perfect LRU on whole pages instead of compaction."""
+
+    name = "fpc"
+
+    def __init__(self, database, size, **common):
+        super().__init__(database, size, **common)
+        self.kernel = _paging.Lru(*self._common)
+
+
+class Clock(ClientCache):
+    """CLOCK on whole pages, the replacement of QuickStore; it needs no indirection table, so the size is the frames."""
+
+    name = "clock"
+
+    def __init__(self, database, size, **common):
+        super().__init__(database, size, **common | {"table": False})
+        self.kernel = _paging.Clock(*self._common)
+
+
+class GOM(ClientCache):
+    """A dual buffer: pages in LRU order, and the used objects of evicted pages in a buffer of their own, in LRU order.
+
+    After A. Kemper and D. Kossmann, "Dual-buffering strategies in object bases", VLDB 1994, as HAC's paper compares it:
+    the split is fixed and has to be tuned. The object buffer is managed by buddies of 16 to 8192 bytes.
+
+    Parameters
+    ----------
+    share : float
+        Of the frames, for the object buffer.
+    **common
+        As of `ClientCache`.
+    """
+
+    name = "gom"
+
+    def __init__(self, database, size, *, share=0.5, **common):
+        super().__init__(database, size, **common)
+        if not 0 <= share < 1:
+            raise ParameterError(f"share is {share}; expected 0 up to, not with, 1")
+        buffer_frames = min(round(share * self.frames), self.frames - 3)  # a page on the stack, one coming in, one free
+        self.kernel = _gom.Kernel(*self._common, max(buffer_frames, 0))
+
+
+SYSTEMS = {system.name: system for system in (HAC, FPC, Clock, GOM)}

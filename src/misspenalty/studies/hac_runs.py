@@ -1,0 +1,172 @@
+"""The HAC study's runs: traversals on client caches, and what was counted at every fetch.
+
+Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
+1997, section 4. Nothing is priced here.
+
+A run repeats one traversal on one cache: the first iteration is cold; *hot* stands for the mean of the others but the
+last (of the second where there are two), as the benchmark's own program reports it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.objects import oo7
+from misspenalty.objects.cache import COUNTS, LEVELS, SYSTEMS
+from misspenalty.objects.traversals import Dynamic, Program
+
+MB = 2**20
+MISSES = ["traversal", "system", "cache_mb", "frames_mb", "table_mb", "share", "cold_misses", "hot_misses"]
+
+
+class Run(NamedTuple):
+    """A cache's fetches.
+
+    Attributes
+    ----------
+    fetches : DataFrame
+        A row for each fetch, and before those of an iteration one with page 0 for what came before its first fetch:
+        ``iteration`` (0 is cold), ``page``, and what was counted from there to the next row, by `COUNTS` (of `LEVELS`:
+        what held at the row).
+    memory : tuple of int
+        Bytes of frames and of the indirection table at the end.
+    """
+
+    fetches: pd.DataFrame
+    memory: tuple
+
+
+def database(seed, **sizes):
+    """The database of the study: OO7's medium one unless `sizes` say otherwise."""
+    return oo7.generate(oo7.Parameters(**sizes), np.random.default_rng(seed))
+
+
+def run(data, system, traversal, cache_mb, iterations, **parameters):
+    """Repeat one traversal on one cache.
+
+    Parameters
+    ----------
+    data : Database
+    system : str
+        Of `SYSTEMS`.
+    traversal : str
+        Of `KINDS`.
+    cache_mb : float
+        Size of the client cache, 2**20 bytes.
+    iterations : int
+    **parameters
+        Of the cache.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ParameterError
+        The cache is too small for the traversal, or a name is unknown.
+    """
+    cache = make_cache(data, system, cache_mb, **parameters)
+    program = Program(cache, data)
+    tables, before = [], None
+    for iteration in range(iterations):
+        program.run(traversal)
+        pages, counts = cache.log()
+        tables.append(intervals(pages, counts, before))
+        tables[-1].insert(0, "iteration", iteration)
+        before = counts[-1]
+    return Run(pd.concat(tables, ignore_index=True), cache.memory_used)
+
+
+def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
+    """A dynamic traversal, once; the row of its fetches has the iteration 0. As of `run`."""
+    cache = make_cache(data, system, cache_mb, **parameters)
+    Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
+    table = intervals(*cache.log())
+    table.insert(0, "iteration", 0)
+    return Run(table, cache.memory_used)
+
+
+def make_cache(data, system, cache_mb, **parameters):
+    """A cache by its name and size in 2**20 bytes."""
+    if system not in SYSTEMS:
+        raise ParameterError(f"system {system!r}; expected one of {', '.join(SYSTEMS)}")
+    return SYSTEMS[system](data, int(cache_mb * MB), **parameters)
+
+
+def intervals(pages, counts, before=None):
+    """`Run.fetches` of one iteration, without its number, from a cache's log.
+
+    Parameters
+    ----------
+    pages, counts
+        From `ClientCache.log`.
+    before : int64 array, optional
+        Counts at the end of the iteration before.
+    """
+    start = np.zeros((1, len(COUNTS)), np.int64) if before is None else before[None]
+    edges = np.concatenate([start, counts])
+    spent = np.diff(edges, axis=0)
+    levels = [COUNTS.index(name) for name in LEVELS]
+    spent[:, levels] = edges[:-1, levels]
+    table = pd.DataFrame(spent, columns=list(COUNTS))
+    table.insert(0, "page", np.concatenate([[0], pages[:-1]]))
+    return table
+
+
+def hot_iterations(iterations):
+    """Which iterations *hot* stands for."""
+    return range(1, max(iterations - 1, 2))
+
+
+def misses(found):
+    """`count_misses` of a run."""
+    return count_misses(found.fetches)
+
+
+def count_misses(fetches):
+    """Fetches of the cold iteration, and mean of the hot ones (None where there are none)."""
+    number = fetches[fetches["page"] > 0].groupby("iteration").size()
+    count = int(fetches["iteration"].max()) + 1
+    number = number.reindex(range(count), fill_value=0)
+    hot = list(hot_iterations(count)) if count > 1 else []
+    return int(number[0]), float(number[hot].mean()) if hot else None
+
+
+def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=()):
+    """Misses of some systems at some cache sizes.
+
+    Parameters
+    ----------
+    data, traversal, iterations
+        As of `run`.
+    systems : sequence of str
+    sizes_mb : sequence of float
+    table : bool
+        Whether the size pays for the indirection table.
+    shares : sequence of float
+        Of ``gom``: splits that are tried, of which the one with the fewest hot misses is kept at each size.
+
+    Returns
+    -------
+    DataFrame
+        ``traversal, system, cache_mb, frames_mb, table_mb, share, cold_misses, hot_misses``; sizes too small to run are
+        left out.
+    """
+    rows = []
+    for system in systems:
+        for size in sizes_mb:
+            tried = [{"share": share} for share in shares] if system == "gom" else [{}]
+            found = []
+            for parameters in tried:
+                try:
+                    one = run(data, system, traversal, size, iterations, table=table, **parameters)
+                except ParameterError:  # too small
+                    continue
+                found.append((misses(one)[::-1], parameters.get("share"), one.memory))
+            if found:
+                (hot, cold), share, memory = min(found, key=lambda item: item[0])
+                rows.append((traversal, system, size, memory[0] / MB, memory[1] / MB, share, cold, hot))
+    return pd.DataFrame(rows, columns=MISSES)

@@ -1,0 +1,478 @@
+# The HAC study: runs first, counted; then what they cost, the paper's figures and the projections.
+
+HAC_TABLES = [
+    "fig9",
+    "fig9_frames",
+    "fig10",
+    "fig11",
+    "projections",
+    "peaks",
+    "misses",
+    "dynamic",
+    "hit_time",
+    "elapsed",
+    "updates",
+    "server",
+    "fit",
+    "cost_sensitivity",
+    "sensitivity",
+    "logged",
+]
+HAC_FIGURES = [
+    "fig9",
+    "fig10",
+    "fig11",
+    "misses",
+    "peaks",
+    "projections",
+    "hit_time",
+    "elapsed",
+    "sensitivity",
+]
+
+OUTPUTS += [
+    *collect("results/hac/{item}.csv", item=HAC_TABLES),
+    *collect("results/hac/{item}.{form}", item=HAC_FIGURES, form=["pdf", "svg", "png"]),
+]
+SOURCES += [
+    "data/machines/hac_testbed.yaml",
+    "data/published/hac_miss_penalty.csv",
+    f"data/drives/{HAC_DRIVE}.yaml",
+]
+JUDGED["hac_fig9"] = "results/hac/fig9.csv"
+JUDGED["hac_fig10"] = "results/hac/fig10.csv"
+JUDGED["hac_fig11"] = "results/hac/fig11.csv"
+JUDGED["hac_projections"] = "results/hac/projections.csv"
+LOGGED.append("results/hac/logged.csv")
+SEEDS["hac"] = HAC["seed"]
+
+
+wildcard_constraints:
+    traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
+    axis="total|frames",
+    system="fpc|gom",
+
+
+rule hac_sweep:
+    input:
+        machine="data/machines/hac_testbed.yaml",
+    output:
+        runs="results/hac/runs/{axis}_{traversal}.parquet",
+    log:
+        "results/logs/hac_sweep/{axis}_{traversal}.log",
+    benchmark:
+        "results/benchmarks/hac_sweep/{axis}_{traversal}.tsv"
+    priority: 1
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        sizes_mb=hac_sizes,
+        iterations=HAC["iterations"],
+        code=source_digest("files", "studies/hac_runs", "systems/object_client"),
+    script:
+        "../scripts/hac_sweep.py"
+
+
+rule hac_misses_of:
+    input:
+        machine="data/machines/hac_testbed.yaml",
+    output:
+        table="results/hac/runs/misses_{system}_{traversal}.csv",
+    log:
+        "results/logs/hac_misses_of/{system}_{traversal}.log",
+    benchmark:
+        "results/benchmarks/hac_misses_of/{system}_{traversal}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        sizes_mb=hac_comparator_sizes,
+        shares=HAC["gom_shares"],
+        code=source_digest("files", "studies/hac_runs", "systems/object_client"),
+    script:
+        "../scripts/hac_misses_of.py"
+
+
+rule hac_misses:
+    input:
+        sweeps=collect(
+            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
+        ),
+        tables=collect(
+            "results/hac/runs/misses_{system}_{traversal}.csv",
+            system=["fpc", "gom"],
+            traversal=HAC_TRAVERSALS,
+        ),
+    output:
+        table="results/hac/misses.csv",
+    log:
+        "results/logs/hac_misses.log",
+    benchmark:
+        "results/benchmarks/hac_misses.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files", "studies/hac"),
+    script:
+        "../scripts/hac_misses.py"
+
+
+rule hac_dynamic:
+    input:
+        machine="data/machines/hac_testbed.yaml",
+    output:
+        table="results/hac/dynamic.csv",
+    log:
+        "results/logs/hac_dynamic.log",
+    benchmark:
+        "results/benchmarks/hac_dynamic.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        sizes_mb=HAC["dynamic_mb"],
+        dynamic=HAC["dynamic"],
+        shares=HAC["gom_shares"],
+        code=source_digest("files", "studies/hac_variants"),
+    script:
+        "../scripts/hac_dynamic.py"
+
+
+rule hac_fit:
+    input:
+        sweep="results/hac/runs/total_T1.parquet",
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        calibration="data/calibration.yaml",
+    output:
+        table="results/hac/fit.csv",
+    log:
+        "results/logs/hac_fit.log",
+    benchmark:
+        "results/benchmarks/hac_fit.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        point_mb=HAC["points_mb"]["T1"],
+        code=source_digest("claims", "files", "studies/hac"),
+    script:
+        "../scripts/hac_fit.py"
+
+
+rule hac_fig9_of:
+    input:
+        runs="results/hac/runs/{axis}_{traversal}.parquet",
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/runs/fig9_{axis}_{traversal}.csv",
+    log:
+        "results/logs/hac_fig9_of/{axis}_{traversal}.log",
+    benchmark:
+        "results/benchmarks/hac_fig9_of/{axis}_{traversal}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        least_share=HAC["least_share"],
+        code=source_digest("files", "studies/hac"),
+    script:
+        "../scripts/hac_fig9_of.py"
+
+
+rule hac_fig9:
+    input:
+        tables=collect(
+            "results/hac/runs/fig9_total_{traversal}.csv", traversal=HAC_TRAVERSALS
+        ),
+    output:
+        table="results/hac/fig9.csv",
+    log:
+        "results/logs/hac_fig9.log",
+    benchmark:
+        "results/benchmarks/hac_fig9.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files"),
+    script:
+        "../scripts/stack_tables.py"
+
+
+rule hac_fig9_frames:
+    input:
+        tables=collect(
+            "results/hac/runs/fig9_frames_{traversal}.csv", traversal=HAC_TRAVERSALS
+        ),
+    output:
+        table="results/hac/fig9_frames.csv",
+    log:
+        "results/logs/hac_fig9_frames.log",
+    benchmark:
+        "results/benchmarks/hac_fig9_frames.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files"),
+    script:
+        "../scripts/stack_tables.py"
+
+
+rule hac_points:
+    input:
+        sweeps=collect(
+            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
+        ),
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        fig10="results/hac/fig10.csv",
+        fig11="results/hac/fig11.csv",
+    log:
+        "results/logs/hac_points.log",
+    benchmark:
+        "results/benchmarks/hac_points.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        points_mb=HAC["points_mb"],
+        code=source_digest("files", "studies/hac"),
+    script:
+        "../scripts/hac_points.py"
+
+
+rule hac_peaks:
+    input:
+        total="results/hac/fig9.csv",
+        frames="results/hac/fig9_frames.csv",
+        published="data/published/hac_miss_penalty.csv",
+    output:
+        table="results/hac/peaks.csv",
+    log:
+        "results/logs/hac_peaks.log",
+    benchmark:
+        "results/benchmarks/hac_peaks.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files", "studies/hac"),
+    script:
+        "../scripts/hac_peaks.py"
+
+
+rule hac_projections:
+    input:
+        sweeps=collect(
+            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
+        ),
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/projections.csv",
+    log:
+        "results/logs/hac_projections.log",
+    benchmark:
+        "results/benchmarks/hac_projections.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        points_mb=HAC["points_mb"],
+        iterations=HAC["iterations"],
+        code=source_digest("files", "studies/hac_projections"),
+    script:
+        "../scripts/hac_projections.py"
+
+
+rule hac_elapsed:
+    input:
+        sweeps=collect(
+            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
+        ),
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/elapsed.csv",
+    log:
+        "results/logs/hac_elapsed.log",
+    benchmark:
+        "results/benchmarks/hac_elapsed.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        points_mb=HAC["points_mb"],
+        iterations=HAC["iterations"],
+        code=source_digest("files", "studies/hac_variants"),
+    script:
+        "../scripts/hac_elapsed.py"
+
+
+rule hac_hit_time:
+    input:
+        machine="data/machines/hac_testbed.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/hit_time.csv",
+    log:
+        "results/logs/hac_hit_time.log",
+    benchmark:
+        "results/benchmarks/hac_hit_time.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        cache_mb=HAC["hit_time_mb"],
+        code=source_digest("files", "studies/hac_variants"),
+    script:
+        "../scripts/hac_hit_time.py"
+
+
+rule hac_updates:
+    input:
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/updates.csv",
+    log:
+        "results/logs/hac_updates.log",
+    benchmark:
+        "results/benchmarks/hac_updates.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        cache_mb=HAC["updates_mb"],
+        code=source_digest("files", "studies/hac_variants"),
+    script:
+        "../scripts/hac_updates.py"
+
+
+rule hac_server:
+    input:
+        sweeps=collect(
+            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
+        ),
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/server.csv",
+    log:
+        "results/logs/hac_server.log",
+    benchmark:
+        "results/benchmarks/hac_server.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        points_mb=HAC["points_mb"],
+        server_mb=HAC["server_cache_mb"],
+        code=source_digest("files", "studies/hac_variants"),
+    script:
+        "../scripts/hac_server.py"
+
+
+rule hac_cost_sensitivity:
+    input:
+        sweeps=collect(
+            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
+        ),
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/cost_sensitivity.csv",
+    log:
+        "results/logs/hac_cost_sensitivity.log",
+    benchmark:
+        "results/benchmarks/hac_cost_sensitivity.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        points_mb=HAC["points_mb"],
+        code=source_digest("files", "studies/hac_variants"),
+    script:
+        "../scripts/hac_cost_sensitivity.py"
+
+
+rule hac_sensitivity_of:
+    input:
+        machine="data/machines/hac_testbed.yaml",
+        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/runs/sensitivity_{traversal}.csv",
+    log:
+        "results/logs/hac_sensitivity_of/{traversal}.log",
+    benchmark:
+        "results/benchmarks/hac_sensitivity_of/{traversal}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        points_mb=HAC["points_mb"],
+        settings=HAC["sensitivity"],
+        layouts=HAC["layouts"],
+        code=source_digest("files", "studies/hac_variants"),
+    script:
+        "../scripts/hac_sensitivity_of.py"
+
+
+rule hac_sensitivity:
+    input:
+        tables=collect(
+            "results/hac/runs/sensitivity_{traversal}.csv", traversal=HAC_TRAVERSALS
+        ),
+    output:
+        table="results/hac/sensitivity.csv",
+    log:
+        "results/logs/hac_sensitivity.log",
+    benchmark:
+        "results/benchmarks/hac_sensitivity.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files"),
+    script:
+        "../scripts/stack_tables.py"
+
+
+rule hac_logged:
+    input:
+        server="results/hac/server.csv",
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/logged.csv",
+    log:
+        "results/logs/hac_logged.log",
+    benchmark:
+        "results/benchmarks/hac_logged.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files", "studies/hac"),
+    script:
+        "../scripts/hac_logged.py"

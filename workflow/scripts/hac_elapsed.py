@@ -1,0 +1,15 @@
+"""Elapsed time of HAC and page caching at the points of Figure 9."""
+
+import sys
+
+from misspenalty.files import write_csv
+from misspenalty.studies import hac, hac_prices, hac_runs, hac_variants
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+params = snakemake.params
+costs = hac_prices.load_costs(snakemake.input.machine, snakemake.input.fit, params.database, params.seed)
+database = hac_runs.database(params.seed, **params.database)
+sweeps = hac.read_sweeps(snakemake.input.sweeps)
+table = hac_variants.elapsed(database, sweeps, params.points_mb, costs, params.iterations)
+write_csv(table, snakemake.output.table)

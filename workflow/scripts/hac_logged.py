@@ -1,0 +1,13 @@
+"""Values for the claims on HAC that no table decides."""
+
+import sys
+
+import pandas as pd
+
+from misspenalty.files import write_csv
+from misspenalty.studies import hac
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+server, fit = pd.read_csv(snakemake.input.server), pd.read_csv(snakemake.input.fit)
+write_csv(hac.logged(server, fit), snakemake.output.table)

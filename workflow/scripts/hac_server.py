@@ -1,0 +1,13 @@
+"""The server's hit rate and disk reads, by its cache and by how pages stand on the drive."""
+
+import sys
+
+from misspenalty.files import write_csv
+from misspenalty.studies import hac, hac_prices, hac_variants
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+params = snakemake.params
+costs = hac_prices.load_costs(snakemake.input.machine, snakemake.input.fit, params.database, params.seed)
+sweeps = hac.read_sweeps(snakemake.input.sweeps)
+write_csv(hac_variants.server(sweeps, params.points_mb, costs, params.server_mb), snakemake.output.table)
