@@ -1,0 +1,84 @@
+"""Events per second of each predictor, learning and predicting, and what it remembers.
+
+`build` is made by a fixed rule: a run of 1,500 opens and execs over 300 files, some in every step of the build and most
+in a few, repeated with one event in fifty replaced, as recorded builds repeat. `recorded` is the opens and execs of
+the captures in data/raw/builds, one after the other, repeated; `zipf` is the trace of the policies' benchmark, with no
+pattern at all. One thread; times are CPU times of the thread; the median of the repeats counts.
+
+    python benchmarks/prefetch.py
+    python benchmarks/prefetch.py --events 200000 --repeat 1 --csv out.csv
+"""
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from policies import zipf_trace
+
+from misspenalty.files import write_csv
+from misspenalty.prefetch.registry import find_predictor
+
+TARGET = 2.0  # M events/s
+PREDICTORS = {
+    "last_successor": ("last_successor", {}),
+    "fmocm, order 2": ("fmocm", {}),
+    "pcm 64/2": ("pcm", {}),
+    "pcm 64/4": ("pcm", {"order": 4}),
+    "epcm 16/12": ("epcm", {"partition": 16, "order": 12}),
+    "epcm 64/45": ("epcm", {}),
+    "epcm 64/45, at most 8 files": ("epcm", {"most": 8}),
+}
+
+
+def build(events, seed=9):
+    """Opens and execs of a build that is run again and again."""
+    rng = np.random.default_rng(seed)
+    run = np.minimum(rng.geometric(0.02, 1500), 300) - 1
+    ids = np.tile(run, events // run.size + 1)[:events]
+    return np.where(rng.random(events) < 0.02, rng.integers(0, 300, events), ids)
+
+
+def measure(ids, name, parameters, repeat):
+    """M events/s, files predicted after an event, and bytes learnt."""
+    definition = find_predictor(name)
+    ids = np.ascontiguousarray(ids, np.uint32)
+    rank, number = np.empty((2, ids.size), np.uint32)
+    rates = []
+    for _ in range(repeat):
+        kernel = definition.kernel(int(ids.max()) + 1, **definition.check(parameters))
+        begin = time.thread_time()
+        kernel.feed(ids, rank, number)
+        rates.append(ids.size / (time.thread_time() - begin) / 1e6)
+    return statistics.median(rates), number.mean(), kernel.memory
+
+
+def workloads(events):
+    """(name, ids) of each."""
+    yield "build", build(events)
+    yield "zipf", np.unique(zipf_trace(min(events, 1_000_000)), return_inverse=True)[1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=2_000_000, help="length of each workload (default 2,000,000)")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each, of which the median counts (default 3)")
+    parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
+    args = parser.parse_args()
+    rows = []
+    for workload, ids in workloads(args.events):
+        for label, (name, parameters) in PREDICTORS.items():
+            rate, files, memory = measure(ids, name, parameters, args.repeat)
+            rows.append((workload, label, rate, TARGET, files, memory))
+            print(
+                f"{workload:9} {label:28} {rate:8.2f} M events/s  {files:6.2f} files  {memory:>12,} bytes", flush=True
+            )
+    if args.csv:
+        columns = ["workload", "predictor", "m_events_per_s", "target", "files_per_event", "memory_bytes"]
+        write_csv(pd.DataFrame(rows, columns=columns), args.csv)
+
+
+if __name__ == "__main__":
+    main()

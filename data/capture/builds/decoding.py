@@ -1,0 +1,415 @@
+"""From the tracer's lines to events: which process did what to which file. Needs no tracer, only a recording."""
+
+import posixpath
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tracing import CaptureError
+
+PAGE = 4096
+FOLDER = 0o040000  # of a mode
+SLACK = 100_000  # ns by which two clocks read one after the other may differ
+DESCRIPTOR_CALLS = {0: "read", 17: "read", 19: "read", 1: "write", 18: "write", 20: "write", 77: "truncate"}
+NAMED_CALLS = {
+    4: "stat", 6: "stat", 21: "stat", 89: "stat", 262: "stat", 267: "stat", 269: "stat", 332: "stat", 439: "stat",
+    59: "exec", 76: "truncate", 87: "unlink", 263: "unlink", 82: "rename", 264: "rename", 316: "rename", 80: "chdir",
+    2: "open", 85: "open", 257: "open",
+}  # fmt: skip
+RENAMES, CREAT, OPENAT = {82, 264, 316}, 85, 257
+FORKS, LISTS, POSITIONED, VECTORS = {56, 57, 58, 435}, {78, 217}, {17, 18}, {19, 20}
+CLOSE, MMAP, WAIT4, FCHDIR, PRCTL, UNLINKAT = 3, 9, 61, 81, 157, 263
+O_CREAT, O_TRUNC, O_APPEND = 0o100, 0o1000, 0o2000
+AT_FDCWD, AT_REMOVEDIR, MAP_SHARED = 0xFFFFFF9C, 0x200, 1
+CREATED, TRUNCATED, APPEND, SHARED = 4, 8, 16, 8  # of an open; of a map
+ACCESS = (1, 2, 3, 3)  # read 1, write 2, by the two low bits of an open's flags
+KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "fault", "stat", "list", "truncate",
+         "unlink", "rename", "close", "wait", "exit")  # fmt: skip
+
+
+@dataclass
+class Process:
+    """One process while its lines are read; processor time in ns."""
+
+    number: int
+    parent: int  # -1: the root of a step
+    step: int
+    cwd: str
+    start: int  # of the monotonic clock
+    live: bool  # recorded: a root from its exec on
+    last: int  # time of the last event
+    program: str = ""
+    clock: int = 0  # processor time accounted for
+    left_out: int = 0  # beside it, by touch.c
+    marked: bool = False  # touch.c is running
+    touched: list = field(
+        default_factory=list
+    )  # time, clock, path, page of faults not entered yet: a call may be around them
+    folders: dict[int, int] = field(default_factory=dict)  # descriptor to inode of the folders it has opened
+    hiding: int = -1  # clock when a sequence of events left out began; -1: the last one was kept
+    exiting: int = 0  # clock when it began to exit
+    end: int = 0
+    cpu_us: int = 0
+    status: int = 0
+
+
+@dataclass
+class Call:
+    """A system call."""
+
+    number: int
+    begin: int
+    end: int
+    cpu: tuple[int, int]
+    result: int
+    arguments: list[int]
+    file: tuple[int, ...] | None = None  # behind its descriptor: mode, inode, size, position
+    name: str | None = None
+    folder: int = 0  # inode the name starts from; 0: the process's own
+    second: tuple[int, str] | None = None  # folder and name, of a rename
+
+
+@dataclass
+class Event:
+    """A row to be; times in ns."""
+
+    time: int
+    process: int
+    kind: str
+    path: str | None
+    offset: int = 0
+    length: int = 0
+    asked: int = 0
+    other: int | str = -1
+    error: int = 0
+    compute_us: int = 0
+    system_us: int = 0
+
+
+class Namespace:
+    """What names and inodes mean at a moment of the recording."""
+
+    def __init__(self, rows):
+        self.links, self.inodes, self.sizes, self.folders = {}, {}, {}, set()
+        self.add(rows)
+
+    def add(self, rows):
+        for inode, kind, path, what in rows:
+            if kind == "l":
+                self.links[path] = what
+            else:
+                self.inodes[inode] = path
+                if kind == "d":
+                    self.folders.add(path)
+                else:
+                    self.sizes[path] = what
+
+    def forget(self, tops):
+        """Drop everything below `tops`, before they are described anew."""
+        below = tuple(f"{top.rstrip('/')}/" for top in tops)
+        self.inodes = {inode: path for inode, path in self.inodes.items() if not path.startswith(below)}
+        self.sizes = {path: size for path, size in self.sizes.items() if not path.startswith(below)}
+        self.links = {path: target for path, target in self.links.items() if not path.startswith(below)}
+
+    def resolve(self, name, cwd, last=True):
+        """The path that `name` means in folder `cwd`, links followed (the last part only if `last`)."""
+        todo = [part for part in posixpath.join(cwd, name).split("/") if part not in ("", ".")][::-1]
+        done, followed = "/", 0
+        while todo:
+            part = todo.pop()
+            if part == "..":
+                done = posixpath.dirname(done)
+                continue
+            here = posixpath.join(done, part)
+            if here in self.links and (todo or last) and followed < 40:
+                followed += 1
+                target = self.links[here]
+                done = "/" if target.startswith("/") else done
+                todo += [piece for piece in target.split("/") if piece not in ("", ".")][::-1]
+            else:
+                done = here
+        return done
+
+    def create(self, path, inode):
+        self.inodes[inode] = path
+        self.sizes[path] = 0
+
+    def remove(self, path):
+        """The name is gone; the inode keeps it for those who still have it open."""
+        self.sizes.pop(path, None)
+
+    def rename(self, old, new):
+        self.sizes[new] = self.sizes.pop(old, 0)
+        for inode, path in self.inodes.items():
+            if path == new:
+                del self.inodes[inode]
+                break
+        for inode, path in self.inodes.items():
+            if path == old:
+                self.inodes[inode] = new
+                break
+
+
+def is_regular(file):
+    return file[0] & 0o170000 == 0o100000
+
+
+class Decoder:
+    """Reads the lines of one run; afterwards `events` and `processes` hold it.
+
+    Parameters
+    ----------
+    names : Namespace
+        As it was before the run.
+    interpreter : callable
+        ``interpreter(path) -> str | None``: the ELF interpreter of a program.
+    hidden : str
+        Path of the library whose own files and time are left out.
+    """
+
+    def __init__(self, names, interpreter, hidden):
+        self.names, self.interpreter, self.hidden = names, interpreter, hidden
+        self.processes: list[Process] = []
+        self.events: list[Event] = []
+        self.alive: dict[int, Process] = {}  # by process id
+        self.gone: dict[int, int] = {}  # process id to number of those that ended
+        self.slips = 0  # times that a clock was set right
+        self.renaming: tuple[Process, Call] | None = None  # until the new name follows
+
+    # lines -----------------------------------------------------------------------------------------------------------
+
+    def start(self, identity, step, folder, time):
+        """A step's root process begins."""
+        self.alive[identity] = Process(len(self.processes), -1, step, folder, time, False, time)
+        self.processes.append(self.alive[identity])
+
+    def line(self, text):
+        """Take one line.
+
+        Raises
+        ------
+        CaptureError
+            If it is no line of probe.bt, or contradicts the others.
+        """
+        kind, _, rest = text.partition(" ")
+        try:
+            self.LINES[kind](self, rest)
+        except (KeyError, ValueError, IndexError, AttributeError) as error:
+            raise CaptureError(f"{text[:200]!r} does not fit ({type(error).__name__}: {error})") from error
+
+    def _fork(self, rest):
+        parent, child, time = map(int, rest.split())
+        above = self.alive[parent]
+        self.alive[child] = Process(len(self.processes), above.number, above.step, above.cwd, time, above.live, time)
+        self.alive[child].program = above.program
+        self.alive[child].folders = dict(above.folders)
+        self.processes.append(self.alive[child])
+
+    def _exec(self, rest):
+        identity, begin, cpu_begin, cpu, inode, name = rest.split(" ", 5)
+        process = self.alive[int(identity)]
+        if not process.live:  # what the gate's child did before is no part of the workload
+            process.live, process.left_out, process.start, process.last = True, int(cpu), int(begin), int(begin)
+        process.program = self.names.resolve(name, process.cwd)
+        times = self._around_faults(process, int(begin), (int(cpu_begin), int(cpu)))
+        self._add(process, times, "exec", process.program, length=self.names.sizes.get(process.program, 0))
+        image = self.names.inodes[int(inode)]
+        linker = self.interpreter(image)
+        for path in (image if image != process.program else None, linker and self.names.resolve(linker, "/")):
+            if path:
+                self._add(process, (int(begin), (0, 0)), "interp", path, length=self.names.sizes[path])
+
+    def _fault(self, rest):
+        identity, time, cpu, inode, page = map(int, rest.split())
+        process = self.alive[identity]
+        if process.live and not process.marked:
+            process.touched.append((time, cpu, self.names.inodes[inode], page))
+
+    def _call(self, rest):
+        self._take(*self._numbers(rest.split()))
+
+    def _call_on_file(self, rest):
+        words = rest.split()
+        process, call = self._numbers(words[:11])
+        call.file = tuple(map(int, words[11:]))
+        self._take(process, call)
+
+    def _call_on_name(self, rest):
+        words = rest.split(" ", 12)
+        process, call = self._numbers(words[:11])
+        call.folder, call.name = int(words[11]), words[12]
+        if call.number in RENAMES:
+            self.renaming = process, call
+        else:
+            self._take(process, call)
+
+    def _new_name(self, rest):
+        _, folder, name = rest.split(" ", 2)
+        process, call = self.renaming
+        call.second = int(folder), name
+        self._take(process, call)
+
+    def _opened(self, rest):
+        words = rest.split(" ", 14)
+        process, call = self._numbers(words[:11])
+        call.file, call.name = tuple(map(int, words[11:14])), words[14]
+        if call.number == OPENAT and call.arguments[0] & 0xFFFFFFFF != AT_FDCWD:
+            call.folder = process.folders[call.arguments[0] & 0xFFFFFFFF]
+        if call.file[0] & 0o170000 == FOLDER:
+            process.folders[call.result] = call.file[1]
+        self._take(process, call)
+
+    def _numbers(self, words):
+        identity, number, begin, end, cpu_begin, cpu_end, result, *arguments = map(int, words)
+        return self.alive[identity], Call(number, begin, end, (cpu_begin, cpu_end), result, arguments)
+
+    def _exit(self, rest):
+        identity, time, cpu, status = map(int, rest.split())
+        process = self.alive[identity]
+        process.end, process.exiting, process.status = time, cpu, status
+
+    def _gone(self, rest):
+        identity, cpu = map(int, rest.split())
+        process = self.alive.pop(identity)
+        self.gone[identity] = process.number
+        if process.live:
+            self._around_faults(process, process.end, (process.exiting, cpu))
+            self._add(process, (process.end, (process.exiting, cpu)), "exit", None, other=process.status >> 8 & 255)
+
+    LINES: ClassVar = {
+        "F": _fork, "E": _exec, "P": _fault, "S": _call, "T": _call_on_file, "N": _call_on_name, "R": _new_name,
+        "O": _opened, "X": _exit, "Z": _gone,
+    }  # fmt: skip
+
+    def finish(self):
+        """After the last line of a run: its events in order."""
+        if self.alive:
+            raise CaptureError(f"{len(self.alive)} processes never ended")
+        self.events.sort(key=lambda event: event.time)
+
+    # calls -----------------------------------------------------------------------------------------------------------
+
+    def _around_faults(self, process, begin, cpu):
+        """Enter the pages touched before a call; the call is to end where it touched the first page itself."""
+        within = [fault for fault in process.touched if fault[0] >= begin]
+        for fault in process.touched[: len(process.touched) - len(within)]:
+            self._touch(process, fault)
+        process.touched = within
+        return begin, (cpu[0], within[0][1] if within else cpu[1])
+
+    def _touch(self, process, fault):
+        time, cpu, path, page = fault
+        self._add(process, (time, (cpu, cpu)), "fault", path, page * PAGE, PAGE)
+
+    def _add(self, process, times, kind, path, offset=0, length=0, asked=0, other=-1, error=0):
+        """Keep an event and account for the processor time up to its end; an event of touch.c's file is left out."""
+        time, (cpu_begin, cpu_end) = times
+        slip = cpu_begin - process.left_out - process.clock - (time - process.last) - SLACK
+        if slip > 0:  # more processor time than time: the tracer missed a switch
+            process.left_out += slip
+            self.slips += 1
+        begin = max(process.clock, cpu_begin - process.left_out)
+        end = max(begin, cpu_end - process.left_out)
+        if (
+            path == self.hidden
+        ):  # with the time since the last event, if that was hidden too: the library is being loaded
+            process.hiding = begin if process.hiding < 0 else process.hiding
+            process.left_out += end - process.hiding
+            return
+        process.hiding, process.last = -1, time
+        micro = [clock // 1000 for clock in (process.clock, begin, end)]
+        process.clock, process.cpu_us = end, micro[2]
+        compute, system = micro[1] - micro[0], micro[2] - micro[1]
+        self.events.append(
+            Event(time, process.number, kind, path, offset, length, asked, other, error, compute, system)
+        )
+
+    def _take(self, process, call):
+        """A call with all that was told of it."""
+        if call.number == PRCTL:
+            self._around_faults(process, call.end, call.cpu)
+            process.marked = call.arguments[1] == 0
+            process.left_out += -call.cpu[0] if process.marked else call.cpu[1]
+        elif process.live and not process.marked:
+            self._ordinary(process, call)
+
+    def _ordinary(self, process, call):
+        """One call of a recorded process."""
+        times = self._around_faults(process, call.begin, call.cpu)
+        if call.number in DESCRIPTOR_CALLS:
+            self._on_descriptor(process, call, times)
+        elif call.number in NAMED_CALLS:
+            self._on_name(process, call, times)
+        elif call.number in FORKS and call.result > 0:
+            child = self.alive.get(call.result)  # a vfork returns when the child has gone or done its exec
+            self._add(process, times, "fork", None, other=child.number if child else self.gone[call.result])
+        elif call.number == WAIT4 and call.result > 0:
+            self._add(process, (call.end, call.cpu), "wait", None, other=self.gone[call.result])
+        elif call.number == FCHDIR and call.result == 0:
+            process.cwd = self.names.inodes[call.file[1]]
+        elif call.number == CLOSE:
+            if call.result == 0 and is_regular(call.file):
+                self._add(process, times, "close", self.names.inodes[call.file[1]])
+        elif call.number == MMAP and is_regular(call.file) and call.result > 0:
+            length, protection, offset = call.arguments[1:]
+            access = protection & 7 | (SHARED if protection >> 8 & MAP_SHARED else 0)
+            self._add(process, times, "mmap", self.names.inodes[call.file[1]], offset, length, other=access)
+        elif call.number in LISTS and call.result >= 0:
+            self._add(process, times, "list", self.names.inodes[call.file[1]], length=call.result)
+
+    def _on_descriptor(self, process, call, times):
+        """read, write, truncate."""
+        if not is_regular(call.file) or call.result < 0:
+            return
+        kind, moved = DESCRIPTOR_CALLS[call.number], call.result
+        _, inode, _, position = call.file
+        path = self.names.inodes[inode]
+        if kind == "truncate":
+            self._add(process, times, kind, path, length=call.arguments[1])
+            return
+        offset = call.arguments[3] if call.number in POSITIONED else position - moved
+        asked = moved if call.number in VECTORS else call.arguments[2]
+        self._add(process, times, kind, path, offset, moved, asked)
+
+    def _on_name(self, process, call, times):
+        """A call that names a file, or two."""
+        kind = NAMED_CALLS[call.number]
+        if not call.name:
+            return  # a stat of a descriptor
+        path = self._meant(process, call.folder, call.name, last=kind not in ("unlink", "rename"))
+        error = -call.result if call.result < 0 else 0
+        if kind == "chdir":
+            process.cwd = process.cwd if error else path
+        elif kind == "open":
+            self._open(process, call, times, path, error)
+        elif kind == "rename":
+            new = self._meant(process, *call.second, last=False)
+            self._add(process, times, kind, path, other=new, error=error)
+            if not error:
+                self.names.rename(path, new)
+        elif kind == "unlink" and call.number == UNLINKAT and call.arguments[2] & AT_REMOVEDIR:
+            return
+        else:
+            length = call.arguments[1] if kind == "truncate" else 0
+            self._add(process, times, kind, path, length=length, error=error)
+            if kind == "unlink" and not error:
+                self.names.remove(path)
+
+    def _meant(self, process, folder, name, last=True):
+        return self.names.resolve(name, self.names.inodes[folder] if folder else process.cwd, last)
+
+    def _open(self, process, call, times, path, error):
+        flags = O_CREAT | O_TRUNC | 1 if call.number == CREAT else call.arguments[2 if call.number == OPENAT else 1]
+        if error:
+            self._add(process, times, "open", path, other=ACCESS[flags & 3], error=error)
+            return
+        file = call.file
+        if not is_regular(file):
+            return
+        there = path in self.names.sizes
+        how = ACCESS[flags & 3] | (TRUNCATED if there and flags & O_TRUNC else 0) | (APPEND if flags & O_APPEND else 0)
+        if not there:
+            how |= CREATED
+            self.names.create(path, file[1])
+        elif self.names.inodes.get(file[1]) != path:
+            raise CaptureError(f"{path} was opened, but its inode is that of {self.names.inodes.get(file[1])}")
+        self._add(process, times, "open" if there else "create", path, length=file[2], other=how)

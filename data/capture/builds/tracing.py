@@ -1,0 +1,177 @@
+"""Run commands in the jail below a gate process while bpftrace records, and leave a recording behind.
+
+A recording is a folder: ``events.txt`` (probe.bt), ``files.json`` (what lay in the jail before each run) and
+``recording.json`` (what was run and how it ended).
+"""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PROBED = "events/filemap/mm_filemap_fault"
+NAME_BYTES = "128"  # more does not fit the stack of a probe
+RING_PAGES = "16384"
+PROCESSOR = max(os.sched_getaffinity(0))  # one for all recorded processes: their events then share one buffer, in order
+
+
+class CaptureError(Exception):
+    """Something that stops a capture, told to the user without a traceback."""
+
+
+def check_tracing() -> None:
+    """Raise `CaptureError` unless this machine can record."""
+    if os.geteuid() != 0:
+        raise CaptureError("recording needs root")
+    for program, package in (("bpftrace", "bpftrace"), ("debootstrap", "debootstrap"), ("cc", "gcc")):
+        if not any(os.access(Path(folder, program), os.X_OK) for folder in os.get_exec_path()):
+            raise CaptureError(f"{program} is missing: apt-get install {package}")
+    if not any(Path(root, PROBED).is_dir() for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
+        raise CaptureError(f"no trace point {PROBED}: mount -t tracefs none /sys/kernel/tracing, Linux 6.12 or newer")
+
+
+class Gate:
+    """A process whose children are recorded: it starts one command in the jail at a time and says how it ended."""
+
+    def __init__(self, jail, environment: dict[str, str]):
+        self.to_gate, self.from_gate = os.pipe(), os.pipe()
+        self.output = os.pipe()
+        self.process = os.fork()
+        if self.process == 0:
+            self._serve(jail, environment)
+        os.close(self.to_gate[0])
+        os.close(self.from_gate[1])
+        os.close(self.output[1])
+        self.orders = os.fdopen(self.to_gate[1], "w")
+        self.answers = os.fdopen(self.from_gate[0])
+        self.said: list[bytes] = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        while data := os.read(self.output[0], 1 << 16):
+            self.said.append(data)
+
+    def _serve(self, jail, environment):
+        """The gate itself: never returns."""
+        try:
+            os.close(self.to_gate[1])
+            os.sched_setaffinity(0, {PROCESSOR})
+            with os.fdopen(self.to_gate[0]) as orders, os.fdopen(self.from_gate[1], "w") as answers:
+                for line in orders:
+                    order = json.loads(line)
+                    child = os.fork()
+                    if child == 0:
+                        enter(jail, order["folder"], self.output[1])
+                        os.execve(order["command"][0], order["command"], environment)
+                    _, status, used = os.wait4(child, 0)
+                    answers.write(json.dumps([os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime]) + "\n")
+                    answers.flush()
+        finally:
+            os._exit(1)
+
+    def run(self, folder: str, command: list[str]) -> float:
+        """Run `command` in `folder` of the jail; returns its processor seconds, children included.
+
+        Raises
+        ------
+        CaptureError
+            If it fails; the message holds the end of what it said.
+        """
+        self.said.clear()
+        self.orders.write(json.dumps({"folder": folder, "command": command}) + "\n")
+        self.orders.flush()
+        answer = self.answers.readline()
+        if not answer:
+            raise CaptureError("the gate died")
+        status, seconds = json.loads(answer)
+        if status != 0:
+            time.sleep(0.2)  # for the last words
+            said = b"".join(self.said).decode(errors="replace")
+            raise CaptureError(f"{' '.join(command)}: exit status {status}\n{said[-1500:]}")
+        return seconds
+
+    def close(self) -> None:
+        os.kill(self.process, signal.SIGKILL)  # another gate may hold its pipes: closing them need not end it
+        self.orders.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.process, 0)
+
+
+def enter(jail, folder: str, output: int) -> None:
+    """Make this process one of the jail: its root, its folder, its descriptors."""
+    os.chroot(jail)
+    os.chdir(folder)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.closerange(3, 64)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.umask(0o022)
+
+
+@contextlib.contextmanager
+def tracing(program: str, gate: Gate, output: Path):
+    """bpftrace on the gate's children, from attached to drained; gives the byte of `output` where the runs begin."""
+    log = output.with_suffix(".log")
+    command = ["bpftrace", "-B", "line", str(HERE / program), str(gate.process)]
+    environment = {**os.environ, "BPFTRACE_STRLEN": NAME_BYTES, "BPFTRACE_PERF_RB_PAGES": RING_PAGES,
+                   "BPFTRACE_MAP_KEYS_MAX": "65536"}  # fmt: skip
+    with log.open("w") as said, output.open("w") as stream:
+        tracer = subprocess.Popen(command, env=environment, stdout=stream, stderr=said, start_new_session=True)
+    try:
+        yield wait_for(tracer, gate, output)
+        time.sleep(3)  # let the tracer empty its buffer
+    finally:
+        if tracer.poll() is not None:
+            raise CaptureError(f"bpftrace stopped by itself: {log.read_text().strip()[-800:]}")
+        tracer.send_signal(signal.SIGINT)
+        try:
+            tracer.wait(timeout=300)
+        except subprocess.TimeoutExpired:
+            tracer.kill()
+            raise CaptureError("bpftrace did not finish within 300 s; repeat the capture") from None
+    if "Lost" in log.read_text() or "Lost" in output.read_text(errors="replace"):
+        raise CaptureError("events were lost; repeat with a larger RING_PAGES")
+
+
+def wait_for(tracer: subprocess.Popen, gate: Gate, output: Path) -> int:
+    """Run nothing in particular until all of it is seen; returns the size of `output` then."""
+    for _ in range(120):
+        size = output.stat().st_size
+        gate.run("/", ["/bin/true"])
+        time.sleep(1)
+        seen = output.read_bytes()[size:].splitlines()
+        if tracer.poll() is not None or {line[:1] for line in seen} >= {b"F", b"E", b"Z"}:
+            gate.run("/", ["/bin/true"])  # attached for good
+            time.sleep(2)
+            return output.stat().st_size
+    raise CaptureError("bpftrace saw nothing for two minutes")
+
+
+def snapshot(jail: Path, folders) -> list[tuple]:
+    """All files, folders and links under `folders` of `jail`: inode, kind (f, d, l), path inside, size or target."""
+    found = []
+    for top in folders:
+        for folder, _, names in os.walk(jail / top.lstrip("/")):
+            for path in (Path(folder), *(Path(folder, name) for name in names)):
+                found.append(described(jail, path))
+            for name in os.scandir(folder):
+                if name.is_symlink() and name.is_dir():
+                    found.append(described(jail, Path(name.path)))
+    return found
+
+
+def described(jail: Path, path: Path) -> tuple:
+    """One row of a snapshot."""
+    inside = "/" + str(path.relative_to(jail)) if path != jail else "/"
+    facts = path.lstat()
+    if path.is_symlink():
+        return facts.st_ino, "l", inside, os.readlink(path)
+    return facts.st_ino, "d" if path.is_dir() else "f", inside, facts.st_size

@@ -1,0 +1,106 @@
+# A cache of tracks with sequential detection and prefetching in front of its lists; what a controller calls.
+#
+# A track has up to eight pages, of which any may be cached. `request` is one access to pages of one track: it counts
+# the track, moves it, makes room, puts into the cache what has to be read, and lists those reads. The cache is a
+# directory: pages are in it from the moment their read is issued, and what is still on its way is the caller's to know.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from misspenalty.policies._policy cimport Policy, block_t
+
+cdef enum:
+    MOST_DEGREE = 256               # tracks of a group
+    MOST_READS = MOST_DEGREE + 1    # reads of one request: its own and one group
+
+cdef enum:                          # why a track is read
+    DEMAND                          # the request itself waits for it
+    SYNCHRONOUS                     # rest of the group that a sequential miss fetches
+    ASYNCHRONOUS                    # group that a trigger fetches ahead of the stream
+
+cdef enum:                          # flags of a track
+    TRIGGER = 1                     # a read hit here fetches the next group
+    UNREAD = 2                      # prefetched, not accessed since
+
+
+cdef struct read_t:
+    int64_t track                   # which track
+    uint8_t pages                   # bit p = page p is to be read; never 0
+    uint8_t why                     # DEMAND, SYNCHRONOUS or ASYNCHRONOUS
+
+
+cdef struct mark_t:
+    uint8_t counter                 # length of the run that ends here, up to the threshold = sequential
+    uint8_t flags                   # TRIGGER, UNREAD
+
+
+cdef struct sequential_t:
+    int32_t threshold               # seqThreshold: counter that marks a sequential track, 1 to 255
+    int32_t degree                  # m: tracks of a group; 0 = nothing is prefetched
+    int32_t trigger                 # tracks between the trigger and the end of its group; -1 = no asynchronous prefetch
+    bint remedy                     # whether a trigger also moves the unread rest of its group to MRU
+    bint writes_sequential          # whether written tracks of a run go where sequential tracks go
+
+
+cdef inline int count_pages(uint8_t mask) noexcept nogil:
+    mask -= mask >> 1 & 0x55
+    mask = (mask & 0x33) + (mask >> 2 & 0x33)
+    return (mask + (mask >> 4)) & 0xF
+
+
+cdef class TrackCache(Policy):
+    # capacity, resident and evictions are counted in pages, `blocks` in distinct blocks of a trace
+    cdef readonly int64_t tracks        # tracks there are; every track is below it
+    cdef readonly int track_pages       # pages of a track, 1 to 8
+    cdef uint8_t whole                  # mask of all pages of a track
+    cdef sequential_t sequential        # detection and prefetching
+    cdef object places                  # keeps `place_of` alive
+    cdef const uint32_t* place_of       # track of each block id of a trace; NULL = they are the same
+    cdef int64_t now                    # requests so far: the clock of the stamps
+    cdef read_t reads[MOST_READS]       # what the last request has to read, its own first
+    cdef int n_reads                    # how many
+    cdef readonly int64_t sequential_misses     # read misses of sequential tracks
+    cdef int64_t[3] staged              # tracks read, by why
+    cdef readonly int64_t unused        # tracks of fetched groups, read for them or not, thrown out before an access
+
+    # --- for a controller -------------------------------------------------------------------------------------------
+    # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
+    # Returns the mask of pages that were missing: 0 = hit. A write reads nothing. Reads to issue: reads[0:n_reads].
+    cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil
+
+    # Pages from `page` on, page 0 being the first of track 0: whether all were there. `reads` are those of the last track.
+    cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
+
+    # --- what each kind of cache defines ----------------------------------------------------------------------------
+    # Mask of the pages in the cache.
+    cdef uint8_t cached(self, int64_t track) noexcept nogil
+    # The track's counter and flags; NULL where it is not in the cache. Valid until the next insert.
+    cdef mark_t* mark(self, int64_t track) noexcept nogil
+    # A cached track is accessed, before anything moves; hit: every page asked for was there.
+    cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
+    # Move a track up where an access moves it, if it is still cached; `pages` were cached before the access.
+    cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
+    # Move a prefetched track up that a trigger renews.
+    cdef void renew(self, int64_t track) noexcept nogil
+    # Put pages into the cache, after evicting others: as sequential data or not, a track that is cached changes over.
+    cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil
+    # Put further pages of a cached track into the cache, after evicting others; the track does not change over.
+    cdef void add_pages(self, int64_t track, uint8_t pages) noexcept nogil
+    # A read missed a sequential track.
+    cdef void count_sequential_miss(self) noexcept nogil
+
+    # Detection and prefetching from keywords; to be called first by every __init__.
+    cdef int arrange(self, dict settings) except -1
+    # Put tracks first to last, of which none is at or behind `end`, into the cache as one group, with its trigger.
+    cdef void fetch(self, int64_t first, int64_t last, int64_t end, uint8_t why) noexcept nogil
+    cdef void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil
+    cdef void set_counter(self, int64_t track, int32_t counter) noexcept nogil
+    cdef int64_t track_of(self, block_t block) noexcept nogil
+    cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
+
+    # Fetch what a request for the track will touch: its entry first, some requests later what that leads to.
+    cdef void warm(self, int64_t track, bint entry) noexcept nogil
+
+    # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------
+    cdef double ratio(self) noexcept nogil              # 2 * s * deltaL / |SEQ| of the running interval
+    cdef int64_t list_pages(self, bint sequential) noexcept nogil   # pages of SEQ or RANDOM
+    cdef int64_t list_tracks(self, bint sequential) noexcept nogil  # tracks of SEQ or RANDOM

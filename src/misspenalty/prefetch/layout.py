@@ -1,0 +1,46 @@
+"""Where the blocks of a trace lie to each other: which follows which is all that sequential prefetching looks at."""
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+
+MOST_TRACKS = 0xFFFFFFF0  # of a cache of tracks: their 32-bit slots need a few numbers more
+
+
+def places(address, reach):
+    """A short line on which blocks are neighbours exactly where their addresses are.
+
+    Gaps between addresses are cut to what a prefetch can reach, so that the line holds every block that can come into
+    the cache, referenced or not, and no prefetch runs into a block that is not its neighbour.
+
+    Parameters
+    ----------
+    address : uint64, shape (blocks,)
+        Address of each dense id.
+    reach : int
+        Blocks behind a referenced one that a prefetch may touch.
+
+    Returns
+    -------
+    place : uint32, shape (blocks,)
+        Place of each dense id on the line; the first is 1.
+    length : int
+        Places of the line, those behind the last block that a prefetch may touch included.
+
+    Raises
+    ------
+    ParameterError
+        The line would be longer than `MOST_TRACKS`.
+    """
+    address = np.asarray(address, np.uint64)
+    order = np.argsort(address, kind="stable")
+    gaps = np.minimum(np.diff(address[order]), np.uint64(reach + 2)).astype(np.int64)
+    line = 1 + np.concatenate([np.zeros(min(address.size, 1), np.int64), np.cumsum(gaps)])
+    length = int(line[-1]) + reach + 2 if line.size else reach + 2
+    if length > MOST_TRACKS:
+        raise ParameterError(
+            f"{address.size} blocks so far apart cannot be prefetched {reach} ahead; choose a lower degree"
+        )
+    place = np.empty(address.size, np.uint32)
+    place[order] = line
+    return place, length

@@ -1,0 +1,40 @@
+"""What the schema of a run's configuration cannot tell: whether the settings of the EPCM study fit the package and one
+another."""
+
+from misspenalty.errors import ParameterError
+from misspenalty.studies.epcm import settings_of
+
+
+def check_settings(settings):
+    """Stop before the first job where a job could only fail.
+
+    Parameters
+    ----------
+    settings : dict
+        The key ``epcm`` of the configuration, valid by its schema and with the schema's defaults.
+
+    Raises
+    ------
+    ParameterError
+        A capture's name, the run of Figure 8 or a workload of the sensitivity is impossible; the message names the key
+        and the remedy.
+    """
+    for name, path in settings["captures"].items():
+        if not path.endswith(".parquet"):
+            raise ParameterError(f"epcm.captures.{name}: {path!r} is no recorded build; expected NAME.parquet")
+    bars = settings_of(
+        settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["thresholds"]
+    )
+    for bar in bars:
+        if bar.model == "epcm" and bar.model_order < 1:
+            raise ParameterError(
+                f"epcm.epcm_shares: of {bar.partition_size} nodes a share rounds to an order of 0; take a larger share"
+            )
+    wanted = (settings["fig8"]["partition_size"], settings["fig8"]["model_order"])
+    there = [(bar.partition_size, bar.model_order) for bar in bars if bar.model == "epcm"]
+    if wanted not in there:
+        listed = ", ".join(f"{ps}/{mo}" for ps, mo in there)
+        raise ParameterError(f"epcm.fig8: {wanted[0]}/{wanted[1]} is no bar of Figure 7 ({listed}); name one of them")
+    for name in settings["sensitivity"]["machine"]:
+        if name not in settings["captures"]:
+            raise ParameterError(f"epcm.sensitivity.machine: {name!r} is none of epcm.captures; name one of them")

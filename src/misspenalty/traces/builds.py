@@ -1,0 +1,255 @@
+"""Captures of file activity: what recorded programs did with files, event by event.
+
+A capture is three Parquet files, ``NAME.parquet`` (events), ``NAME_files.parquet`` and ``NAME_processes.parquet``;
+``data/raw/builds/README.md`` tells their columns. `read` checks them and adds ``gap_ns``, the computing before each
+event without what the recording itself cost.
+
+Recording an event costs the process some 15 µs, and they fall into the gap before its next event. How much a process
+computes when nothing is recorded is known (``plain_us``, measured apart). So from each gap of a process the same time
+is taken, none below zero, as much as makes gaps and calls add up to ``plain_us`` again; neighbouring pages that are
+one row were recorded one by one and give it once each.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from misspenalty.errors import InputError
+
+PAGE_BYTES = 4096
+KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "fault", "stat", "list", "truncate",
+         "unlink", "rename", "close", "wait", "exit")  # fmt: skip
+EVENT_COLUMNS = ("run", "time_us", "process", "kind", "file", "offset", "length", "asked", "other", "error",
+                 "compute_us", "system_us")  # fmt: skip
+FILE_COLUMNS = ("path", "normal_path", "temporary", "folder", "size")
+PROCESS_COLUMNS = ("run", "process", "parent", "step", "program", "start_us", "end_us", "cpu_us", "plain_us", "status")
+TEXT, TRUTH = {"kind", "path", "normal_path", "program"}, {"temporary", "folder"}
+MOST_ROWS = 50_000_000
+MOST_BYTES = 1 << 48  # of a file
+OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # by code
+
+
+@dataclass(frozen=True, repr=False)
+class Capture:
+    """One workload's recorded runs.
+
+    Attributes
+    ----------
+    name : str
+        Of the workload, such as ``andrew``.
+    events : DataFrame
+        `EVENT_COLUMNS` and ``gap_ns`` (int64), runs one after another, each in order of time; ``kind`` is categorical
+        with the codes of `KINDS`.
+    files : DataFrame
+        `FILE_COLUMNS`; an event's ``file`` is a row here.
+    processes : DataFrame
+        `PROCESS_COLUMNS`; the processes of a run are numbered from 0 without gaps.
+    """
+
+    name: str
+    events: pd.DataFrame
+    files: pd.DataFrame
+    processes: pd.DataFrame
+
+    @property
+    def runs(self) -> list[int]:
+        """The runs' numbers, in order."""
+        return sorted(self.processes["run"].unique().tolist())
+
+    def __repr__(self):
+        return f"<Capture {self.name}: {len(self.runs)} runs, {len(self.events)} events, {len(self.files)} files>"
+
+
+def read(path, name=None):
+    """Read and check a capture.
+
+    Parameters
+    ----------
+    path : path-like
+        The file of events, or the folder it lies in.
+    name : str, optional
+        Of the workload, where `path` is a folder.
+
+    Returns
+    -------
+    Capture
+
+    Raises
+    ------
+    InputError
+        A file is missing, damaged, or contradicts itself or the others.
+    """
+    path = Path(path)
+    events_path = path / f"{name}.parquet" if name is not None else path
+    events = _table(events_path, EVENT_COLUMNS)
+    files_path = events_path.with_name(f"{events_path.stem}_files.parquet")
+    processes_path = events_path.with_name(f"{events_path.stem}_processes.parquet")
+    files = _table(files_path, FILE_COLUMNS)
+    processes = _table(processes_path, PROCESS_COLUMNS)
+    _check_files(files, files_path)
+    first = _check_processes(processes, processes_path)
+    events["kind"] = _kinds(events["kind"], events_path)
+    row = _check_events(events, files, processes, first, events_path)
+    events["gap_ns"] = _gaps(events, row, processes)
+    return Capture(events_path.stem, events, files, processes)
+
+
+def _table(path, columns):
+    """A Parquet file's `columns` as a frame, integers widened to 64 bits."""
+    import pyarrow.parquet as pq  # costs more than reading a small capture
+
+    try:
+        with pq.ParquetFile(path, read_dictionary=["kind"] if "kind" in columns else None) as parquet:
+            missing = [name for name in columns if name not in parquet.schema_arrow.names]
+            if missing:
+                raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(columns)}")
+            if parquet.metadata.num_rows > MOST_ROWS:
+                raise InputError(f"{parquet.metadata.num_rows} rows", path=path, expected=f"at most {MOST_ROWS}")
+            table = parquet.read(list(columns))
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, remedy="a capture is three files, side by side") from error
+    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
+        ) from error
+    return pd.DataFrame({name: _column(table[name], name, path) for name in columns})
+
+
+def _column(column, name, path):
+    if column.null_count:
+        raise InputError(f"column {name} lacks a value", path=path, expected="no nulls")
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if name in TEXT:
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise InputError(f"column {name} is of type {column.type}", path=path, expected="text")
+        return column.to_pandas()
+    if name in TRUTH:
+        if not pa.types.is_boolean(kind):
+            raise InputError(f"column {name} is of type {column.type}", path=path, expected="booleans")
+        return column.to_numpy()
+    if not pa.types.is_integer(kind):
+        raise InputError(f"column {name} is of type {column.type}", path=path, expected="integers")
+    values = column.to_numpy()
+    if values.dtype == np.uint64 and values.size and values.max() > np.iinfo(np.int64).max:
+        raise InputError(f"column {name} holds {values.max()}", path=path, expected="below 2**63")
+    return values.astype(np.int64)
+
+
+def _stop(wrong, path, what, expected=None):
+    """Raise an `InputError` that names the first row of `wrong`."""
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        raise InputError(f"row {rows[0] + 1} {what}", path=path, expected=expected)
+
+
+def _check_files(files, path):
+    if files.empty:
+        raise InputError("holds no files", path=path)
+    _stop(files["path"].duplicated(), path, "repeats a path")
+    _stop((files["path"] == "") | (files["normal_path"] == ""), path, "has an empty path")
+    size = files["size"].to_numpy()
+    _stop((size < -1) | (size > MOST_BYTES), path, "has an impossible size", f"-1 to {MOST_BYTES}")
+
+
+def _check_processes(processes, path):
+    """First row of each run's processes, and one past the last, by run."""
+    if processes.empty:
+        raise InputError("holds no processes", path=path)
+    run, number, parent = (processes[name].to_numpy() for name in ("run", "process", "parent"))
+    _stop(np.diff(run, prepend=run[0]) < 0, path, "is of an earlier run than the row before")
+    begins = np.flatnonzero(np.diff(run, prepend=run[0] - 1))
+    first = dict(zip(run[begins].tolist(), zip(begins, [*begins[1:], len(run)], strict=True), strict=True))
+    expected = np.arange(len(run)) - np.repeat(begins, np.diff([*begins, len(run)]))
+    _stop(number != expected, path, "is not the next process of its run", "0, 1, 2, …")
+    _stop((parent < -1) | (parent >= number), path, "has a parent that is no earlier process")
+    start, end = processes["start_us"].to_numpy(), processes["end_us"].to_numpy()
+    _stop((start < 0) | (end < start), path, "ends before it begins")
+    for name in ("cpu_us", "plain_us", "step", "status"):
+        values = processes[name].to_numpy()
+        _stop((values < 0) | (values >= 1 << 40), path, f"has an impossible {name}")
+    return first
+
+
+def _kinds(column, path):
+    known = pd.CategoricalDtype(KINDS)
+    column = column.astype("category")
+    strange = [name for name in column.cat.categories if name not in KINDS]
+    if strange and column.isin(strange).any():
+        raise InputError(f"an event is of kind {strange[0]!r}", path=path, expected=", ".join(KINDS))
+    return column.astype(known)
+
+
+def _check_events(events, files, processes, first, path):
+    """Stop at the first impossible event; the row of each event's process."""
+    if events.empty:
+        raise InputError("holds no events", path=path)
+    run, time, process = (events[name].to_numpy() for name in ("run", "time_us", "process"))
+    kind, file, other = events["kind"].cat.codes.to_numpy(), events["file"].to_numpy(), events["other"].to_numpy()
+    steps = np.diff(run, prepend=run[0])
+    _stop(steps < 0, path, "is of an earlier run than the row before")
+    _stop((np.diff(time, prepend=time[0]) < 0) & (steps == 0), path, "begins before the row before")
+    begin, count = np.zeros(len(run), np.int64), np.zeros(len(run), np.int64)
+    for number in np.unique(run).tolist():
+        low, high = first.get(number, (0, 0))
+        begin[run == number], count[run == number] = low, high - low
+    _stop((process < 0) | (process >= count), path, "is of a process that its run does not have")
+    _stop((file < -1) | (file >= len(files)), path, "is of an unknown file", f"-1 to {len(files) - 1}")
+    _stop((file < 0) & OF_A_FILE[kind], path, "names no file, which its kind does")
+    _stop((kind == KINDS.index("rename")) & ((other < 0) | (other >= len(files))), path, "renames to an unknown file")
+    related = (kind == KINDS.index("fork")) | (kind == KINDS.index("wait"))
+    _stop(related & ((other < 0) | (other >= count)), path, "is about a process that its run does not have")
+    parents = processes["parent"].to_numpy()[np.where(related, begin + other, 0)]
+    _stop(related & (parents != process), path, "is about a process that is no child of its own")
+    limits = {"time_us": 1 << 40, "offset": MOST_BYTES, "length": MOST_BYTES, "asked": MOST_BYTES, "error": 256,
+              "compute_us": 1 << 40, "system_us": 1 << 40}  # fmt: skip
+    for name, limit in limits.items():
+        values = events[name].to_numpy()
+        _stop((values < 0) | (values >= limit), path, f"has an impossible {name}", f"0 to {limit - 1}")
+    pages = kind == KINDS.index("fault")
+    odd = (events["offset"].to_numpy() % PAGE_BYTES != 0) | (events["length"].to_numpy() % PAGE_BYTES != 0)
+    _stop(pages & (odd | (events["length"].to_numpy() == 0)), path, "touches no whole pages")
+    return begin + process
+
+
+def _gaps(events, row, processes):
+    """Computing before each event in ns, without the cost of recording."""
+    gap = events["compute_us"].to_numpy()
+    # lines that were written for an event: one, and one a page for pages that are one row
+    lines = np.where(events["kind"].cat.codes == KINDS.index("fault"), events["length"] // PAGE_BYTES, 1)
+    number = len(processes)
+    spent = np.bincount(row, events["system_us"], number)
+    target = np.maximum(processes["plain_us"].to_numpy() - spent, 0)
+    cost = _cost(row, gap, lines, target)
+    return np.rint(np.maximum(1000.0 * gap - lines * (1000.0 * cost)[row], 0)).astype(np.int64)
+
+
+def _cost(row, gap, lines, target):
+    """Per process the least c ≥ 0 with ``sum(max(0, gap - lines * c)) <= target``, µs."""
+    share = gap / lines
+    order = np.lexsort((-share, row))
+    row, share = row[order], share[order]
+    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    lengths = np.diff([*begins, len(row)])
+
+    def running(values):
+        total = np.cumsum(values[order], dtype=np.float64)
+        return total - np.repeat(total[begins] - values[order][begins], lengths)
+
+    gaps, weights = running(gap), running(lines)
+    ends = np.zeros(len(row), bool)
+    ends[begins + lengths - 1] = True
+    next_share = np.where(ends, 0, np.roll(share, -1))
+    wanted = target[row]
+    # with c at the next share only the gaps so far count: where they reach the target, c lies between the two
+    reached = np.where(gaps - next_share * weights >= wanted, np.arange(len(row)), len(row))
+    at = np.minimum.reduceat(reached, begins)
+    cost = np.zeros(len(target))
+    found = at < len(row)
+    at = at[found]
+    cost[row[begins][found]] = np.maximum((gaps[at] - wanted[at]) / weights[at], 0)
+    return cost
