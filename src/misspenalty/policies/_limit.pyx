@@ -1,0 +1,38 @@
+"""Kernel of the physical limit that the benchmark compares policies with."""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from misspenalty.policies._policy cimport AHEAD, block_t, prefetch
+
+
+def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
+    """The least that a replay has to do: one pass over `ids`, and each id's node looked at and written.
+
+    Parameters
+    ----------
+    ids : uint32, shape (n,)
+    nodes : uint32, longer than the highest id
+        Counts of touches.
+    hit : uint8, at least n long
+        Set where the node was touched before.
+
+    Raises
+    ------
+    IndexError
+        `nodes` or `hit` is too short.
+    """
+    cdef Py_ssize_t i, n = ids.shape[0]
+    cdef block_t highest = 0
+    cdef uint32_t node
+    with nogil:
+        for i in range(n):
+            highest = max(highest, ids[i])
+    if n and (hit.shape[0] < n or nodes.shape[0] <= highest):
+        raise IndexError(f"{nodes.shape[0]} nodes and {hit.shape[0]} outcomes for {n} ids up to {highest}")
+    with nogil:
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&nodes[ids[i + AHEAD]])
+            node = nodes[ids[i]]
+            hit[i] = node != 0
+            nodes[ids[i]] = node + 1

@@ -1,0 +1,59 @@
+"""Kernel of LRU Bottom; the definition is in lru_bottom.py.
+
+The merged list decides; SEQ and RANDOM only tell what is in it. `top_low` is the uppermost track of those that lie
+below the insertion point, the largest run from the LRU end whose pages are at most `insertion` of the resident ones.
+"""
+
+from libc.stdint cimport int64_t, uint32_t
+
+from misspenalty.policies._list cimport append, oldest, remove
+from misspenalty.policies._tracks cimport TrackLists, slot_t
+from misspenalty.prefetch._sequential cimport count_pages
+
+
+cdef class LRUBottom(TrackLists):
+    cdef double insertion           # share of the resident pages that lie below a sequential track as it enters
+    cdef uint32_t top_low           # uppermost slot below the insertion point; the merged list's head where none is
+    cdef int64_t low_pages          # pages below it
+
+    def __init__(self, capacity, blocks, **settings):
+        self.insertion = settings.pop("insertion", 0.1)
+        self.set_up(settings)
+        self.top_low = self.heads + 2
+
+    cdef uint32_t victim(self) noexcept nogil:
+        return oldest(&self.slots[0].merged, sizeof(slot_t), self.heads + 2)
+
+    cdef void attach(self, uint32_t slot) noexcept nogil:
+        cdef slot_t* s = &self.slots[slot]
+        TrackLists.attach(self, slot)
+        s.low = 0
+        if s.sequential:
+            self.find_insertion_point()
+            append(&self.slots[0].merged, sizeof(slot_t), self.slots[self.top_low].merged.newer, slot)
+        else:
+            append(&self.slots[0].merged, sizeof(slot_t), self.heads + 2, slot)
+
+    cdef void detach(self, uint32_t slot) noexcept nogil:
+        cdef slot_t* s = &self.slots[slot]
+        TrackLists.detach(self, slot)
+        if s.low:
+            self.low_pages -= count_pages(s.pages)
+            if self.top_low == slot:
+                self.top_low = s.merged.older
+        remove(&self.slots[0].merged, sizeof(slot_t), slot)
+
+    cdef void find_insertion_point(self) noexcept nogil:
+        cdef double room = self.insertion * self.resident
+        cdef uint32_t head = self.heads + 2, above
+        while self.low_pages > room:
+            self.slots[self.top_low].low = 0
+            self.low_pages -= count_pages(self.slots[self.top_low].pages)
+            self.top_low = self.slots[self.top_low].merged.older
+        while True:
+            above = self.slots[self.top_low].merged.newer
+            if above == head or self.low_pages + count_pages(self.slots[above].pages) > room:
+                return
+            self.slots[above].low = 1
+            self.low_pages += count_pages(self.slots[above].pages)
+            self.top_low = above

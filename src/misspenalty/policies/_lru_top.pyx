@@ -1,0 +1,19 @@
+"""Kernel of LRU Top; the definition is in lru_top.py.
+
+The one list is kept as two in order of their stamps, so that what is sequential in it can be told.
+"""
+
+from libc.stdint cimport uint32_t
+
+from misspenalty.policies._tracks cimport TrackLists
+
+
+cdef class LRUTop(TrackLists):
+    def __init__(self, capacity, blocks, **settings):
+        self.set_up(settings)
+
+    cdef uint32_t victim(self) noexcept nogil:
+        cdef uint32_t seq = self.lru_of(True), random = self.lru_of(False)
+        if not self.tracks_in[0] or (self.tracks_in[1] and self.slots[seq].stamp < self.slots[random].stamp):
+            return seq
+        return random

@@ -1,0 +1,52 @@
+# Two lists of tracks, SEQ and RANDOM, in the order of their last move to the MRU end: what SARC, LRU Top and LRU Bottom
+# share. They differ in the victim, and in where sequential tracks enter.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from misspenalty.policies._list cimport Link
+from misspenalty.prefetch._sequential cimport TrackCache, mark_t
+
+cdef enum:
+    NO_SLOT = 0                     # slot of a track that is not cached
+    HEADS = 3                       # slots behind the tracks': RANDOM, SEQ, and the merged list of LRU Bottom
+
+
+cdef struct slot_t:                 # a cached track
+    Link list                       # neighbours in SEQ or RANDOM
+    Link merged                     # neighbours in the one list of LRU Bottom
+    int64_t stamp                   # number of the request that moved it to MRU last
+    uint32_t track                  # which track; of a free slot: the next free one
+    mark_t mark                     # counter and flags
+    uint8_t pages                   # mask of cached pages
+    uint8_t sequential              # 1 = in SEQ, 0 = in RANDOM
+    uint8_t low                     # 1 = below the insertion point; LRU Bottom only
+
+
+cdef class TrackLists(TrackCache):
+    cdef uint32_t* slot_of          # slot of each track, NO_SLOT = not cached: a small stable index while it is cached
+    cdef slot_t* slots              # one a cached track, then the heads
+    cdef uint32_t free              # first free slot, NO_SLOT = none
+    cdef uint32_t slots_used        # slots ever used: those above are free as well
+    cdef uint32_t heads             # slot of RANDOM's head; SEQ's and that of the merged list follow
+    cdef int64_t pages_in[2]        # pages of RANDOM and SEQ
+    cdef int64_t tracks_in[2]       # tracks of RANDOM and SEQ
+    cdef double delta               # deltaL: pages of a list's bottom
+    cdef double large_ratio         # LargeRatio: from which SEQ grows at a hit in its bottom
+    cdef bint count_writes          # whether a write hit in RANDOM's bottom ends the interval
+    cdef readonly int64_t seq_miss  # sequential misses of the running interval
+    cdef readonly double adapt      # direction and pace of the desired size, -1 to 1
+    cdef readonly double desired    # desired size of SEQ, pages; SARC only
+    cdef readonly double last_ratio # ratio at the last hit in RANDOM's bottom: what Figure 8 plots
+    cdef readonly int64_t bottom_hits   # hits in RANDOM's bottom
+
+    # Slot of the victim, one of those in the lists, of which there is one at least.
+    cdef uint32_t victim(self) noexcept nogil
+    # What else is to be done when a track of so many pages has been thrown out.
+    cdef void adjust(self, int pages) noexcept nogil
+    # Put a slot into its list at the MRU end, or wherever the policy has it enter; take it out.
+    cdef void attach(self, uint32_t slot) noexcept nogil
+    cdef void detach(self, uint32_t slot) noexcept nogil
+    cdef void evict(self) noexcept nogil
+    cdef bint in_bottom(self, uint32_t slot) noexcept nogil
+    cdef int set_up(self, dict settings) except -1
+    cdef uint32_t lru_of(self, bint sequential) noexcept nogil      # slot at the LRU end; a head where the list is empty

@@ -1,0 +1,49 @@
+"""LRU Bottom: one LRU list that sequential tracks enter near the LRU end, random ones at the MRU end.
+
+Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, section
+III-A, where it is a baseline.
+
+Deviations and decisions: the paper says no more than near the LRU end. A sequential track enters above the largest run
+of tracks from the LRU end whose pages are at most `insertion` of all that are cached then, itself included, and a hit
+puts it there again. Without the prefetcher (`misspenalty.prefetch.sequential`) blocks are tracks of one page, and those
+of runs of `threshold` are sequential.
+"""
+
+from misspenalty.policies._lru_bottom import LRUBottom as Kernel
+from misspenalty.policies.registry import Parameter, register
+from misspenalty.policies.tracks import TrackLists
+from misspenalty.prefetch.sequential import THRESHOLD
+
+PARAMETERS = [
+    THRESHOLD,
+    Parameter("insertion", 0.1, "share of the cached pages below a sequential track as it enters", 0, 1, float),
+]
+
+
+@register("lru_bottom", Kernel, PARAMETERS, spatial=True)
+class LRUBottom(TrackLists):
+    """One LRU list, sequential tracks entering near the LRU end."""
+
+    def __init__(self, capacity, insertion=0.1, **settings):
+        super().__init__(capacity, **settings)
+        self.insertion, self.merged = insertion, []  # the LRU end first
+
+    def victim(self):
+        """The track at the LRU end."""
+        return self.merged[0]
+
+    def attach(self, track, sequential):
+        """Put the track into the merged list as well."""
+        super().attach(track, sequential)
+        at, below, room = 0, 0, self.insertion * self.size(self.pages)
+        while sequential and at < len(self.merged):
+            below += self.pages[self.merged[at]].bit_count()
+            if below > room:
+                break
+            at += 1
+        self.merged.insert(at if sequential else len(self.merged), track)
+
+    def detach(self, track):
+        """Take the track out of the merged list as well."""
+        super().detach(track)
+        self.merged.remove(track)

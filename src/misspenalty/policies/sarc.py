@@ -1,0 +1,56 @@
+"""SARC: one cache split between sequential and random tracks so that both lists are worth the same at the margin.
+
+SEQ holds sequential tracks and RANDOM all others, each in LRU order. With s sequential misses since the last hit in the
+bottom deltaL pages of RANDOM, one page more of SEQ is worth 2 * s / |SEQ| misses and one more of RANDOM 1 / deltaL. A
+hit in RANDOM's bottom sets the pace `adapt` to the ratio of the two less 1, within -1 and 1, and begins a new
+interval; a hit in SEQ's bottom while the ratio is above `large_ratio` sets it to 1. Each eviction moves the desired
+size of SEQ by half of that, and takes the LRU track of SEQ where SEQ is larger than desired, else that of RANDOM;
+while one of the lists is below deltaL the older of the two LRU tracks goes.
+
+Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
+III-B to III-D. Authors' code: none published.
+
+Deviations and decisions: the algorithm's figure could not be had; its control flow is a reconstruction, what two public
+ports (the `sarc.c` of aiofs and pymesh) and the authors' patents (US 7,464,246, 7,509,470, 7,533,239) have in common,
+with the lists below deltaL and the start of the desired size as in pymesh. deltaL (5 % of the cache) and large_ratio
+(20) are not in the paper, nor whether writes adapt. The desired size stays between 0 and the cache size; at 0 it starts
+again from the size of SEQ. As sizes are counted in pages, an evicted track moves it by half of `adapt` for each of its
+pages. Frames are freed when they are needed, not ahead of need. Alone, without the prefetcher
+(`misspenalty.prefetch.sequential`), blocks are tracks of one page and nothing is prefetched: SEQ then holds blocks of
+runs, a run being told by `threshold` as the prefetcher does.
+"""
+
+from misspenalty.policies._sarc import SARC as Kernel
+from misspenalty.policies.registry import Parameter, register
+from misspenalty.policies.tracks import DELTA, TrackLists
+from misspenalty.prefetch.sequential import THRESHOLD
+
+PARAMETERS = [
+    THRESHOLD,
+    DELTA,
+    Parameter("large_ratio", 20.0, "ratio from which SEQ grows at a hit in its bottom", 0, 1e9, float),
+    Parameter("count_writes", 1, "1: a write hit in RANDOM's bottom adapts as a read hit does", 0, 1),
+]
+
+
+@register("sarc", Kernel, PARAMETERS, spatial=True)
+class SARC(TrackLists):
+    """Sequential and random tracks share the cache by their marginal utility."""
+
+    desired = 0.0  # size of SEQ, pages; 0 = not known yet
+
+    def victim(self):
+        """The LRU track of the list that has too much."""
+        if not self.seq or not self.random:
+            return next(iter(self.seq or self.random))
+        seq, random = next(iter(self.seq)), next(iter(self.random))
+        if min(self.size(self.seq), self.size(self.random)) < self.delta:
+            return seq if self.seq[seq] < self.random[random] else random
+        return seq if self.size(self.seq) > self.desired else random
+
+    def adjust(self, pages):
+        """Move the desired size of SEQ."""
+        if self.desired > 0:
+            self.desired = max(0.0, min(self.desired + self.adapt / 2 * pages, float(self.capacity)))
+        else:
+            self.desired = float(self.size(self.seq))

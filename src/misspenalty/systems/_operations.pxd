@@ -1,0 +1,45 @@
+# Drive operations of a controller, from when they are told to the drive until they are done.
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport realloc
+
+from misspenalty.systems._raid cimport piece_t
+
+cdef enum:
+    NONE = -1                       # no operation, no owner, no page
+
+
+cdef struct operation_t:
+    piece_t piece                   # which sectors of which drive
+    int64_t page                    # reads for the cache: first page; else NONE
+    int32_t owner                   # destage that it belongs to; NONE = it reads for the cache
+    int32_t waiters                 # first in the chain of requests that wait for it; NONE = none
+    int32_t next                    # next free one
+
+
+cdef struct operations_t:
+    operation_t* all                # NULL = nothing allocated
+    int32_t room                    # allocated
+    int32_t free                    # first free one; NONE = none
+
+
+cdef inline int32_t new_operation(operations_t* operations) except -2 nogil:
+    cdef int32_t room, i
+    cdef operation_t* grown
+    if operations.free == NONE:
+        room = 2 * operations.room + 256
+        grown = <operation_t*>realloc(operations.all, room * sizeof(operation_t))
+        if grown == NULL:
+            with gil:
+                raise MemoryError(f"no memory for {room} drive operations")
+        for i in range(operations.room, room):
+            grown[i].next = i + 1 if i + 1 < room else NONE
+        operations.all, operations.free, operations.room = grown, operations.room, room
+    i = operations.free
+    operations.free = operations.all[i].next
+    return i
+
+
+cdef inline void free_operation(operations_t* operations, int32_t which) noexcept nogil:
+    operations.all[which].next = operations.free
+    operations.free = which

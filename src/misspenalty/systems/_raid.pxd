@@ -1,0 +1,102 @@
+# RAID-5 arrays: where a page lies, and which disk operations bring the dirty pages of a stripe to disk.
+#
+# A stripe is one strip on each drive of an array, one of them parity. Stripes are dealt to the arrays `unit` at a time.
+# The parity rotates as in the left-symmetric layout: it moves one drive to the left a stripe, the data strips follow
+# it to the right, so that consecutive pages visit every drive before one comes twice.
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from *:
+    int lowest_bit "__builtin_ctzll" (unsigned long long) noexcept nogil
+    int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
+
+cdef enum:
+    PAGE_SECTORS = 8                # 4 KB pages, 512-byte sectors
+    MOST_MEMBERS = 16               # drives of an array
+    LONGEST_STRIP = 64              # pages: a strip's dirty pages are the bits of one word
+
+
+cdef struct raid_t:
+    int64_t arrays                  # arrays
+    int64_t members                 # drives of an array, parity included, spares not
+    int64_t strip                   # consecutive pages on one drive
+    int64_t stripe                  # data pages of a stripe
+    int64_t unit                    # consecutive stripes on one array
+
+
+cdef struct piece_t:
+    int64_t lbn                     # first sector
+    int32_t drive                   # number among all drives
+    int32_t pages                   # length
+
+
+cdef struct plan_t:
+    piece_t[MOST_MEMBERS] reads     # first: old data and parity, or what else the parity covers
+    piece_t[MOST_MEMBERS] writes    # then: the dirty strips and the parity
+    int32_t n_reads                 # 0 = the stripe's new contents are all known
+    int32_t n_writes                # at least 2
+
+
+cdef inline int64_t array_of(raid_t* raid, int64_t stripe) noexcept nogil:
+    return stripe // raid.unit % raid.arrays
+
+
+cdef inline int64_t row_of(raid_t* raid, int64_t stripe) noexcept nogil:
+    """The stripe's place on its array."""
+    return stripe // (raid.unit * raid.arrays) * raid.unit + stripe % raid.unit
+
+
+cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t first, int64_t last) noexcept nogil:
+    """Pages `first` up to `last` (excluded) of a data strip; strip `members` - 1 is the parity."""
+    cdef piece_t found
+    cdef int64_t row = row_of(raid, stripe)
+    cdef int64_t parity = raid.members - 1 - row % raid.members
+    found.drive = <int32_t>(array_of(raid, stripe) * raid.members + (parity + 1 + strip) % raid.members)
+    found.lbn = (row * raid.strip + first) * PAGE_SECTORS
+    found.pages = <int32_t>(last - first)
+    return found
+
+
+cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
+    """The first pages of a range that lie together on one drive."""
+    cdef int64_t stripe = page // raid.stripe
+    cdef int64_t within = page - stripe * raid.stripe
+    cdef int64_t strip = within // raid.strip
+    cdef int64_t first = within - strip * raid.strip
+    return piece(raid, stripe, strip, first, min(first + pages, raid.strip))
+
+
+cdef inline void plan_destage(raid_t* raid, int64_t stripe, const uint64_t* dirty, plan_t* plan) noexcept nogil:
+    """The disk operations of a destage: `dirty` has one word a data strip, one bit a page.
+
+    A parity is made from the old one, which takes a read of each dirty strip and of the parity, or from all data, which
+    takes a read of each strip whose part of it is not known; the one with fewer reads is taken, the first on a tie. One dirty strip alone is the small write of four operations; where all is known there is no read.
+    """
+    cdef int64_t data = raid.members - 1
+    cdef int64_t low = raid.strip, high = 0, known = 0, changed = 0, i
+    cdef uint64_t extent
+    for i in range(data):
+        if dirty[i]:
+            changed += 1
+            low = min(low, <int64_t>lowest_bit(dirty[i]))
+            high = max(high, <int64_t>(64 - leading_zeros(dirty[i])))
+    extent = (~<uint64_t>0 >> (64 - (high - low))) << low
+    for i in range(data):
+        known += (dirty[i] & extent) == extent
+    plan.n_reads = plan.n_writes = 0
+    for i in range(data):
+        if data - known <= changed:
+            if (dirty[i] & extent) != extent:
+                plan.reads[plan.n_reads] = piece(raid, stripe, i, low, high)
+                plan.n_reads += 1
+        elif dirty[i]:
+            plan.reads[plan.n_reads] = piece(raid, stripe, i, lowest_bit(dirty[i]), 64 - leading_zeros(dirty[i]))
+            plan.n_reads += 1
+        if dirty[i]:
+            plan.writes[plan.n_writes] = piece(raid, stripe, i, lowest_bit(dirty[i]), 64 - leading_zeros(dirty[i]))
+            plan.n_writes += 1
+    if data - known > changed:
+        plan.reads[plan.n_reads] = piece(raid, stripe, data, low, high)
+        plan.n_reads += 1
+    plan.writes[plan.n_writes] = piece(raid, stripe, data, low, high)
+    plan.n_writes += 1

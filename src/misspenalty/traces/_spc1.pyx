@@ -1,0 +1,121 @@
+"""Kernel of the SPC-1-like workload; the definition is in spc1.py."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+from misspenalty.errors import ParameterError
+
+SLOWEST, FASTEST = 1e-3, 1e9        # requests a second
+LATEST = 10 ** 18                   # ns: a load begins no later, and times stay far below 2**63
+
+cdef uint64_t ONE = <uint64_t>1 << 32
+
+
+cdef class Spc1:
+    """A seeded stream of requests over three units of `blocks` blocks of 4 KB, from `bsus` BSUs."""
+
+    def __init__(self, blocks, uint32_t bsus, double iops, uint64_t seed, double climb, streams, sizes):
+        cdef int i
+        cdef uint32_t bsu
+        cdef stream_t* stream
+        for i in range(ASUS):
+            self.blocks[i] = blocks[i]
+        self.bsus = bsus
+        self.state.state = seed
+        self.state.climb = <uint64_t>(climb * ONE)
+        for i in range(SIZES):
+            self.state.size_of[i] = sizes[i]
+        self.add_streams(streams)
+        self.state.streams = <stream_t*>calloc(<size_t>bsus * STREAMS, sizeof(stream_t))
+        if self.state.streams == NULL:
+            raise MemoryError(f"no memory for {bsus} BSUs")
+        for bsu in range(bsus):
+            for i in range(STREAMS):
+                stream = &self.state.streams[<int64_t>bsu * STREAMS + i]
+                if self.state.kinds[i].pattern == WALK:
+                    self.place(stream, &self.state.trees[self.state.kinds[i].tree])
+        set_load(&self.state, 0, bsus, iops)
+
+    cdef int add_streams(self, streams) except -1:
+        """What each stream does; `streams` holds (asu, parts of 1000, reads, pattern, first %, extent %, run %)."""
+        cdef int number, trees = 0, part = 0, upto
+        cdef kind_t* kind
+        for number, (asu, parts, reads, pattern, first, extent, run) in enumerate(streams):
+            kind = &self.state.kinds[number]
+            kind.asu = asu
+            kind.pattern = pattern
+            kind.reads = <uint64_t>(reads * ONE) // 100
+            kind.first = self.blocks[asu] * first // 100
+            kind.extent = self.blocks[asu] * extent // 100
+            kind.run = self.blocks[asu] * run // 100
+            if pattern == WALK:
+                kind.tree = trees
+                self.add_tree(&self.state.trees[trees], kind)
+                trees += 1
+            upto = part + parts
+            while part < upto:
+                self.state.stream_of[part] = number
+                part += 1
+        return 0
+
+    cdef int add_tree(self, tree_t* tree, kind_t* kind) except -1:
+        """The largest complete binary tree of leaves in the region."""
+        cdef int64_t leaves = kind.extent // LEAF
+        tree.first = kind.first
+        tree.levels = 63 - leading_zeros(leaves)
+        tree.blocks = <int64_t>LEAF << tree.levels
+        tree.slack = leaves * LEAF - tree.blocks
+        tree.pointers = <uint8_t*>calloc(<size_t>1 << tree.levels, 1)
+        if tree.pointers == NULL:
+            raise MemoryError(f"no memory for {1 << tree.levels} leaves")
+        return 0
+
+    cdef void place(self, stream_t* stream, tree_t* tree) noexcept:
+        """A BSU's own place of the tree in the region, and of the walk in the tree."""
+        stream.base = (tree.first + <int64_t>draw_below(&self.state, tree.slack + 1)) & ~<int64_t>(LEAF - 1)
+        stream.block = stream.base + <int64_t>draw_below(&self.state, tree.blocks)
+        stream.limit = -1
+
+    def __dealloc__(self):
+        cdef int i
+        free(self.state.streams)
+        for i in range(TREES):
+            free(self.state.trees[i].pointers)
+
+    @property
+    def due(self):
+        """When the next request arrives, ns."""
+        return self.state.due
+
+    def load(self, now, bsus, iops):
+        """From `now` on, `bsus` BSUs, no more than were made, send `iops` requests a second together.
+
+        Raises
+        ------
+        ParameterError
+            A value is impossible.
+        """
+        if not (0 <= now <= LATEST and 1 <= bsus <= self.bsus and SLOWEST <= iops <= FASTEST):
+            raise ParameterError(
+                f"spc1: {bsus} BSUs send {iops} requests a second from {now} ns on; expected 1 to {self.bsus} BSUs,"
+                f" {SLOWEST:g} to {FASTEST:g} requests a second and 0 to {LATEST} ns"
+            )
+        set_load(&self.state, now, bsus, iops)
+
+    def fill(self, int64_t[::1] time, int64_t[::1] block, int32_t[::1] blocks, uint32_t[::1] bsu, uint8_t[::1] asu,
+             uint8_t[::1] stream, uint8_t[::1] write, int64_t until):
+        """The next requests, one a row, up to those that arrive at `until` or later; how many there were."""
+        cdef Py_ssize_t i = 0, n = time.shape[0]
+        cdef spc1_request_t request
+        with nogil:
+            while i < n and self.state.due < until:
+                next_request(&self.state, &request)
+                time[i] = request.time
+                block[i] = request.block
+                blocks[i] = request.blocks
+                bsu[i] = request.bsu
+                asu[i] = request.asu
+                stream[i] = request.stream
+                write[i] = request.write
+                i += 1
+        return i

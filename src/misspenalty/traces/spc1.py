@@ -1,0 +1,285 @@
+"""An SPC-1-like workload: eight streams for each business scaling unit (BSU), open loop, seeded.
+
+Three application storage units (ASUs) hold 45, 45 and 10 % of the space, in blocks of 4 KB:
+
+====== ========= ===== ========== ====== ==========================
+stream intensity reads pattern    size   region of the unit
+====== ========= ===== ========== ====== ==========================
+ASU1-1 0.035     50 %  uniform    4 KB   0-100 %
+ASU1-2 0.281     50 %  walk       4 KB   15-20 %
+ASU1-3 0.070     100 % sequential mix    starts in 20-60 %, run 10 %
+ASU1-4 0.210     50 %  walk       4 KB   70-75 %
+ASU2-1 0.018     30 %  uniform    4 KB   0-100 %
+ASU2-2 0.070     30 %  walk       4 KB   47-52 %
+ASU2-3 0.035     100 % sequential mix    starts in 20-60 %, run 10 %
+ASU3-1 0.281     0 %   sequential mix    starts in 0-70 %, run 30 %
+====== ========= ===== ========== ====== ==========================
+
+Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. A BSU sends up to 50 requests a second at exponential gaps.
+Sequential: each request follows the last; one that would reach the end of the run begins a new run, start and end
+rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
+complete binary tree that fits the region are walked; each BSU has its tree at a random place in the rest. A step climbs
+to 2**7 leaves around the last one, and with probability `climb` each to twice as many, and draws a leaf of these. A
+read takes the leaf's next block and advances it; a write takes the first of eight leaves, half the time a random block
+of it, else the next one to be read, and with 15 % the stream's next write repeats it.
+
+Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests a second; their
+"SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
+walk follow NetApp's open generator (spc1.c, version 1.4, its "classic" walk); published full-disclosure reports give
+the same intensities.
+Deviations and decisions: instead of a clock a stream, one exponential gap leads to a BSU drawn evenly and a stream
+drawn by intensity, which is the same process as all clocks together (superposed Poisson processes) but for the unit of
+time, 1 ns here, 0.1 ms there. One context: all BSUs share the leaves' pointers, as a conforming run's do. Another
+public generator climbs with 0.56 and does not round written leaves; `climb` is a parameter.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from misspenalty.errors import ParameterError
+from misspenalty.files import atomic_path, open_output
+from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
+
+BLOCK = 4096  # bytes
+SHARES = (45, 45, 10)  # of the space, %
+IOPS_PER_BSU = 50
+SMALLEST = 8 * 128 * 20  # blocks of ASU-1 and ASU-2: 2**7 leaves in 5 %
+LARGEST = (1 << 32) - 1  # blocks of a unit
+MOST_BSUS = 1 << 20
+SLICE = 1 << 18  # requests made at a time
+FOREVER = 1 << 62  # ns: the times of requests end there
+
+UNIFORM, WALK, SEQUENTIAL = range(3)
+STREAMS = {  # asu, intensity in thousandths, reads %, pattern, first %, extent %, run %
+    "ASU1-1": (0, 35, 50, UNIFORM, 0, 100, 0),
+    "ASU1-2": (0, 281, 50, WALK, 15, 5, 0),
+    "ASU1-3": (0, 70, 100, SEQUENTIAL, 20, 40, 10),
+    "ASU1-4": (0, 210, 50, WALK, 70, 5, 0),
+    "ASU2-1": (1, 18, 30, UNIFORM, 0, 100, 0),
+    "ASU2-2": (1, 70, 30, WALK, 47, 5, 0),
+    "ASU2-3": (1, 35, 100, SEQUENTIAL, 20, 40, 10),
+    "ASU3-1": (2, 281, 0, SEQUENTIAL, 0, 70, 30),
+}
+SIZE_MIX = {1: 10, 2: 6, 4: 5, 8: 2, 16: 2}  # blocks: parts of 25
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is asked of the generator.
+
+    Attributes
+    ----------
+    space_bytes : int
+        All three units together.
+    bsus : int
+        Business scaling units.
+    iops : float, optional
+        Requests a second of all BSUs together; by default 50 each.
+    seed : int
+        Chooses every draw, 0 to 2**64 - 1.
+    climb : float
+        Probability that a walk climbs one level more, 0 to 1.
+
+    Raises
+    ------
+    ParameterError
+        A value is impossible; ASU-1 and ASU-2 need at least 80 MB each for the walk.
+    """
+
+    space_bytes: int
+    bsus: int = 1
+    iops: float | None = None
+    seed: int = 0
+    climb: float = 0.44
+
+    def __post_init__(self):
+        _whole("space_bytes", self.space_bytes, -(-SMALLEST * BLOCK * 100 // 45), LARGEST * BLOCK)
+        _whole("bsus", self.bsus, 1, MOST_BSUS)
+        _whole("seed", self.seed, 0, (1 << 64) - 1)
+        if self.iops is not None:
+            _number("iops", self.iops, SLOWEST, FASTEST)
+        _number("climb", self.climb, 0, 1)
+
+    @property
+    def blocks(self):
+        """Blocks of each unit."""
+        return tuple(self.space_bytes * share // (100 * BLOCK) for share in SHARES)
+
+    @property
+    def rate(self):
+        """Requests a second."""
+        return float(IOPS_PER_BSU * self.bsus if self.iops is None else self.iops)
+
+    def start(self):
+        """A kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, its requests come by `requests`."""
+        sizes = [blocks for blocks, parts in SIZE_MIX.items() for _ in range(parts)]
+        return Spc1(self.blocks, self.bsus, self.rate, self.seed, float(self.climb), STREAMS.values(), sizes)
+
+
+def requests(kernel, count, until=FOREVER):
+    """The next requests.
+
+    Parameters
+    ----------
+    kernel : Spc1
+        From `Workload.start`.
+    count : int
+        How many at most.
+    until : int
+        ns, at most `FOREVER`; requests that arrive then or later are left to the next call.
+
+    Returns
+    -------
+    dict of str to array, shape (requests,)
+        ``time`` (int64, ns), ``block`` (int64, first block of 4 KB in the unit), ``blocks`` (int32), ``bsu`` (uint32),
+        ``asu`` (uint8, 0 to 2), ``stream`` (uint8, 0 to 7 in the order of `STREAMS`), ``write`` (uint8).
+    """
+    columns = {"time": "i8", "block": "i8", "blocks": "i4", "bsu": "u4", "asu": "u1", "stream": "u1", "write": "u1"}
+    table = {name: np.empty(count, kind) for name, kind in columns.items()}
+    made = kernel.fill(*table.values(), min(until, FOREVER))
+    return {name: values[:made] for name, values in table.items()}
+
+
+def slices(workload, count=None, seconds=None):
+    """The workload from its start in slices of `requests`, in bounded memory.
+
+    Parameters
+    ----------
+    workload : Workload
+    count : int, optional
+        Requests; one of `count` and `seconds` has to be given.
+    seconds : float, optional
+        Length: all requests that arrive before.
+
+    Yields
+    ------
+    dict of str to array
+
+    Raises
+    ------
+    ParameterError
+        `count` or `seconds` is impossible, or so many requests take longer than 10**9 s.
+    """
+    if (count is None) == (seconds is None):
+        raise ParameterError("either requests or seconds have to be given, not both")
+    if count is None:
+        _number("seconds", seconds, 1e-9, LATEST / 1e9)
+        return _slices(workload.start(), FOREVER, int(seconds * 1e9))
+    _whole("requests", count, 1, 1 << 40)
+    if count / workload.rate > LATEST / 1e9:
+        raise ParameterError(
+            f"spc1: {count} requests take {count / workload.rate:g} s at {workload.rate:g} a second; "
+            f"expected at most {LATEST / 1e9:g} s"
+        )
+    return _slices(workload.start(), count, FOREVER)
+
+
+def _slices(kernel, left, until):
+    while left > 0:
+        table = requests(kernel, min(SLICE, left), until)
+        made = table["time"].size
+        if made:
+            yield table
+        if made < SLICE:
+            return
+        left -= made
+
+
+def write_spc(workload, path, count=None, seconds=None):
+    """Write the workload as an SPC trace, compressed as the suffix says (.gz, .xz, .bz2, .zst).
+
+    Parameters
+    ----------
+    workload, count, seconds
+        As of `slices`.
+    path : path-like
+        File to make; it appears whole or not at all.
+
+    Returns
+    -------
+    dict
+        ``requests, reads, bytes, seconds`` (to the last arrival).
+
+    Raises
+    ------
+    ParameterError
+        A value is impossible, or there is no request in so few seconds.
+    """
+    totals, last, parts = np.zeros(3, np.int64), 0, slices(workload, count, seconds)
+    with atomic_path(path) as partial, open_output(partial) as stream:
+        for table in parts:
+            stream.write(_lines(table))
+            totals += table["time"].size, np.count_nonzero(table["write"] == 0), table["blocks"].sum(dtype=np.int64)
+            last = int(table["time"][-1])
+        if not totals[0]:
+            raise ParameterError(f"no request arrives within {seconds:g} s; choose more seconds or a higher load")
+    return {"requests": int(totals[0]), "reads": int(totals[1]), "bytes": int(totals[2]) * BLOCK, "seconds": last / 1e9}
+
+
+def _lines(table):
+    """The rows as lines of an SPC trace."""
+    second, rest = np.divmod(table["time"], 10**9)
+    fields = [
+        pa.array(table["asu"]).cast("string"),
+        pa.array(table["block"] * (BLOCK // 512)).cast("string"),
+        pa.array(table["blocks"] * BLOCK).cast("string"),
+        pa.array(np.where(table["write"], "W", "R")),
+        pc.binary_join_element_wise(
+            pa.array(second).cast("string"), pc.utf8_lpad(pa.array(rest).cast("string"), 9, "0"), "."
+        ),
+    ]
+    lines = pc.binary_join_element_wise(*fields, ",")
+    return ("\n".join(lines.to_pylist()) + "\n").encode()
+
+
+def self_test(workload, count=1_000_000):
+    """Shares of a run beside those that the table of streams asks for.
+
+    Parameters
+    ----------
+    workload : Workload
+    count : int
+        Requests to look at.
+
+    Returns
+    -------
+    DataFrame
+        One row a quantity: ``quantity, expected, measured``; shares are fractions of all requests, sizes in KB.
+    """
+    by = np.zeros((len(STREAMS), 2), np.int64)
+    kilobytes, last = 0.0, 0
+    for table in slices(workload, count):
+        by += np.bincount(table["stream"] * 2 + table["write"], minlength=2 * len(STREAMS)).reshape(-1, 2)
+        kilobytes += table["blocks"].sum(dtype=np.int64) * (BLOCK / 1024)
+        last = int(table["time"][-1])
+    expected = np.array([[kind[1] * kind[2], kind[1] * (100 - kind[2])] for kind in STREAMS.values()]) / 1e5
+    mean = 4 * sum(blocks * parts for blocks, parts in SIZE_MIX.items()) / sum(SIZE_MIX.values())
+    sequential = np.array([kind[3] == SEQUENTIAL for kind in STREAMS.values()])
+    rows = [("iops", workload.rate, count / max(last, 1) * 1e9)]
+    rows += [
+        (f"intensity {name}", want, got)
+        for name, want, got in zip(STREAMS, expected.sum(1), by.sum(1) / count, strict=True)
+    ]
+    for name, which in (("random", ~sequential), ("sequential", sequential)):
+        for write, way in enumerate(("read", "write")):
+            rows.append((f"{name} {way}", expected[which, write].sum(), by[which, write].sum() / count))
+    rows.append(("reads", expected[:, 0].sum(), by[:, 0].sum() / count))
+    share = expected[sequential].sum()
+    rows.append(("mean size, KB", 4 * (1 - share) + mean * share, kilobytes / count))
+    return pd.DataFrame(rows, columns=["quantity", "expected", "measured"])
+
+
+def _whole(name, value, low, high):
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high
+    if not good:
+        raise ParameterError(f"spc1: {name} is {value!r}; expected a whole number from {low} to {high}")
+
+
+def _number(name, value, low, high):
+    good = isinstance(value, int | float | np.number) and not isinstance(value, bool) and low <= value <= high
+    if not good:
+        raise ParameterError(f"spc1: {name} is {value!r}; expected a number from {low:g} to {high:g}")

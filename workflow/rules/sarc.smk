@@ -1,0 +1,352 @@
+# The SARC study: the fit, the runs, and the tables that are made from them.
+
+SARC_TABLES = [
+    "table2",
+    "fig6",
+    "peaks",
+    "minutes",
+    "internals",
+    "components",
+    "beyond",
+    "fit",
+    "fit_grid",
+    "scale",
+    "sensitivity",
+    "orderings",
+    "anomaly",
+    "logged",
+]
+SARC_FIGURES = [
+    "table2",
+    "fig6",
+    "lists",
+    "anomaly",
+    "components",
+    "beyond",
+    "sensitivity",
+    "scale",
+]
+SARC_CONFIGS = ["cache_sensitive", "cache_insensitive"]
+SARC_PAPERS = ["lru_top", "lru_bottom", "sarc"]
+SHARK = "data/machines/shark.yaml"
+SARC_MODEL = {key: SARC[key] for key in ("divisor", "values")}
+SARC_SHORT = SARC_MODEL | {"short": SARC["short"], "seed": SARC["seeds"][0]}
+
+OUTPUTS += [
+    *collect("results/sarc/{item}.csv", item=SARC_TABLES),
+    *collect(
+        "results/sarc/{item}.{form}", item=SARC_FIGURES, form=["pdf", "svg", "png"]
+    ),
+]
+SOURCES += [
+    SHARK,
+    "data/published/sarc_table2.csv",
+    "data/published/sarc_peak.csv",
+]
+JUDGED["sarc_table2"] = "results/sarc/table2.csv"
+JUDGED["sarc_fig6"] = "results/sarc/fig6.csv"
+LOGGED.append("results/sarc/logged.csv")
+SEEDS["sarc"] = SARC["seeds"]
+
+
+wildcard_constraints:
+    config="|".join(SARC_CONFIGS),
+    sarc_policy="|".join([*SARC_PAPERS, *SARC["beyond"]]),
+    seed="[0-9]+",
+    factor="[0-9.]+",
+    divisor="[0-9]+",
+    parameter="[a-z_]+",
+
+
+rule sarc_fit_top:
+    input:
+        machine=SHARK,
+    output:
+        table="results/sarc/runs/fit/lru_top/{config}/{factor}.csv",
+    log:
+        "results/logs/sarc_fit_top/{config}/{factor}.log",
+    benchmark:
+        "results/benchmarks/sarc_fit_top/{config}/{factor}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=SARC_SHORT,
+        grid=SARC["fit"],
+        step="lru_top",
+        code=source_digest("studies/sarc_fit"),
+    script:
+        "../scripts/sarc_fit_try.py"
+
+
+rule sarc_fit_top_choose:
+    input:
+        tables=collect(
+            "results/sarc/runs/fit/lru_top/{config}/{factor}.csv",
+            config=SARC_CONFIGS,
+            factor=SARC["fit"]["load_factor"],
+        ),
+        calibration="data/calibration.yaml",
+    output:
+        table="results/sarc/runs/fit/lru_top.csv",
+    log:
+        "results/logs/sarc_fit_top_choose.log",
+    benchmark:
+        "results/benchmarks/sarc_fit_top_choose.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        step="lru_top",
+        code=source_digest("claims", "studies/sarc_fit"),
+    script:
+        "../scripts/sarc_fit_choose.py"
+
+
+rule sarc_fit_bottom:
+    input:
+        machine=SHARK,
+        chosen="results/sarc/runs/fit/lru_top.csv",
+    output:
+        table="results/sarc/runs/fit/lru_bottom/{config}.csv",
+    log:
+        "results/logs/sarc_fit_bottom/{config}.log",
+    benchmark:
+        "results/benchmarks/sarc_fit_bottom/{config}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=SARC_SHORT,
+        grid=SARC["fit"],
+        step="lru_bottom",
+        code=source_digest("studies/sarc_fit"),
+    script:
+        "../scripts/sarc_fit_try.py"
+
+
+use rule sarc_fit_top_choose as sarc_fit_bottom_choose with:
+    input:
+        tables=collect(
+            "results/sarc/runs/fit/lru_bottom/{config}.csv", config=SARC_CONFIGS
+        ),
+        calibration="data/calibration.yaml",
+    output:
+        table="results/sarc/runs/fit/lru_bottom.csv",
+    log:
+        "results/logs/sarc_fit_bottom_choose.log",
+    benchmark:
+        "results/benchmarks/sarc_fit_bottom_choose.tsv"
+    params:
+        step="lru_bottom",
+        code=source_digest("claims", "studies/sarc_fit"),
+
+
+rule sarc_fit:
+    input:
+        lru_top="results/sarc/runs/fit/lru_top.csv",
+        lru_bottom="results/sarc/runs/fit/lru_bottom.csv",
+    output:
+        table="results/sarc/fit.csv",
+        grid="results/sarc/fit_grid.csv",
+        values="results/sarc/runs/fit/values.csv",
+    log:
+        "results/logs/sarc_fit.log",
+    benchmark:
+        "results/benchmarks/sarc_fit.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        ranges=SARC["fit"],
+        code=source_digest("studies/sarc_fit"),
+    script:
+        "../scripts/sarc_fit.py"
+
+
+rule sarc_run:
+    input:
+        machine=SHARK,
+        values="results/sarc/runs/fit/values.csv",
+    output:
+        table="results/sarc/runs/minutes/{config}/{sarc_policy}/{seed}.csv",
+    log:
+        "results/logs/sarc_run/{config}/{sarc_policy}/{seed}.log",
+    benchmark:
+        "results/benchmarks/sarc_run/{config}/{sarc_policy}/{seed}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=SARC_MODEL,
+        code=source_digest("studies/sarc"),
+    script:
+        "../scripts/sarc_run.py"
+
+
+rule sarc_tables:
+    input:
+        runs=collect(
+            "results/sarc/runs/minutes/{config}/{policy}/{seed}.csv",
+            config=SARC_CONFIGS,
+            policy=SARC_PAPERS,
+            seed=SARC["seeds"],
+        ),
+        beyond=collect(
+            "results/sarc/runs/minutes/{config}/{policy}/{seed}.csv",
+            config=SARC_CONFIGS,
+            policy=SARC["beyond"],
+            seed=SARC["seeds"][0],
+        ),
+        machine=SHARK,
+    output:
+        table2="results/sarc/table2.csv",
+        fig6="results/sarc/fig6.csv",
+        peaks="results/sarc/peaks.csv",
+        minutes="results/sarc/minutes.csv",
+        internals="results/sarc/internals.csv",
+        components="results/sarc/components.csv",
+        beyond="results/sarc/beyond.csv",
+    log:
+        "results/logs/sarc_tables.log",
+    benchmark:
+        "results/benchmarks/sarc_tables.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=SARC_MODEL,
+        seed=SARC["seeds"][0],
+        code=source_digest("studies/sarc"),
+    script:
+        "../scripts/sarc_tables.py"
+
+
+rule sarc_scale_run:
+    input:
+        machine=SHARK,
+        values="results/sarc/runs/fit/values.csv",
+    output:
+        table="results/sarc/runs/scale/{divisor}/{config}.csv",
+    log:
+        "results/logs/sarc_scale_run/{divisor}/{config}.log",
+    benchmark:
+        "results/benchmarks/sarc_scale_run/{divisor}/{config}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=SARC_SHORT,
+        loads=SARC["scale_loads"],
+        code=source_digest("studies/sarc_inside"),
+    script:
+        "../scripts/sarc_scale.py"
+
+
+rule sarc_scale:
+    input:
+        tables=collect(
+            "results/sarc/runs/scale/{divisor}/{config}.csv",
+            divisor=SARC["scale_divisors"],
+            config=SARC_CONFIGS,
+        ),
+    output:
+        table="results/sarc/scale.csv",
+    log:
+        "results/logs/sarc_scale.log",
+    benchmark:
+        "results/benchmarks/sarc_scale.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files"),
+    script:
+        "../scripts/stack_tables.py"
+
+
+rule sarc_vary:
+    input:
+        machine=SHARK,
+        values="results/sarc/runs/fit/values.csv",
+    output:
+        table="results/sarc/runs/sensitivity/{parameter}.csv",
+    log:
+        "results/logs/sarc_vary/{parameter}.log",
+    benchmark:
+        "results/benchmarks/sarc_vary/{parameter}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=SARC_SHORT,
+        load=SARC["sensitivity_load"],
+        code=source_digest("studies/sarc_inside"),
+    script:
+        "../scripts/sarc_vary.py"
+
+
+rule sarc_sensitivity:
+    input:
+        tables=collect(
+            "results/sarc/runs/sensitivity/{parameter}.csv",
+            parameter=["none", *SARC["sensitivity"]],
+        ),
+    output:
+        table="results/sarc/sensitivity.csv",
+        orderings="results/sarc/orderings.csv",
+    log:
+        "results/logs/sarc_sensitivity.log",
+    benchmark:
+        "results/benchmarks/sarc_sensitivity.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("studies/sarc_inside"),
+    script:
+        "../scripts/sarc_sensitivity.py"
+
+
+rule sarc_anomaly_run:
+    output:
+        table="results/sarc/runs/anomaly.csv",
+    log:
+        "results/logs/sarc_anomaly_run.log",
+    benchmark:
+        "results/benchmarks/sarc_anomaly_run.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        anomaly=SARC["anomaly"],
+        seed=SARC["seeds"][0],
+        code=source_digest("studies/sarc_inside"),
+    script:
+        "../scripts/sarc_anomaly.py"
+
+
+rule sarc_anomaly:
+    input:
+        tables=["results/sarc/runs/anomaly.csv"],
+    output:
+        table="results/sarc/anomaly.csv",
+    log:
+        "results/logs/sarc_anomaly.log",
+    benchmark:
+        "results/benchmarks/sarc_anomaly.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("files"),
+    script:
+        "../scripts/stack_tables.py"
+
+
+rule sarc_logged:
+    input:
+        fit="results/sarc/fit.csv",
+        table2="results/sarc/table2.csv",
+        calibration="data/calibration.yaml",
+        ledger="data/published/claims.yaml",
+    output:
+        table="results/sarc/logged.csv",
+    log:
+        "results/logs/sarc_logged.log",
+    benchmark:
+        "results/benchmarks/sarc_logged.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=source_digest("claims", "studies/sarc_fit"),
+    script:
+        "../scripts/sarc_logged.py"

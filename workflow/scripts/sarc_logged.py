@@ -1,0 +1,15 @@
+"""What became of the fit, for the claims that read a value it was fitted to."""
+
+import sys
+
+import pandas as pd
+
+from misspenalty.claims import load_calibration, load_ledger
+from misspenalty.files import write_csv
+from misspenalty.studies import sarc_fit
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+claims = [claim.id for claim in load_ledger(snakemake.input.ledger) if claim.study == "sarc"]
+fits = load_calibration(snakemake.input.calibration)
+write_csv(sarc_fit.logged(pd.read_csv(snakemake.input.fit), claims, fits), snakemake.output.table)
