@@ -17,14 +17,15 @@ INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python
 
 # Folders are listed as well: a source taken away is a change too.
 SOURCES := pyproject.toml meson.build \
-  $(shell find src ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build \))
+  $(shell find src ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build \)) \
+  $(wildcard data/drives/*.yaml)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build reproduce test bench lab report lint lock clean distclean
+.PHONY: help environment build reproduce test bench bench-giant lab report lint lock clean distclean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/
 	$(BIN)/snakemake --cores $(CORES)
@@ -34,12 +35,24 @@ test: build  ## the tests, an end-to-end run on a small trace among them
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(PYTEST_ARGS)
 
-bench: build  ## speed and memory beside libCacheSim, to results/bench (benchmarks/README.md)
+bench: build  ## speed, memory and agreement beside libCacheSim, to results/bench (benchmarks/README.md)
 	for workload in zipf oltp p6; do \
 	  $(BIN)/python benchmarks/policies.py --workload $$workload --csv results/bench/policies-$$workload.csv || exit 1; \
 	done
-	$(BIN)/python benchmarks/library.py --csv results/bench/library.csv
 	$(BIN)/python benchmarks/figure.py results/bench/policies-*.csv --output results/bench/policies.png
+	$(BIN)/python benchmarks/library.py --csv results/bench/library.csv
+	$(BIN)/python benchmarks/sarc.py --csv results/bench/sarc.csv
+	$(BIN)/python benchmarks/sarc_traces.py --csv results/bench/sarc_traces.csv
+	$(BIN)/python benchmarks/agreement.py literature --csv results/bench/literature.csv
+	$(BIN)/python benchmarks/agreement.py simulator --csv results/bench/simulator.csv
+	$(BIN)/python benchmarks/storage_array.py --csv results/bench/storage_array.csv
+	$(BIN)/python benchmarks/hac.py --csv results/bench/hac.csv
+	$(BIN)/python benchmarks/virtual_log.py --csv results/bench/virtual_log.csv
+	$(BIN)/python benchmarks/disks.py speed --csv results/bench/disks.csv
+	$(BIN)/python benchmarks/disks.py demerit --csv results/bench/demerit.csv
+
+bench-giant: build  ## cost a request and memory of a run of 1,000 million requests beside one of 10 million: minutes
+	$(BIN)/python benchmarks/library.py --giant --csv results/bench/giant.csv
 
 lab: build  ## JupyterLab on this machine, with the notebooks
 	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=.
@@ -62,7 +75,7 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
 
 clean:  ## take away builds and what results/ holds beside the archived tables and figures
-	rm -rf build .snakemake results/traces results/*/replay results/*/distance_split results/*/fit results/logs \
+	rm -rf build .snakemake results/traces results/*/runs results/*/replay results/*/distance_split results/*/fit results/logs \
 	  results/benchmarks results/bench results/notebooks
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 

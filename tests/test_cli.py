@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from misspenalty import ParameterError
-from misspenalty.cli import main, parse_block_size, parse_setting, parse_size
+from misspenalty.cli import main, parse_bytes, parse_setting, parse_size
+from misspenalty.policies import known_policies
 
 
 @pytest.fixture
@@ -130,9 +131,18 @@ def test_settings_reach_no_keyword_but_the_policys(capsys, arc, name):
     assert status == 2 and f"lru has no parameter {name!r}" in err
 
 
+@pytest.mark.parametrize("policy", known_policies())
+def test_every_parameter_can_be_set(capsys, arc, policy):
+    for parameter in known_policies()[policy].parameters:
+        value = parameter.minimum if parameter.default is None else parameter.default
+        options = [arc, "--size", "2", "--policy", policy, "--set", f"{parameter.name}={value}", "--json", "--quiet"]
+        (row,) = json.loads(run(capsys, "curve", *options)[1])
+        assert row == json.loads(run(capsys, "simulate", *options)[1])
+
+
 @pytest.mark.parametrize("text, size", [("1", 1), ("8192", 8192), ("8KB", 8192), ("0.5 MiB", 1 << 19)])
 def test_block_sizes(text, size):
-    assert parse_block_size(text) == size
+    assert parse_bytes(text, "block size") == size
 
 
 @pytest.mark.parametrize(
@@ -149,7 +159,9 @@ def test_sizes_that_are_none(text):
 
 
 def test_settings():
-    assert parse_setting("life-time = 5") == ("life_time", 5.0)
+    assert parse_setting("life-time = 5") == ("life_time", 5)
+    assert parse_setting("seed=9007199254740993") == ("seed", 2**53 + 1)
+    assert parse_setting("kin=2.5e-1") == ("kin", 0.25)
 
 
 def test_installed_command_and_closed_pipe(arc):

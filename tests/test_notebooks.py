@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from archived import copy_archived
 
 import misspenalty
 
@@ -27,7 +28,7 @@ nbformat.write(notebook, sys.argv[1])
 def fresh(tmp_path_factory):
     """A stand-in for a fresh clone: everything the notebooks read, but no results."""
     root = tmp_path_factory.mktemp("clone")
-    for name in ("notebooks", "config", "data/published"):
+    for name in ("notebooks", "config", "data/published", "data/machines", "data/drives"):
         shutil.copytree(ROOT / name, root / name)
     for name in ("data/calibration.yaml", "tests/data/tpcc_small.parquet"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -41,6 +42,7 @@ def made(fresh):
     root = fresh.with_name("made")
     shutil.copytree(fresh, root)
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
+    copy_archived(root)
     return root
 
 
@@ -75,7 +77,7 @@ def place_of(path, words):
 
 
 def test_there_are_notebooks():
-    assert [path.stem for path in NOTEBOOKS] == ["mq", "your_trace"]
+    assert {path.stem for path in NOTEBOOKS} >= {"hac", "mq", "sarc", "vlog", "your_trace"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -122,6 +124,47 @@ def test_mq_says_what_to_run_where_there_are_no_results(fresh):
     path = fresh / "notebooks" / "mq.ipynb"
     (error,) = outputs(execute(path, slice(place_of(path, "fig2.csv") + 1)), "error")
     assert "make reproduce" in error and "results/mq/fig2.csv" in error
+
+
+def test_vlog_writes_crashes_and_recovers(made):
+    cells = execute(made / "notebooks" / "vlog.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 10
+    said = "".join(outputs(cells, "stream"))
+    assert "last acknowledged state: 0" in said and "same map: True" in said
+
+
+def test_vlog_says_what_to_run_where_there_are_no_results(fresh):
+    path = fresh / "notebooks" / "vlog.ipynb"
+    (error,) = outputs(execute(path, slice(place_of(path, "fig1.csv") + 1)), "error")
+    assert "make reproduce" in error and "results/vlog/fig1.csv" in error
+
+
+def test_sarc_shows_the_lists_adapting(made):
+    cells = execute(made / "notebooks" / "sarc.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 9
+
+
+def test_hac_watches_frames_without_results(fresh):
+    path = fresh / "notebooks" / "hac.ipynb"
+    cells = execute(path, slice(place_of(path, "misses.csv") + 1))
+    (error,) = outputs(cells, "error")
+    assert "make reproduce" in error and "results/hac/misses.csv" in error
+    assert images(cells) == 2
+    assert any("pages fetched" in text for text in outputs(cells, "stream"))
+
+
+def test_hac_runs_with_results(made):
+    cells = execute(made / "notebooks" / "hac.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 10
+
+
+def test_sarc_says_what_to_run_where_there_are_no_results(fresh):
+    path = fresh / "notebooks" / "sarc.ipynb"
+    (error,) = outputs(execute(path, slice(place_of(path, "anomaly.csv") + 1)), "error")
+    assert "make reproduce" in error and "results/sarc/anomaly.csv" in error
 
 
 def test_your_trace_needs_no_results(fresh):

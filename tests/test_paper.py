@@ -11,6 +11,7 @@ import matplotlib
 import pandas as pd
 import pytest
 import yaml
+from archived import copy_archived
 
 from misspenalty.errors import InputError
 from misspenalty.figures import save_figure, style
@@ -26,6 +27,7 @@ def folder(tmp_path_factory):
     """A stand-in for the repository: the paper's sources, synthetic results, a blank page for every figure."""
     root = tmp_path_factory.mktemp("repository")
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
+    copy_archived(root)
     for name in ("paper", "config", "data/published", "data/machines"):
         shutil.copytree(ROOT / name, root / name)
     for name in ("calibration.yaml", "suspected_reasons.yaml"):

@@ -1,4 +1,4 @@
-"""The command line: ``misspenalty trace|simulate|curve|policies``."""
+"""The command line: ``misspenalty trace|simulate|curve|disk|policies``."""
 
 import argparse
 import json
@@ -11,10 +11,12 @@ from pathlib import Path
 import pandas as pd
 
 import misspenalty
+from misspenalty import disk_commands
 from misspenalty.errors import MissPenaltyError, ParameterError
 from misspenalty.policies import find_policy
+from misspenalty.prefetch import sequential
 from misspenalty.selection import WRITES
-from misspenalty.traces import formats
+from misspenalty.traces import formats, spc1
 
 PLOTS = ("png", "svg", "pdf")
 MOST_ROWS = 200  # of a table printed as text
@@ -68,6 +70,7 @@ def _parser():
     curve.add_argument("--threads", type=int, help="sizes replayed at a time (default: one a processor)")
     _replay_options(curve)
 
+    disk_commands.add(commands, _command)
     _command(commands, "policies", "list the replacement policies and their parameters", _policies)
     return parser
 
@@ -83,6 +86,21 @@ def _trace_commands(commands):
     convert.add_argument("trace", metavar="TRACE", help="a raw trace")
     convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to make, such as mine.trace")
     _format_options(convert)
+    generate = trace.add_parser("generate", help="make the trace of a workload")
+    _spc1_command(generate.add_subparsers(required=True, metavar="WORKLOAD"))
+
+
+def _spc1_command(workloads):
+    command = _command(workloads, "spc1", "an SPC-1-like workload, as an SPC trace", _generate_spc1)
+    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
+    command.add_argument("--space", metavar="BYTES", default="32GB", help="the three units together (default: 32GB)")
+    command.add_argument("--bsus", metavar="N", type=int, default=1, help="business scaling units (default: 1)")
+    command.add_argument("--iops", metavar="N", type=float, help="requests a second (default: 50 a BSU)")
+    length = command.add_mutually_exclusive_group(required=True)
+    length.add_argument("--requests", metavar="N", type=int, help="length in requests")
+    length.add_argument("--seconds", metavar="S", type=float, help="length in seconds")
+    command.add_argument("--seed", metavar="N", type=int, default=0, help="chooses every draw (default: 0)")
+    command.add_argument("--climb", metavar="P", type=float, default=0.44, help="of the walk's tree (default: 0.44)")
 
 
 def _command(commands, name, description, run):
@@ -117,6 +135,11 @@ def _replay_options(command):
         "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the policy; repeatable"
     )
     command.add_argument(
+        "--prefetch",
+        metavar="sequential[:NAME=VALUE,…]",
+        help=f"prefetch sequential streams ({', '.join(p.name for p in sequential.PARAMETERS)})",
+    )
+    command.add_argument(
         "--writes", choices=WRITES, default="count", help="what a write is to the cache (default: count)"
     )
     command.add_argument("--warm-up", type=int, default=0, help="references that are not counted (default: 0)")
@@ -125,7 +148,7 @@ def _replay_options(command):
 
 
 def _open(options):
-    size = None if options.block_size is None else parse_block_size(options.block_size)
+    size = None if options.block_size is None else parse_bytes(options.block_size, "block size")
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     return misspenalty.open_trace(options.trace, options.format, size, **chosen)
@@ -145,6 +168,16 @@ def _convert(options):
     trace = _open(options)
     trace.save(options.output)
     return {"output": str(options.output), "references": len(trace), "blocks": trace.blocks}
+
+
+def _generate_spc1(options):
+    if options.output.exists():
+        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    workload = spc1.Workload(
+        parse_bytes(options.space, "space"), options.bsus, options.iops, seed=options.seed, climb=options.climb
+    )
+    made = spc1.write_spc(workload, options.output, options.requests, options.seconds)
+    return {"output": str(options.output)} | made
 
 
 def _simulate(options):
@@ -181,7 +214,9 @@ def _curve(options):
 def _shared(options):
     settings = dict(parse_setting(text) for text in options.set)
     find_policy(options.policy).check(settings)  # before they meet the keywords of `simulate`
-    return {"writes": options.writes, "warm_up": options.warm_up, "progress": not options.quiet} | settings
+    prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
+    replay = {"prefetch": prefetch, "writes": options.writes, "warm_up": options.warm_up}
+    return replay | {"progress": not options.quiet} | settings
 
 
 def _policies(options):
@@ -207,8 +242,8 @@ def parse_size(text, block_bytes):
     return blocks
 
 
-def parse_block_size(text):
-    """A block size in bytes: ``8192``, or with a unit, ``8KB``.
+def parse_bytes(text, what):
+    """A size in bytes, of `what`: ``8192``, or with a unit, ``8KB``.
 
     Raises
     ------
@@ -218,7 +253,7 @@ def parse_block_size(text):
     number, unit = _quantity(text, "bytes (8192)")
     size = int(float(number) * (unit or 1))
     if size < 1:
-        raise ParameterError(f"block size {text}; expected at least 1 byte")
+        raise ParameterError(f"{what} {text}; expected at least 1 byte")
     return size
 
 
@@ -231,19 +266,36 @@ def _quantity(text, plain):
     return match[1], UNITS[match[2]] if unit else None
 
 
-def parse_setting(text):
-    """``NAME=VALUE`` to (name, number).
+def parse_prefetch(text):
+    """``sequential``, or ``sequential:degree=16,trigger=8``, to the prefetcher's settings.
 
     Raises
     ------
     ParameterError
         The text has another shape.
     """
-    name, equals, value = text.partition("=")
+    name, _, settings = text.partition(":")
+    if name.strip() != sequential.NAME:
+        raise ParameterError(
+            f"--prefetch {text!r}; expected {sequential.NAME} or {sequential.NAME}:degree=16,trigger=8"
+        )
+    return dict(parse_setting(setting, "--prefetch") for setting in settings.split(",")) if settings else {}
+
+
+def parse_setting(text, option="--set"):
+    """``NAME=VALUE`` to (name, number); a whole number is exact, however long.
+
+    Raises
+    ------
+    ParameterError
+        The text has another shape.
+    """
+    name, _, value = text.partition("=")
+    whole = re.fullmatch(r"\s*[+-]?\d{1,30}\s*", value)
     try:
-        return name.strip().replace("-", "_"), float(value) if equals else float("none")
+        return name.strip().replace("-", "_"), int(value) if whole else float(value)
     except ValueError:
-        raise ParameterError(f"--set {text!r}; expected NAME=NUMBER, such as queues=8") from None
+        raise ParameterError(f"{option} {text!r}; expected NAME=NUMBER, such as queues=8") from None
 
 
 def _show(result, options):

@@ -1,10 +1,15 @@
 """Files are written whole or not at all, and the same content always gives the same bytes."""
 
+import bz2
 import contextlib
 import errno
+import gzip
+import lzma
 import os
 import shutil
 from pathlib import Path
+
+import pyarrow as pa
 
 from misspenalty.errors import InputError
 
@@ -38,6 +43,22 @@ def write_csv(frame, path):
     """Write a tidy table: comma separated, ``\\n`` line ends, no index, floats with at most 10 significant digits."""
     with atomic_path(path) as partial:
         frame.to_csv(partial, index=False, float_format="%.10g", lineterminator="\n")
+
+
+@contextlib.contextmanager
+def open_output(path):
+    """A binary stream into a new file, compressed as its suffix says (.gz, .xz, .bz2, .zst), without a date in it."""
+    openers = {".xz": lzma.open, ".bz2": bz2.open, ".zst": _open_zstd}
+    with openers.get(path.suffix, open)(path, "wb") as stream:
+        if path.suffix != ".gz":
+            yield stream
+            return
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed:
+            yield compressed
+
+
+def _open_zstd(path, mode):
+    return pa.CompressedOutputStream(pa.OSFile(str(path), mode), "zstd")
 
 
 def _remove(path):

@@ -6,8 +6,8 @@ rule claims:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
         reasons="data/suspected_reasons.yaml",
-        logged="results/mq/logged.csv",
-        tables=["results/mq/table4.csv", "results/mq/fig7.csv"],
+        logged=LOGGED,
+        tables=list(JUDGED.values()),
     output:
         table="results/claims.csv",
     log:
@@ -18,7 +18,7 @@ rule claims:
         "../../environment.yml"
     params:
         basis="predicted",
-        tables=["mq_table4", "mq_fig7"],
+        tables=list(JUDGED),
         variant=False,
         code=source_digest("claims"),
     script:
@@ -30,7 +30,7 @@ use rule claims as claims_64mb with:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
         reasons="data/suspected_reasons.yaml",
-        logged="results/mq/logged_64mb.csv",
+        logged=["results/mq/logged_64mb.csv"],
         tables=["results/mq/table4_64mb.csv", "results/mq/fig7_64mb.csv"],
     output:
         table="results/claims_64mb.csv",
@@ -57,7 +57,7 @@ rule manifest:
         "../../environment.yml"
     params:
         benchmarks="results/benchmarks",
-        seeds={"mq.fig7": MQ["seed"]},
+        seeds=SEEDS,
         code=source_digest(),
     script:
         "../scripts/manifest.py"

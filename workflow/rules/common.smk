@@ -1,25 +1,53 @@
-# Configuration, checks and the list of final outputs. No rules.
+# Configuration, checks, and the lists that every study's rules add to. No rules.
+import re
 from pathlib import Path
 
 import misspenalty
 from misspenalty.claims import load_calibration
 from misspenalty.errors import MissPenaltyError
+from misspenalty.objects.traversals import STATIC
 from misspenalty.paper import paper_inputs
 from misspenalty.provenance import source_digest
-from misspenalty.studies.mq_settings import check_settings
+from misspenalty.studies import (
+    epcm_settings,
+    hac_settings,
+    mq_settings,
+    sarc_settings,
+    vlog_settings,
+)
+from misspenalty.systems.object_client import load_testbed
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
+# The blocks of the studies have schemas of their own; validated once more by themselves, they get their defaults.
+STUDIES = ["mq", "vlog", "sarc", "hac", "epcm"]
+
 validate(config, schema="../schemas/config.schema.yaml")
+for study in STUDIES:
+    validate(config[study], schema=f"../schemas/{study}.schema.yaml")
 
 CHECKOUT = Path(str(workflow.current_basedir)).parents[1]
 CAPTURES = list(config["captures"])
 MQ = config["mq"]
+VLOG = config["vlog"]
+SARC = config["sarc"]
+HAC = config["hac"]
+HAC_TRAVERSALS = list(STATIC)
+EPCM = config["epcm"]
+BUILDS = list(EPCM["captures"])
+KERNELS = ["linux22", "linux24"]  # with the buffer-to-page copy, and without
+EPCM_MACHINE = [
+    "data/machines/epcm_client.yaml",
+    "data/machines/epcm_client.schema.yaml",
+    "data/machines/epcm_today.yaml",
+]
 
 
 wildcard_constraints:
     capture="|".join(CAPTURES),
     policy="|".join(MQ["policies"]),
+    build="|".join(BUILDS),
+    kernel="|".join(KERNELS),
 
 
 def check_build(installed, sources):
@@ -36,7 +64,14 @@ def check_build(installed, sources):
 check_build(Path(misspenalty.__file__).parent, CHECKOUT / "src" / "misspenalty")
 
 try:
-    check_settings(MQ, CAPTURES, load_calibration("data/calibration.yaml"))
+    mq_settings.check_settings(MQ, CAPTURES, load_calibration("data/calibration.yaml"))
+    vlog_settings.check_settings(VLOG, "data/machines/vlog_hosts.yaml")
+    sarc_settings.check_settings(
+        SARC, "data/machines/shark.yaml", load_calibration("data/calibration.yaml")
+    )
+    hac_settings.check_settings(HAC, load_calibration("data/calibration.yaml"))
+    HAC_DRIVE = load_testbed("data/machines/hac_testbed.yaml")["drive"]
+    epcm_settings.check_settings(EPCM)
 except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
 
@@ -56,9 +91,39 @@ def capture_facts(capture):
     return str(Path(config["captures"][capture]).parent / "captures.yaml")
 
 
+def build_files(build):
+    """Calls, files and processes of a recorded build."""
+    calls = Path(EPCM["captures"][build])
+    beside = [f"{calls.stem}_files.parquet", f"{calls.stem}_processes.parquet"]
+    return [str(calls), *(str(calls.parent / name) for name in beside)]
+
+
+def build_of(wildcards):
+    """The files of the recorded build that a rule is about."""
+    return build_files(wildcards.build)
+
+
+def builds_files():
+    """Files of all recorded builds."""
+    return list(dict.fromkeys(path for build in BUILDS for path in build_files(build)))
+
+
 def paper_files(wildcards=None):
     """What the paper reads, by its own account."""
     return [str(path) for path in paper_inputs("paper/main.typ", ".")]
+
+
+def hac_sizes(wildcards):
+    """Client caches of a sweep, by what they pay for."""
+    sweep = "sweep_mb" if wildcards.axis == "total" else "sweep_frames_mb"
+    return HAC[sweep][wildcards.traversal]
+
+
+def hac_comparator_sizes(wildcards):
+    """Client caches of the other systems."""
+    return HAC["gom_mb" if wildcards.system == "gom" else "sweep_mb"][
+        wildcards.traversal
+    ]
 
 
 def server_side():
@@ -66,71 +131,32 @@ def server_side():
     return [capture for capture in CAPTURES if capture != MQ["client"]]
 
 
-def sources():
-    """Raw traces, published values, machines, the text of the paper: what a run reads and does not make."""
-    files = [
-        *config["captures"].values(),
-        capture_facts(MQ["server"]),
-        capture_facts(MQ["variant"]),
-        "data/published/claims.yaml",
-        "data/published/mq_table3.csv",
-        "data/published/mq_table4.csv",
-        "data/published/mq_fig7.csv",
-        "data/calibration.yaml",
-        "data/suspected_reasons.yaml",
-        "data/machines/mq_testbed.yaml",
-        *(path for path in paper_files() if not path.startswith("results/")),
-    ]
-    return list(dict.fromkeys(files))
-
-
-MQ_TABLES = [
-    "table2",
-    "table3",
-    "table3_64mb",
-    "table4",
-    "table4_64mb",
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig7",
-    "fig7_64mb",
-    "fig7_components",
-    "fig7_components_64mb",
-    "fig7_sensitivity",
-    "bounds",
-    "lru_curve",
-    "sensitivity",
-    "fit",
-    "first_level",
-    "logged",
-    "logged_64mb",
-]
-MQ_FIGURES = [
-    "table2",
-    "table3",
-    "table4",
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig7",
-    "fig7_components",
-    "fig7_sensitivity",
-    "sensitivity",
-    "first_level",
-]
+# What a study adds in its own rule file, and the claims, the manifest and the default target read.
+OUTPUTS = []  # final files: tables and figures
+SOURCES = []  # files that are read and not made
+JUDGED = {}  # the table that decides, by its name in the ledger
+LOGGED = []  # tables of values logged for claims that no table decides
+SEEDS = {}  # by what they seed
 
 
 def final_outputs():
     """Every file of a full run but the manifest, which lists them."""
     return [
-        *collect("results/traces/{capture}.trace", capture=CAPTURES),
-        *collect("results/mq/{item}.csv", item=MQ_TABLES),
-        *collect(
-            "results/mq/{item}.{form}", item=MQ_FIGURES, form=["pdf", "svg", "png"]
-        ),
+        *OUTPUTS,
         "results/claims.csv",
         "results/claims_64mb.csv",
         "results/overview.png",
         "results/paper.pdf",
     ]
+
+
+def sources():
+    """Raw traces, published values, machines, the text of the paper: what a run reads and does not make."""
+    files = [
+        *SOURCES,
+        "data/published/claims.yaml",
+        "data/calibration.yaml",
+        "data/suspected_reasons.yaml",
+        *(path for path in paper_files() if not path.startswith("results/")),
+    ]
+    return list(dict.fromkeys(files))

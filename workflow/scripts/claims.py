@@ -12,7 +12,7 @@ frame = write_claims(
     snakemake.output.table,
     calibration_path=snakemake.input.calibration,
     reasons_path=snakemake.input.reasons,
-    notes=read_logged([snakemake.input.logged]),
+    notes=read_logged(snakemake.input.logged),
     basis=snakemake.params.basis,
     variant=snakemake.params.variant,
 )

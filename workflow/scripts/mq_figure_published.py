@@ -13,7 +13,7 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 tables = [pd.read_csv(path) for path in (snakemake.input.server, snakemake.input.variant)]
 options = {}
 if "calibration" in snakemake.input.keys():  # noqa: SIM118 - it is a list of files that also has names
-    fits = load_calibration(snakemake.input.calibration)
+    fits = [fit for fit in load_calibration(snakemake.input.calibration) if fit.study == "mq"]
     cells = [target["where"] for fit in fits for target in fit.published]
     options["fitted"] = [(cell["cache_mb"], cell["policy"]) for cell in cells]
 figure = getattr(mq, snakemake.params.draw)(

@@ -17,7 +17,8 @@ def read(paths):
 
 
 inputs = snakemake.input
-cells = [target["where"] for fit in load_calibration(inputs.calibration) for target in fit.published]
+fits = [fit for fit in load_calibration(inputs.calibration) if fit.study == "mq"]
+cells = [target["where"] for fit in fits for target in fit.published]
 figure = overview(
     read(inputs.table4),
     pd.read_csv(inputs.printed4),

@@ -5,7 +5,7 @@ import pandas as pd
 from misspenalty.claims import format_summary, update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_64mb"))
-text = f"""Predicted, from the capture behind a first level of 128 MB, as in the paper:
+text = f"""Multi-Queue behind a first level of 128 MB, as the paper has it; `results/claims.csv` marks what is fitted:
 
 {format_summary(claims)}
 

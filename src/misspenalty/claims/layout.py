@@ -155,7 +155,7 @@ TABLES = {
     ),
     "epcm_fig7": Layout(
         {
-            "benchmark": ("andrew",),
+            "benchmark": ("andrew", "ld", "glimpse", "ssh"),
             "model": ("cold", "hot", "last_successor", "pcm", "epcm"),
             "partition_size": None,
             "model_order": None,

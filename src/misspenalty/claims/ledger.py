@@ -47,17 +47,27 @@ class Fit:
     unit: str
     sensitivity: str
     reason: str
+    follows: tuple = ()  # dicts: table, where, column; cells that hang on the parameter as directly as the targets do
 
     def reads(self, cell):
         """Whether `cell`, a (table, column, keys) triple, is one of the fitted targets."""
-        table, column, keys = cell
-        keys = dict(keys)
-        return any(
-            target["table"] == table
-            and target["column"] == column
-            and all(keys.get(key) == member for key, member in target["where"].items())
-            for target in self.published
-        )
+        return _among(self.published, cell)
+
+    def decides(self, cell):
+        """Whether `cell` is one that follows from the fit."""
+        return _among(self.follows, cell)
+
+
+def _among(targets, cell):
+    """Whether a (table, column, keys) triple is one of the cells that `targets` describe."""
+    table, column, keys = cell
+    keys = dict(keys)
+    return any(
+        target["table"] == table
+        and target["column"] == column
+        and all(keys.get(key) == member for key, member in target["where"].items())
+        for target in targets
+    )
 
 
 def load_ledger(path, schema=None):
@@ -124,13 +134,24 @@ def load_calibration(path, schema=None):
     for entry in load_entries(path, schema or path.with_name("calibration.schema.yaml"), "parameter"):
         for target in entry["published"]:
             layout = TABLES.get(target["table"])
-            if layout is None or target["column"] not in layout.values or set(target["where"]) != set(layout.keys):
+            missing = set(layout.keys) - set(target["where"]) if layout else set()
+            known = layout and target["column"] in layout.values and set(target["where"]) <= set(layout.keys)
+            if not known or any(layout.keys[key] for key in missing):  # a numeric key may be empty in the cell's row
                 raise InputError(
                     f"parameter {entry['parameter']}: {target['table']}, {target['column']} is not one cell",
                     path=path,
                     expected="a result table, one of its value columns, and a member for each of its keys",
                 )
-        fits.append(Fit(**entry | {"published": tuple(entry["published"]), "range": tuple(entry["range"])}))
+        for target in entry.get("follows", ()):
+            layout = TABLES.get(target["table"])
+            if not layout or target["column"] not in layout.values or not set(target["where"]) <= set(layout.keys):
+                raise InputError(
+                    f"parameter {entry['parameter']}: {target['table']}, {target['column']} does not exist",
+                    path=path,
+                    expected="a result table, one of its value columns, and some of its keys",
+                )
+        lists = {key: tuple(entry.get(key, ())) for key in ("published", "range", "follows")}
+        fits.append(Fit(**entry | lists))
     return fits
 
 

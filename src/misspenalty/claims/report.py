@@ -73,8 +73,10 @@ def judge(ledger, tables, *, basis="predicted", notes=None, calibration=(), vari
     for claim in ledger:
         outcome = _judge_one(claim, prepared, built, variant)
         fits = [fit for fit in calibration if any(fit.reads(cell) for cell in outcome.cells)]
+        follows = [fit for fit in calibration if any(fit.decides(cell) for cell in outcome.cells) and fit not in fits]
         remark = [outcome.note, notes.get(claim.id, "")]
         remark += [f"reads a value that {fit.parameter} was fitted to" for fit in fits]
+        remark += [f"reads a value that follows from {fit.parameter}, which was fitted" for fit in follows]
         rows.append(
             {
                 "id": claim.id,
@@ -85,7 +87,7 @@ def judge(ledger, tables, *, basis="predicted", notes=None, calibration=(), vari
                 "deviation": outcome.deviation,
                 "tolerance": outcome.tolerance,
                 "verdict": outcome.verdict,
-                "basis": "fitted" if fits else basis,
+                "basis": "fitted" if fits or follows else basis,
                 "note": "; ".join(filter(None, remark)),
             }
         )

@@ -12,6 +12,8 @@ from misspenalty.figures.style import GREY, need, new_figure, styled
 WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
 OVERVIEW_DPI = 200
 
+STUDIES = {"mq": "MQ", "sarc": "SARC", "hac": "HAC", "epcm": "EPCM", "vlog": "Virtual log"}
+
 VERDICTS = {
     "reproduced": {"facecolor": "#004c8c", "edgecolor": "white"},
     "direction": {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
@@ -42,12 +44,13 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     printed4, printed7 : DataFrame
         ``data/published/mq_table4.csv`` and ``mq_fig7.csv``.
     claims : dict of str to DataFrame
-        Capture -> table of verdicts; the claims of `mq` are counted.
+        Capture -> table of verdicts. Of the first every study that was built is counted, of the others `mq`.
     fitted : iterable of (cache_mb, policy)
         Bars of `fig7` that a parameter was fitted to.
     """
     with matplotlib.rc_context(_LARGER):
-        strip = 0.45 + 0.27 * len(claims)  # inches
+        counts = _verdict_rows(claims)
+        strip = 0.45 + 0.24 * len(counts)  # inches
         figure = new_figure(WIDTH, 2.9 + strip)
         above, below = figure.subfigures(2, 1, height_ratios=[2.9, strip])
         published = printed_hit_ratios(printed4)
@@ -65,26 +68,35 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
         above.legend(
             handles=pair_legend(rates["policy"], published_rates(printed7)), loc="outside upper center", ncols=4
         )
-        _verdicts(below.subplots(), claims)
+        _verdicts(below.subplots(), counts)
     return figure
 
 
-def _verdicts(axis, claims):
-    counts = pd.DataFrame(
-        {
-            capture_name(name): table.loc[table["study"] == "mq", "verdict"].value_counts()
-            for name, table in claims.items()
-        }
-    )
-    counts = counts.reindex(VERDICTS).fillna(0).astype(int).T
-    stack(axis, counts, VERDICTS)
-    for place, (_, row) in enumerate(counts.iterrows()):
+def _verdict_rows(claims):
+    """Counts of verdicts: a row each built study, and one for the variant of MQ below it."""
+    first, table = next(iter(claims.items()))
+    rows = {}
+    for study, rest in table.groupby("study", sort=False):
+        if (rest["verdict"] != "not_testable").any():
+            name = STUDIES.get(study, study)
+            others = {f"{name} {capture_name(other)}": each for other, each in claims.items() if other != first}
+            rows[f"{name} {capture_name(first)}" if study == "mq" else name] = rest
+            rows |= {label: each[each["study"] == study] for label, each in others.items() if study == "mq"}
+    counts = pd.DataFrame({label: rest["verdict"].value_counts() for label, rest in rows.items()})
+    return counts.reindex(VERDICTS).fillna(0).astype(int).T
+
+
+def _verdicts(axis, counts):
+    shares = counts.div(counts.sum(axis=1), axis=0)
+    stack(axis, shares, VERDICTS)
+    for place, (label, row) in enumerate(shares.iterrows()):
         for verdict, end in row.cumsum().items():
             if row[verdict]:
-                box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"}
-                axis.text(end - row[verdict] / 2, place, str(row[verdict]), ha="center", va="center", bbox=box)
+                box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+                text = str(counts.loc[label, verdict])
+                axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
     axis.set_title("What became of the claims")
-    axis.set_xlim(0, counts.sum(axis=1).max())
+    axis.set_xlim(0, 1)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
     handles = [Patch(label=name.replace("_", " "), linewidth=0.4, **look) for name, look in VERDICTS.items()]

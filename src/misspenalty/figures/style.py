@@ -84,6 +84,12 @@ _POLICIES = {
     "lfu-in-cache": ("LFU in cache", "#c3b1dc", "H", (0, (1, 1, 3, 1))),
     "lru": ("LRU", "#e8702a", "s", "-"),
     "mru": ("MRU", "#909090", "<", ":"),
+    "sarc": ("SARC", "#7a1f5c", "D", "-"),
+    "lru_bottom": ("LRU Bottom", "#009e73", "^", "-."),
+    "lru_top": ("LRU Top", "#e8702a", "s", "--"),
+    "arc": ("ARC", "#56b4e9", "v", "-."),
+    "lirs": ("LIRS", "#6b4c9a", "X", (0, (3, 1, 1, 1))),
+    "s3fifo": ("S3-FIFO", "#c98a00", "P", "--"),
 }
 _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"), ("#4f6d7a", "d", "--")]
 

@@ -178,7 +178,6 @@ cdef class Server:
         cdef terminal_t* terminal
         cdef uint64_t kind
         cdef int64_t reference
-        cdef uint8_t hit
         while self.queue.size:
             event = self.queue.events[0]
             kind = priority_of(event)
@@ -190,9 +189,7 @@ cdef class Server:
                 if reference == n or outcome[reference] == WRITE:
                     self.pass_writes(event, outcome, n)
                     continue
-                cache.run(&ids[reference], 1, &hit)
-                cache.requests += 1
-                outcome[reference] = HIT if hit else MISS
+                outcome[reference] = HIT if cache.access(ids[reference]) else MISS
                 self.take_read(event, reference, outcome[reference], disk[reference], access[step * reference])
                 terminal.next += 1
                 self.cursor += 1
@@ -204,8 +201,7 @@ cdef class Server:
                 self.leave_disk(event, disk[sequence_of(event)])
             else:
                 reference = sequence_of(event)
-                cache.run(&ids[reference], 1, &hit)
-                cache.requests += 1
+                cache.access(ids[reference])
                 self.store(event, disk[reference], access[step * reference])
         return 0
 

@@ -1,4 +1,4 @@
-"""The MQ paper's testbed: its parameters, each with value, unit, status and source, read from ``data/machines``."""
+"""The papers' machines: their parameters, each with value, unit, status and source, read from ``data/machines``."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -76,12 +76,13 @@ class Machine:
     Attributes
     ----------
     testbed : Testbed
+        Or another dataclass of parameters.
     entries : dict of str to dict
         What the file says of each parameter: ``value, unit, status, source`` and, where given, ``reason, vary,
         vary_factors``.
     """
 
-    testbed: Testbed
+    testbed: object
     entries: dict
 
     def variations(self, testbed):
@@ -104,8 +105,8 @@ class Machine:
         return pd.DataFrame(rows, columns=["parameter", *columns])
 
 
-def load_machine(path, schema=None):
-    """Read and check a testbed.
+def load_machine(path, schema=None, kind=Testbed):
+    """Read and check the parameters of a machine.
 
     Parameters
     ----------
@@ -113,6 +114,8 @@ def load_machine(path, schema=None):
         ``mq_testbed.yaml``.
     schema : path-like, optional
         Its JSON Schema; by default ``<name>.schema.yaml`` beside it.
+    kind : dataclass
+        What the values become; its fields are the file's keys, and further ones that have defaults.
 
     Returns
     -------
@@ -123,6 +126,20 @@ def load_machine(path, schema=None):
     InputError
         The file is missing or malformed, or a key is missing, unknown or has an impossible value.
     """
+    entries = read_entries(path, schema)
+    values = {field.name: entries[field.name]["value"] for field in fields(kind) if field.name in entries}
+    return Machine(kind(**values), entries)
+
+
+def read_entries(path, schema=None):
+    """Read and check a file of parameters, each with value, unit, status and source.
+
+    Parameters and errors are those of `load_machine`.
+
+    Returns
+    -------
+    dict of str to dict
+    """
     path = Path(path)
     schema = path.with_suffix(".schema.yaml") if schema is None else Path(schema)
     entries, rules = _read_yaml(path), _read_yaml(schema)
@@ -132,8 +149,7 @@ def load_machine(path, schema=None):
         raise InputError(
             f"{place}: {error.message}" if place else error.message, path=path, remedy=f"see {schema.name}"
         )
-    testbed = Testbed(**{field.name: entries[field.name]["value"] for field in fields(Testbed)})
-    return Machine(testbed, entries)
+    return entries
 
 
 def _read_yaml(path):
