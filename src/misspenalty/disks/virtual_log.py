@@ -13,9 +13,10 @@ Reads take the whole track into a buffer, which keeps it until another track is 
 reads the rest of the block first, unless the drive still has it from the write before.
 
 In idle time the compactor reads a random track and moves its live blocks and map sectors into holes of tracks that
-are in use, so that tracks become empty; it stops between two blocks when the time is over. With `reserve` the disk
-fills one empty track after the other, down to so many free blocks, before it falls back to the nearest block
-(section 2.3).
+are in use, so that tracks become empty. It begins with a track only if that can be read before the time is over, and
+moves the blocks of one piece of the map after the other, each piece a transaction. When the time is over it finishes
+the block under way and logs that block's piece, and no more: so far a pause may overrun. With `reserve` the disk fills
+one empty track after the other, down to so many free blocks, before it falls back to the nearest block (section 2.3).
 
 Deviations and choices, where the paper says nothing or our knowledge of it ends:
 
