@@ -197,6 +197,12 @@ def lay_out(logical, physical):
         (lambda: virtual_log(disks.load("ultrastar_146z10"), 10), "zones, spares or defects"),
         (lambda: cut(SEAGATE, 1), "a slice of 1 cylinders"),
         (lambda: cut(SEAGATE, 5, heads=3), "no change called heads"),
+        (lambda: lay_out([0, 1, 2], [1, 2, 10**7]), "physical block 10000000; expected 0 to 1023"),
+        (lambda: lay_out([0, 10], [1, 2]), "logical block 10; expected 0 to 9"),
+        (lambda: lay_out([0, 1], [1]), "2 logical blocks at 1"),
+        (lambda: lay_out([0, 0], [1, 2]), "logical block 0 would be used twice"),
+        (lambda: lay_out([0, 1], [3, 3]), "sector 24 would be used twice"),
+        (lambda: lay_out([0], [0]), "sector 0 would be used twice"),  # the place of the tail's record
         (lambda: virtual_log(SMALL, 10).request(0, True, 80, 8), "the store has 0 to 79"),
         (lambda: update_in_place(SMALL).request(-1, True, 0, 8), "a request at -1"),
         (lambda: virtual_log(SMALL, 10).replay(np.array([0]), np.array([1, 2]), np.array([0]), 0), "1 sectors, 2"),

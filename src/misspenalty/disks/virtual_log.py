@@ -35,7 +35,7 @@ from misspenalty.disks._store import InPlace
 from misspenalty.disks._virtual_log import ENTRIES_A_SECTOR
 from misspenalty.disks.recovery import SECTOR, recover
 from misspenalty.disks.slices import uniform
-from misspenalty.errors import ParameterError
+from misspenalty.errors import InputError, ParameterError
 
 BLOCK_SECTORS = 8
 
@@ -141,11 +141,22 @@ def recovered(description, blocks, media, **parameters):
     -------
     disk : CompactingLog
     found : Recovered
+
+    Raises
+    ------
+    InputError
+        The media hold no whole map, or one that does not fit this disk; they are as they were.
     """
-    found = recover(media, blocks)
     disk = virtual_log(description, blocks, media=media, **parameters)
-    disk.restore(found.map, found.pieces, found.next_sequence, found.next_sequence)
-    return disk, found
+
+    def take_over(found):
+        try:
+            disk.restore(found.map, found.pieces, found.next_sequence, found.next_sequence)
+        except ParameterError as error:
+            remedy = "give the slice, blocks and block_sectors that the media were written with"
+            raise InputError(f"the map on the media does not fit this disk: {error}", remedy=remedy) from error
+
+    return disk, recover(media, blocks, take_over)
 
 
 def update_in_place(description):
