@@ -5,13 +5,12 @@ from functools import cache
 from math import sqrt
 from pathlib import Path
 
-import jsonschema
 import numpy as np
-import yaml
 
 from misspenalty.disks import layout
 from misspenalty.disks._drive import Drive
 from misspenalty.disks._mechanics import Mechanics
+from misspenalty.documents import read_yaml, worst_error
 from misspenalty.errors import InputError, ParameterError
 
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
@@ -147,10 +146,7 @@ def _load(path):
 
 
 def _read(path):
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not valid YAML: {error}", path=path) from error
+    data = read_yaml(path, expected="a drive's description")
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
             raise InputError(f"like: {data['like']!r} is no drive that comes with the package", path=path)
@@ -170,9 +166,8 @@ def _merged(base, changes):
 
 def check(data, path=None):
     """A description held against the schema, with defaults filled in; raises InputError."""
-    errors = sorted(_validator().iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))
-    if errors:
-        worst = jsonschema.exceptions.best_match(errors)
+    worst = worst_error(data, _schema())
+    if worst is not None:
         place = ".".join(map(str, worst.absolute_path)) or "the whole"
         raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy="see data/drives/drive.schema.yaml")
     return _filled(data, _schema())
@@ -180,12 +175,7 @@ def check(data, path=None):
 
 @cache
 def _schema():
-    return yaml.safe_load((folder() / "drive.schema.yaml").read_text(encoding="utf-8"))
-
-
-@cache
-def _validator():
-    return jsonschema.Draft202012Validator(_schema())
+    return read_yaml(folder() / "drive.schema.yaml")
 
 
 def _known(above, last):
