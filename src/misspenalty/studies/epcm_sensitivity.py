@@ -116,7 +116,7 @@ def _vary(study, capture, settings, variation, placement):
         changed = placement | {parameter: value}
         return study._replace(workload=make(capture, study.machine, study.kind, changed)), settings
     machine = replace(study.machine, **{parameter: value})
-    varied = study._replace(machine=machine, kind=disks.load(value) if parameter == "drive" else study.kind)
+    varied = study._replace(machine=machine, kind=disks.load(value, "disk") if parameter == "drive" else study.kind)
     if parameter in ("drive", "block_kb"):
         varied = varied._replace(workload=make(capture, machine, varied.kind, placement))
     return varied, settings
