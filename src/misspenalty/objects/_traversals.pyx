@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
 from misspenalty.objects._cache cimport ObjectCache
-from misspenalty.objects._format cimport ENTRY, MODIFIED, USAGE, class_of, word
+from misspenalty.objects._format cimport ENTRY, MODIFIED, USAGE, class_of, reference_of, word
 
 cdef enum:                          # words of OO7's objects; a test holds them against oo7.CLASSES
     MODULE_ROOT = 5
@@ -334,7 +334,7 @@ cdef class Traversals:
             return -1
         for i in range(n):
             record[0] = <int64_t>thing
-            field = self.cache.reference(thing, steps[i])
+            field = reference_of(self.cache.classes, thing, steps[i])
             thing = self.cache.at(start) if field == NULL else self.cache.follow(field)
             if thing == NULL:
                 return -1
