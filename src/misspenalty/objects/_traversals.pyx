@@ -5,25 +5,25 @@ from libc.stdlib cimport calloc, free
 
 from misspenalty.objects._cache cimport ObjectCache
 from misspenalty.objects._format cimport ENTRY, MODIFIED, USAGE, class_of, reference_of, word
-
-cdef enum:                          # words of OO7's objects; a test holds them against oo7.CLASSES
-    MODULE_ROOT = 5
-    COMPLEX_CHILDREN = 6
-    BASE = 3                        # class
-    BASE_PRIVATE = 6
-    COMPOSITE_TYPE = 2
-    COMPOSITE_ROOT = 5
-    COMPOSITE_PARTS = 6
-    COMPOSITE_USED_PRIVATE = 7
-    COMPOSITE_USED_SHARED = 8
-    PART_TYPE = 2
-    PART_X = 4
-    PART_Y = 5
-    PART_TO = 7
-    PART_FROM = 8
-    CONNECTION_TYPE = 1
-    CONNECTION_TO = 4
-    ID = 1
+from misspenalty.objects._oo7 cimport (
+    BASE,
+    BASE_PRIVATE,
+    COMPLEX_CHILDREN,
+    COMPOSITE_PARTS,
+    COMPOSITE_ROOT,
+    COMPOSITE_TYPE,
+    COMPOSITE_USED_PRIVATE,
+    COMPOSITE_USED_SHARED,
+    CONNECTION_TO,
+    CONNECTION_TYPE,
+    ID,
+    MODULE_ROOT,
+    PART_FROM,
+    PART_TO,
+    PART_TYPE,
+    PART_X,
+    PART_Y,
+)
 
 cdef enum:                          # what is done at each composite part
     ROOTS = 0                       # T6: its root part alone

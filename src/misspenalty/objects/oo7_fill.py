@@ -1,4 +1,4 @@
-"""What stands in the objects of an OO7 database: fields, arrays of references and texts, once all objects are placed."""
+"""What stands in the objects of an OO7 database: fields, arrays of references and texts, once all are placed."""
 
 import numpy as np
 
