@@ -27,6 +27,7 @@ SOURCES += [
     "data/published/epcm_andrew.csv",
     "data/published/epcm_baselines.csv",
     "data/published/epcm_reductions.csv",
+    "data/published/epcm_workloads.csv",
 ]
 JUDGED["epcm_fig7"] = "results/epcm/fig7.csv"
 JUDGED["epcm_fig8"] = "results/epcm/fig8.csv"
@@ -112,6 +113,7 @@ rule epcm_facts:
         capture=build_of,
         machine=EPCM_MACHINE,
         scale="results/epcm/runs/scale_{build}.csv",
+        published="data/published/epcm_workloads.csv",
     output:
         accuracy="results/epcm/runs/accuracy_{build}.csv",
         workload="results/epcm/runs/workload_{build}.csv",
