@@ -14,6 +14,12 @@ EPCM_TABLES = [
     "logged",
 ]
 EPCM_FIGURES = ["fig7", "fig8", "components", "sensitivity", "today"]
+EPCM_MACHINE = [
+    "data/machines/epcm_client.yaml",
+    "data/machines/epcm_client.schema.yaml",
+    "data/machines/epcm_today.yaml",
+]
+EPCM_MACHINE += machine_drives(EPCM_MACHINE[0])
 
 OUTPUTS += [
     *collect("results/epcm/{item}.csv", item=EPCM_TABLES),

@@ -30,6 +30,8 @@ HAC_FIGURES = [
     "sensitivity",
 ]
 
+HAC_DRIVE_FILES = machine_drives("data/machines/hac_testbed.yaml")
+
 OUTPUTS += [
     *collect("results/hac/{item}.csv", item=HAC_TABLES),
     *collect("results/hac/{item}.{form}", item=HAC_FIGURES, form=["pdf", "svg", "png"]),
@@ -37,7 +39,7 @@ OUTPUTS += [
 SOURCES += [
     "data/machines/hac_testbed.yaml",
     "data/published/hac_miss_penalty.csv",
-    f"data/drives/{HAC_DRIVE}.yaml",
+    *HAC_DRIVE_FILES,
 ]
 JUDGED["hac_fig9"] = "results/hac/fig9.csv"
 JUDGED["hac_fig10"] = "results/hac/fig10.csv"
@@ -146,7 +148,7 @@ rule hac_fit:
     input:
         sweep="results/hac/runs/total_T1.parquet",
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         calibration="data/calibration.yaml",
     output:
         table="results/hac/fit.csv",
@@ -169,7 +171,7 @@ rule hac_fig9_of:
     input:
         runs="results/hac/runs/{axis}_{traversal}.parquet",
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/runs/fig9_{axis}_{traversal}.csv",
@@ -232,7 +234,7 @@ rule hac_points:
             "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
         ),
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         fig10="results/hac/fig10.csv",

@@ -7,7 +7,7 @@ rule hac_projections:
             "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
         ),
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/projections.csv",
@@ -33,7 +33,7 @@ rule hac_elapsed:
             "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
         ),
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/elapsed.csv",
@@ -77,7 +77,7 @@ rule hac_hit_time:
 rule hac_updates:
     input:
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/updates.csv",
@@ -102,7 +102,7 @@ rule hac_server:
             "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
         ),
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/server.csv",
@@ -128,7 +128,7 @@ rule hac_cost_sensitivity:
             "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
         ),
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/cost_sensitivity.csv",
@@ -150,7 +150,7 @@ rule hac_cost_sensitivity:
 rule hac_sensitivity_of:
     input:
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/runs/sensitivity_{traversal}.csv",

@@ -29,6 +29,7 @@ SARC_FIGURES = [
 SARC_CONFIGS = ["cache_sensitive", "cache_insensitive"]
 SARC_PAPERS = ["lru_top", "lru_bottom", "sarc"]
 SHARK = "data/machines/shark.yaml"
+SHARK_DRIVES = machine_drives(SHARK)
 SARC_MODEL = {key: SARC[key] for key in ("divisor", "values")}
 SARC_SHORT = SARC_MODEL | {"short": SARC["short"], "seed": SARC["seeds"][0]}
 
@@ -40,6 +41,7 @@ OUTPUTS += [
 ]
 SOURCES += [
     SHARK,
+    *SHARK_DRIVES,
     "data/published/sarc_table2.csv",
     "data/published/sarc_peak.csv",
 ]
@@ -60,6 +62,7 @@ wildcard_constraints:
 rule sarc_fit_load:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
     output:
         table="results/sarc/runs/fit/load/{config}/{sarc_policy}.csv",
     log:
@@ -99,6 +102,7 @@ rule sarc_fit_load_choose:
 use rule sarc_fit_load as sarc_fit_space with:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
         chosen="results/sarc/runs/fit/load.csv",
     output:
         table="results/sarc/runs/fit/space/{config}/{sarc_policy}.csv",
@@ -159,6 +163,7 @@ rule sarc_fit:
 rule sarc_run:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
         values="results/sarc/runs/fit/values.csv",
     output:
         table="results/sarc/runs/minutes/{config}/{sarc_policy}/{seed}.csv",
@@ -190,6 +195,7 @@ rule sarc_tables:
             seed=SARC["seeds"][0],
         ),
         machine=SHARK,
+        drives=SHARK_DRIVES,
     output:
         table2="results/sarc/table2.csv",
         fig6="results/sarc/fig6.csv",
@@ -215,6 +221,7 @@ rule sarc_tables:
 rule sarc_scale_run:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
         values="results/sarc/runs/fit/values.csv",
     output:
         table="results/sarc/runs/scale/{divisor}/{config}.csv",
@@ -256,6 +263,7 @@ rule sarc_scale:
 rule sarc_vary:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
         values="results/sarc/runs/fit/values.csv",
     output:
         table="results/sarc/runs/sensitivity/{parameter}.csv",
