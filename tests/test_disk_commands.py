@@ -1,6 +1,8 @@
 """``misspenalty disk``, run as a user would; requests and descriptions that are wrong."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -8,6 +10,7 @@ import yaml
 from misspenalty import disks
 from misspenalty.cli import main
 from misspenalty.disk_replay import read_requests
+from misspenalty.disks import description
 from misspenalty.errors import InputError, ParameterError
 
 LINES = "R miss 1000 8 14000.5 0\nW write 52000 16 9000 250\n# a remark\n\nR hit 1008 8 900 30000000\n"
@@ -31,6 +34,25 @@ def test_list(capsys):
     rows = json.loads(out)
     assert status == 0 and [row["drive"] for row in rows] == disks.names()
     assert {"drive": "hp97560", "model": "HP 97560", "gigabytes": 1.37, "rpm": 4002} in rows
+
+
+def test_list_imports_no_checker():
+    """It alone takes longer than the rest."""
+    program = (
+        "import sys; from misspenalty.cli import main; main(['disk', 'list']); assert 'jsonschema' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
+
+
+def test_a_broken_packaged_drive_is_named(tmp_path, monkeypatch):
+    for name in ("hp97560.yaml", "drive.schema.yaml"):
+        (tmp_path / name).write_text((description.folder() / name).read_text())
+    broken = yaml.safe_load((tmp_path / "hp97560.yaml").read_text())
+    del broken["mechanics"]["rpm"]
+    (tmp_path / "hp97560.yaml").write_text(yaml.safe_dump(broken))
+    monkeypatch.setattr(description, "folder", lambda: tmp_path)
+    with pytest.raises(InputError, match="mechanics: 'rpm' is a required property"):
+        disks.load("hp97560", checked=False)
 
 
 def test_info(capsys):

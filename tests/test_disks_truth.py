@@ -12,8 +12,8 @@ from misspenalty.errors import ParameterError
 
 # DiskSim 4.0's demerit, published with the traces, ms; and the most ours may be: its own, but for the one we miss.
 DEMERITS = {
-    # missed: one request of 9,999 comes 0.18 ms late for its first sector and loses a revolution that the real drive did
-    # not. Reads behind writes are 0.18 ms quicker than simulated, writes behind reads 0.19 ms slower: next to a read's,
+    # missed: one request of 9,999 comes 0.18 ms late for its first sector and loses a revolution, the real drive none.
+    # Reads behind writes are 0.18 ms quicker than simulated, writes behind reads 0.19 ms slower: next to a read's,
     # a write's end is told that much later than the description's overheads say, and none of them accounts for it.
     "hp_c2247a": (0.090, 0.0925),
     "hp_c3323a": (0.306, 0.306),

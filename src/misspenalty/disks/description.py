@@ -2,10 +2,8 @@
 
 import copy
 from functools import cache
-from math import sqrt
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import yaml
 
@@ -124,8 +122,15 @@ def names():
     return sorted(path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml"))
 
 
-def load(name_or_path):
+def load(name_or_path, checked=True):
     """A drive's description, by name (see `names`) or from a YAML file.
+
+    Parameters
+    ----------
+    name_or_path : str or path-like
+    checked : bool
+        Whether a drive that comes with the package is held against the schema, too: importing what does so takes
+        seconds.
 
     Raises
     ------
@@ -133,7 +138,7 @@ def load(name_or_path):
         There is no such drive, or the file is no valid description.
     """
     if str(name_or_path) in names():
-        return _load(str(folder() / f"{name_or_path}.yaml"))
+        return _load(str(folder() / f"{name_or_path}.yaml"), checked)
     path = Path(name_or_path)
     if not path.is_file():
         known = ", ".join(names())
@@ -142,20 +147,29 @@ def load(name_or_path):
 
 
 @cache
-def _load(path):
+def _load(path, checked):
+    if not checked:
+        try:
+            return _read(Path(path), _Quick, checked)
+        except (KeyError, TypeError, InputError):
+            pass  # the schema says better what is wrong
     return _read(Path(path))
 
 
-def _read(path):
+# in C; deeply nested files, which would exhaust the stack there, do not come with the package
+_Quick = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _read(path, loader=yaml.SafeLoader, checked=True):
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), loader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"not valid YAML: {error}", path=path) from error
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
             raise InputError(f"like: {data['like']!r} is no drive that comes with the package", path=path)
-        data = _merged(copy.deepcopy(load(data.pop("like")).data), data)
-    return Description(check(data, path), path)
+        data = _merged(copy.deepcopy(load(data.pop("like"), checked).data), data)
+    return Description(check(data, path) if checked else _filled(data, _schema(_Quick)), path)
 
 
 def _merged(base, changes):
@@ -170,6 +184,8 @@ def _merged(base, changes):
 
 def check(data, path=None):
     """A description held against the schema, with defaults filled in; raises InputError."""
+    import jsonschema  # takes seconds: not for lists and helps
+
     errors = sorted(_validator().iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))
     if errors:
         worst = jsonschema.exceptions.best_match(errors)
@@ -179,12 +195,14 @@ def check(data, path=None):
 
 
 @cache
-def _schema():
-    return yaml.safe_load((folder() / "drive.schema.yaml").read_text(encoding="utf-8"))
+def _schema(loader=yaml.SafeLoader):
+    return yaml.load((folder() / "drive.schema.yaml").read_text(encoding="utf-8"), loader)
 
 
 @cache
 def _validator():
+    import jsonschema
+
     return jsonschema.Draft202012Validator(_schema())
 
 
@@ -251,22 +269,15 @@ def seek_table(seek, cylinders):
         slope = (points[-1, 1] - points[-2, 1]) / (points[-1, 0] - points[-2, 0])
         beyond = distance > points[-1, 0]
         times[beyond] = points[-1, 1] + slope * (distance[beyond] - points[-1, 0])
-        times = [float(time) for time in times]
     else:
-        times = [
-            seek["short_ms"] + seek["short_sqrt_ms"] * sqrt(d)
-            if d < seek["long_from"]
-            else seek["long_ms"] + seek["long_cylinder_ms"] * d
-            for d in distance
-        ]
-        first = seek.get("first_ms", [])
+        short = seek["short_ms"] + seek["short_sqrt_ms"] * np.sqrt(distance)
+        times = np.where(distance < seek["long_from"], short, seek["long_ms"] + seek["long_cylinder_ms"] * distance)
+        first = seek.get("first_ms", [])[: cylinders - 1]
         times[1 : 1 + len(first)] = first
-        times = times[:cylinders]
-    table = np.array([ns(time) for time in times], np.int64)
-    table[0] = 0
-    if (table < 0).any() or (table > ns(10_000)).any():
+    times[0] = 0
+    if not ((times >= 0) & (times <= 10_000)).all():
         raise ParameterError("seek times must lie between 0 and 10 s for every distance the arm can go")
-    return table
+    return np.rint(1_000_000 * times).astype(np.int64)
 
 
 def _settings(data):
