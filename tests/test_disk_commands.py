@@ -1,6 +1,8 @@
 """``misspenalty disk``, run as a user would; requests and descriptions that are wrong."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -8,6 +10,7 @@ import yaml
 from misspenalty import disks
 from misspenalty.cli import main
 from misspenalty.disk_replay import read_requests
+from misspenalty.disks import description
 from misspenalty.errors import InputError, ParameterError
 
 LINES = "R miss 1000 8 14000.5 0\nW write 52000 16 9000 250\n# a remark\n\nR hit 1008 8 900 30000000\n"
@@ -37,6 +40,25 @@ def test_list_has_flash_without_platters(capsys):
     rows = {row["drive"]: row for row in json.loads(run(capsys, "list", "--json")[1])}
     assert rows["dc_p3700"]["kind"] == "flash" and rows["dc_p3700"]["rpm"] is None
     assert rows["constellation_es3"]["gigabytes"] == pytest.approx(2000.4, abs=0.1)
+
+
+def test_list_imports_no_checker():
+    """It alone takes longer than the rest."""
+    program = (
+        "import sys; from misspenalty.cli import main; main(['disk', 'list']); assert 'jsonschema' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
+
+
+def test_a_broken_packaged_drive_is_named(tmp_path, monkeypatch):
+    for name in ("hp97560.yaml", "drive.schema.yaml"):
+        (tmp_path / name).write_text((description.folder() / name).read_text())
+    broken = yaml.safe_load((tmp_path / "hp97560.yaml").read_text())
+    del broken["mechanics"]["rpm"]
+    (tmp_path / "hp97560.yaml").write_text(yaml.safe_dump(broken))
+    monkeypatch.setattr(description, "folder", lambda: tmp_path)
+    with pytest.raises(InputError, match="mechanics: 'rpm' is a required property"):
+        disks.load("hp97560", checked=False)
 
 
 def test_info(capsys):

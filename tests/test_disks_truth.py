@@ -10,19 +10,22 @@ from misspenalty.disk_replay import demerit, read_requests, replay
 from misspenalty.disks._replay import as_they_arrive, one_by_one
 from misspenalty.errors import ParameterError
 
-# DiskSim 4.0's demerit, published with the traces, ms; and the most ours may be: its own, but for the two we miss.
+# DiskSim 4.0's demerit, published with the traces, ms; and the most ours may be: its own, but for the one we miss.
 DEMERITS = {
-    "hp_c2247a": (0.090, 0.0925),  # missed: one request of 9,999 loses a revolution the real drive did not
+    # missed: one request of 9,999 comes 0.18 ms late for its first sector and loses a revolution, the real drive none.
+    # Reads behind writes are 0.18 ms quicker than simulated, writes behind reads 0.19 ms slower: next to a read's,
+    # a write's end is told that much later than the description's overheads say, and none of them accounts for it.
+    "hp_c2247a": (0.090, 0.0925),
     "hp_c3323a": (0.306, 0.306),
-    "dec_rz26": (
-        0.340,
-        0.370,
-    ),  # missed: writes after seeks of 60 to 700 cylinders take 5 ms more than any cause described
+    "dec_rz26": (0.340, 0.340),
     "atlas_III": (0.378, 0.378),
     "cheetah9LP": (0.107, 0.107),
     "ibm18es": (0.135, 0.135),
 }
-AS_DISKSIM = {"hp_c2247a": 0.090, "hp_c3323a": 0.306, "atlas_III": 0.378, "cheetah9LP": 0.107, "ibm18es": 0.135}
+AS_DISKSIM = {  # by drive: the decisions to take back, none = all
+    "hp_c2247a": (), "hp_c3323a": (), "atlas_III": (), "cheetah9LP": (), "ibm18es": (),
+    "dec_rz26": ("write_settle",),  # in order: out of order, as a parameter of its asks for, gives 0.404
+}  # fmt: skip
 
 
 def measured(shared_traces, name):
@@ -42,8 +45,8 @@ def test_service_times_are_those_of_the_real_drive(shared_traces, name):
 @pytest.mark.parametrize("name", AS_DISKSIM)
 def test_a_description_read_as_disksim_does_gives_disksims_demerit(shared_traces, name):
     """The reimplementation is DiskSim's model; what makes it better are the decisions, and nothing else."""
-    outcome = replay(disks.load(name.lower()).as_disksim(), measured(shared_traces, name)).row()
-    assert outcome["demerit_ms"] == pytest.approx(AS_DISKSIM[name], rel=0.04)
+    kind = disks.load(name.lower()).as_disksim(*AS_DISKSIM[name])
+    assert replay(kind, measured(shared_traces, name)).row()["demerit_ms"] == pytest.approx(DEMERITS[name][0], rel=0.04)
 
 
 def test_a_decision_can_be_taken_back_alone():

@@ -8,6 +8,7 @@ import yaml
 from misspenalty.errors import InputError
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is ten times as fast, where PyYAML has it
+SHALLOW = 10_000  # brackets, or characters of a line, below which no nesting exhausts that loader's stack
 
 
 def read_yaml(path, expected=None, remedy=None):
@@ -22,15 +23,20 @@ def read_yaml(path, expected=None, remedy=None):
     if not path.is_file():
         raise InputError("no such file", path=path, expected=expected, remedy=remedy)
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+        text = path.read_text(encoding="utf-8")
+        return yaml.load(text, _LOADER if _shallow(text) else yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or error
         raise InputError(f"not YAML: {problem}", path=path, line=mark.line + 1 if mark else None) from error
     except RecursionError as error:
-        raise InputError("not YAML: nested too deeply", path=path) from error
+        raise InputError("not YAML that can be read: nested too deeply", path=path) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, expected=expected, remedy=remedy) from error
+
+
+def _shallow(text):
+    return text.count("[") + text.count("{") < SHALLOW and max(map(len, text.splitlines()), default=0) < SHALLOW
 
 
 def worst_error(data, schema):

@@ -1,4 +1,4 @@
-"""Kernel of a drive's queue, and the drive itself; `misspenalty.disks.drive` defines the model, _drive.pxd its use."""
+"""Kernel of a drive's queue, and the drive itself; `misspenalty.disks.twin_queue` reads easier, _drive.pxd says its use."""
 
 import numpy as np
 

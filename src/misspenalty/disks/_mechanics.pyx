@@ -1,4 +1,4 @@
-"""Kernel of a drive's mechanics; `misspenalty.disks.mechanics` defines the model, the functions stand in the .pxd."""
+"""Kernel of a drive's mechanics; the model and its functions stand in the .pxd, the geometry in `misspenalty.disks.layout`."""
 
 import numpy as np
 

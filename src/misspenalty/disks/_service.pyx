@@ -1,4 +1,4 @@
-"""Kernel that serves a request from cache, bus and medium; `misspenalty.disks.drive` defines the model."""
+"""Kernel that serves a request from cache, bus and medium; `misspenalty.disks.twin` reads easier."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset

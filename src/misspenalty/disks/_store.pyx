@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty.disks.stores`: the base of all stores, their requests one by one or replayed, update-in-place."""
+"""Kernel of stores, as file systems see disks: their base, requests one by one or replayed, update-in-place."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset

@@ -25,7 +25,7 @@ RECORD_CHILDREN = int(CHILDREN)
 
 
 cdef class VirtualLog(Store):
-    """See `misspenalty.disks.virtual_log.VirtualLogDisk`, which checks the arguments."""
+    """See `misspenalty.disks.virtual_log.virtual_log`, which checks the arguments."""
 
     def __init__(self, Mechanics mechanics not None, tracks, heads, track_sectors, unit, blocks, longest, read_overhead,
                  write_overhead, log_map=True, reserve=-1, search=0, recording=0, uint8_t[::1] media=None):

@@ -19,11 +19,11 @@ from misspenalty.disks._mechanics import RUN, TICKS, TRACK
 from misspenalty.errors import ParameterError
 
 MAPPINGS = ("cylinders", "serpentine_zone", "serpentine")
-SCHEMES = (
+SCHEMES = (  # by DiskSim's number; the block counts of its files bear out 2 and 3
     "none",
     "tracks",
-    "track",
     "cylinder",
+    "track",
     "cylinder_slip_to_end",
     "cylinder_front",
     "cylinder_front_slip_to_end",
