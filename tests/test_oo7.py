@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from misspenalty.errors import ParameterError
-from misspenalty.objects import oo7
+from misspenalty.objects import oo7, oo7_twin
 from misspenalty.objects.cache import FPC, HAC
 from misspenalty.objects.format import ARRAY, CLASS_SHIFT, LARGEST, OID_BITS, PAGE, STRING, Class, Pages
 from misspenalty.objects.oo7_plan import COMPOSITE, PART
@@ -167,6 +169,28 @@ def test_documents_can_stand_between_the_parts(tiny):
         gap = (fields(database, composite, "document") >> OID_BITS) - (composite >> OID_BITS)
         assert (gap > 1) == (far and gap > 0)
         assert gap >= 0
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    parts=st.integers(1, 9),
+    connections=st.integers(1, 4),
+    composites=st.integers(1, 12),
+    levels=st.integers(1, 4),
+    fan_out=st.integers(1, 3),
+    composites_per_base=st.integers(1, 4),
+    modules=st.integers(1, 3),
+    document_bytes=st.integers(1, 9000),
+    manual_bytes=st.integers(1, 20_000),
+    documents=st.sampled_from(["apart", "between"]),
+    seed=st.integers(0, 2**32),
+)
+def test_bytes_are_those_of_the_twin(seed, **sizes):
+    parameters = oo7.Parameters(**sizes)
+    pages, roots = oo7_twin.generate(parameters, np.random.default_rng(seed))
+    data = make(parameters, seed)
+    assert list(data.roots) == roots
+    assert data.pages.tobytes() == pages
 
 
 def test_equal_seeds_give_equal_bytes():
