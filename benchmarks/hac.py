@@ -4,10 +4,9 @@ Speed: generating OO7's medium database, and hot traversals in a cache that hold
 pages, which stamps its frames instead: CPU times, medians of the repeats, alternating.
 
 Penalty: hot traversals at the cache sizes of the paper's Figure 9, with timers around registering a page, scanning the
-stack, computing usage, compacting, and installing and swizzling. Medians per fetch, in ticks of the processor's time
-stamp counter (nanoseconds where there is none).
-They are never the same twice and stand apart from the study's tables, which price counts for the paper's machines. A
-timer costs some 20 ns; conversion is timed object by object and comes out too large by that.
+stack, computing usage, compacting, and installing and swizzling. Medians per fetch.
+Hit time: what each mechanism adds to a hot traversal (`misspenalty.studies.hac_measured`), per object read.
+They are never the same twice and stand apart from the study's tables, which price counts for the paper's machines.
 
     python benchmarks/hac.py
     python benchmarks/hac.py --repeat 3 --csv results/bench/hac.csv
@@ -24,11 +23,12 @@ import pandas as pd
 
 from misspenalty.files import write_csv
 from misspenalty.objects import oo7
-from misspenalty.objects.cache import HAC, TIMED, Clock
+from misspenalty.objects.cache import HAC, Clock
 from misspenalty.objects.traversals import Program
+from misspenalty.studies import hac_measured
 
 POINTS_MB = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}
-HOLDS_ALL_MB = 64
+HOLDS_ALL_MB = 30  # hot T1 and T6, as in the paper's Table 3
 MB = 2**20
 
 
@@ -64,22 +64,12 @@ def hot(data, repeat, names=("T1", "T6")):
     return rows
 
 
-def penalty(data, points_mb, iterations=3):
-    """Rows of the median time of each operation in a fetch."""
-    rows = []
-    for name, size in points_mb.items():
-        cache = HAC(data, size * MB)
-        cache.time_operations()
-        program = Program(cache, data)
-        for _ in range(iterations):
-            start = len(cache.kernel.fetched)
-            program.run(name)
-        spent = np.diff(cache.timed()[start:], axis=0)  # of the last iteration
-        if not len(spent):
-            continue
-        for what, median in zip(TIMED, np.median(spent, axis=0), strict=True):
-            rows.append((f"{name}, {size:g} MB: {what}", "ticks a fetch", median))
-    return rows
+def measured(data, points_mb, cache_mb):
+    """Rows of the operations in a fetch, and of hit time line by line."""
+    for one in hac_measured.penalty(data, points_mb).itertuples():
+        yield f"{one.traversal}, {one.cache_mb:g} MB: {one.operation}", "us a fetch", one.us
+    for one in hac_measured.hit_time(data, cache_mb).itertuples():
+        yield f"hot {one.traversal}, {one.cache_mb:g} MB: {one.line}", "ns a read", 1e9 * one.seconds / one.accesses
 
 
 def main(arguments=None):
@@ -90,9 +80,8 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     rows, data = generation(oo7.SMALL if options.small else oo7.MEDIUM, options.repeat)
     rows += hot(data, options.repeat)
-    rows += penalty(
-        data, {name: size / 10 if options.small and name != "T6" else size for name, size in POINTS_MB.items()}
-    )
+    points_mb = {name: size / 10 if options.small and name != "T6" else size for name, size in POINTS_MB.items()}
+    rows += measured(data, points_mb, HOLDS_ALL_MB)
     table = pd.DataFrame(rows, columns=["measure", "unit", "value"])
     print(table.to_string(index=False, float_format="{:.4g}".format))
     if options.csv:

@@ -158,7 +158,7 @@ def test_hac_watches_frames_without_results(fresh):
 def test_hac_runs_with_results(made):
     cells = execute(made / "notebooks" / "hac.ipynb")
     assert not outputs(cells, "error")
-    assert images(cells) == 10
+    assert images(cells) == 12
 
 
 def test_sarc_says_what_to_run_where_there_are_no_results(fresh):

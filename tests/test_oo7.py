@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from misspenalty.errors import ParameterError
-from misspenalty.objects import oo7
-from misspenalty.objects.cache import FPC
+from misspenalty.objects import oo7, oo7_twin
+from misspenalty.objects.cache import FPC, HAC
 from misspenalty.objects.format import ARRAY, CLASS_SHIFT, LARGEST, OID_BITS, PAGE, STRING, Class, Pages
 from misspenalty.objects.oo7_plan import COMPOSITE, PART
-from misspenalty.objects.traversals import Dynamic, Program
+from misspenalty.objects.traversals import HIT_STEPS, Dynamic, Ladder, Program
 
 TINY = replace(oo7.SMALL, parts=4, composites=3, levels=2, document_bytes=9000, manual_bytes=100)
 NAMES = [one.name for one in oo7.CLASSES]
@@ -169,6 +171,28 @@ def test_documents_can_stand_between_the_parts(tiny):
         assert gap >= 0
 
 
+@settings(max_examples=15, deadline=None)
+@given(
+    parts=st.integers(1, 9),
+    connections=st.integers(1, 4),
+    composites=st.integers(1, 12),
+    levels=st.integers(1, 4),
+    fan_out=st.integers(1, 3),
+    composites_per_base=st.integers(1, 4),
+    modules=st.integers(1, 3),
+    document_bytes=st.integers(1, 9000),
+    manual_bytes=st.integers(1, 20_000),
+    documents=st.sampled_from(["apart", "between"]),
+    seed=st.integers(0, 2**32),
+)
+def test_bytes_are_those_of_the_twin(seed, **sizes):
+    parameters = oo7.Parameters(**sizes)
+    pages, roots = oo7_twin.generate(parameters, np.random.default_rng(seed))
+    data = make(parameters, seed)
+    assert list(data.roots) == roots
+    assert data.pages.tobytes() == pages
+
+
 def test_equal_seeds_give_equal_bytes():
     assert (make(TINY, 7).pages == make(TINY, 7).pages).all()
     assert (make(TINY, 7).pages != make(TINY, 8).pages).any()
@@ -289,3 +313,27 @@ def test_dynamic_traversals_need_two_modules(tiny):
 def test_unknown_traversal_is_refused(tiny):
     with pytest.raises(ParameterError, match="T9"):
         program(tiny).run("T9")
+
+
+@pytest.mark.parametrize("name", ["T1", "T6"])
+def test_every_step_of_the_ladder_visits_and_reads_what_the_cache_does(name):
+    data = make(replace(oo7.SMALL, composites=40, levels=3))
+    p = Program(HAC(data, 2**23), data)
+    p.run(name)
+    before = p.checksum
+    done = p.run(name)
+    ladder = Ladder(p, name)
+    for step in range(len(HIT_STEPS)):
+        ladder.prepare(step)
+        assert ladder.run(step) == (done, p.checksum - before)
+
+
+def test_checks_of_the_ladder_see_what_is_not_in_the_cache():
+    data = make(replace(oo7.SMALL, composites=40, levels=3))
+    p = Program(HAC(data, 2**23), data)
+    p.run("T6")  # leaves the parts' references as they are on disk
+    ladder = Ladder(p, "T1")
+    ladder.prepare(len(HIT_STEPS) - 1)
+    assert ladder.run(len(HIT_STEPS) - 1)[0] == -1
+    with pytest.raises(ParameterError, match="T1 or T6"):
+        Ladder(p, "T1+")

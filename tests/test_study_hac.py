@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from misspenalty.errors import ParameterError
-from misspenalty.objects.cache import COUNTS
+from misspenalty.objects.cache import COUNTS, TIMED
 from misspenalty.objects.traversals import STATIC
-from misspenalty.studies import hac, hac_projections, hac_runs, hac_settings, hac_variants
+from misspenalty.studies import hac, hac_measured, hac_projections, hac_runs, hac_settings, hac_variants
 from misspenalty.studies.hac_prices import Costs, client_us, load_costs, penalty
 from misspenalty.systems.object_client import REPLACEMENT, load_testbed
 
@@ -205,6 +205,31 @@ def test_hit_time_needs_a_cache_that_holds_everything(data, costs):
     assert set(table["traversal"]) == {"T1", "T6"}
     with pytest.raises(ParameterError, match="holds all"):
         hac_variants.hit_time(data, 0.24, costs)
+
+
+def test_measured_lines_add_up_to_the_last_step_and_are_those_of_the_published_table(data):
+    published = pd.read_csv(ROOT / "data/published/hac_hit_time.csv")
+    table = hac_measured.hit_time(data, 4, repeats=2)
+    assert list(table["traversal"].unique()) == ["T1", "T6"]
+    for name, part in table.groupby("traversal"):
+        part = part.set_index("line")
+        assert set(part.index) == {*published.loc[published["traversal"] == name, "line"], "cache"}
+        assert part.loc["traversal", "seconds"] > 0 and part["seconds"].drop("cache").sum() > 0
+        assert (part["low"] <= part["high"]).all() and part["accesses"].nunique() == 1
+    with pytest.raises(ParameterError, match="still misses"):
+        hac_measured.hit_time(data, 0.24)
+
+
+def test_every_operation_of_a_fetch_is_measured(data):
+    table = hac_measured.penalty(data, POINTS)
+    assert set(table["traversal"]) == set(STATIC)
+    assert set(table["operation"]) == set(TIMED) and (table["us"] > 0).all()
+
+
+def test_published_hit_times_add_up_to_the_printed_totals():
+    published = pd.read_csv(ROOT / "data/published/hac_hit_time.csv")
+    totals = published.groupby("traversal")["seconds"].sum()
+    assert totals["T1"] == pytest.approx(7.77) and totals["T6"] == pytest.approx(8.93e-3)
 
 
 def test_server_table_and_sensitivities(data, sweeps, costs):

@@ -146,6 +146,9 @@ def server_side():
 
 # What a study adds in its own rule file, and the claims, the manifest and the default target read.
 OUTPUTS = []  # final files: tables and figures
+MEASURED = (
+    []
+)  # files that hold times of the machine at hand: made, but neither archived nor in the manifest
 SOURCES = []  # files that are read and not made
 JUDGED = {}  # the table that decides, by its name in the ledger
 LOGGED = []  # tables of values logged for claims that no table decides

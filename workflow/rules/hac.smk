@@ -39,7 +39,12 @@ OUTPUTS += [
 SOURCES += [
     "data/machines/hac_testbed.yaml",
     "data/published/hac_miss_penalty.csv",
+    "data/published/hac_hit_time.csv",
     *HAC_DRIVE_FILES,
+]
+MEASURED += [
+    *collect("results/hac/runs/{table}_measured.csv", table=["hit_time", "penalty"]),
+    "results/hac/runs/hit_time_measured.svg",
 ]
 JUDGED["hac_fig9"] = "results/hac/fig9.csv"
 JUDGED["hac_fig10"] = "results/hac/fig10.csv"

@@ -206,3 +206,27 @@ rule hac_logged:
         code=source_digest("files", "studies/hac"),
     script:
         "../scripts/hac_logged.py"
+
+
+# Measured, so never the same twice: in the report and the notebook, but neither archived nor judged. It takes all cores,
+# so that no job of ours runs beside it.
+rule hac_measured:
+    output:
+        hit_time="results/hac/runs/hit_time_measured.csv",
+        penalty="results/hac/runs/penalty_measured.csv",
+    log:
+        "results/logs/hac_measured.log",
+    benchmark:
+        "results/benchmarks/hac_measured.tsv"
+    conda:
+        "../../environment.yml"
+    threads: workflow.cores
+    params:
+        seed=HAC["seed"],
+        database=HAC["database"],
+        cache_mb=HAC["hit_time_mb"],
+        points_mb=HAC["points_mb"],
+        iterations=HAC["iterations"],
+        code=source_digest("files", "studies/hac_measured"),
+    script:
+        "../scripts/hac_measured.py"

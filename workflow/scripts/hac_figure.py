@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.figures import hac, save_figure
+from misspenalty.figures import hac, hac_hit_time, save_figure
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-figure = getattr(hac, snakemake.params.draw)(**{name: pd.read_csv(path) for name, path in snakemake.input.items()})
+draw = getattr(hac_hit_time if snakemake.params.draw.startswith("hit_time") else hac, snakemake.params.draw)
+figure = draw(**{name: pd.read_csv(path) for name, path in snakemake.input.items()})
 save_figure(figure, Path(snakemake.output.pdf).with_suffix(""))

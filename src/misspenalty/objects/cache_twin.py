@@ -10,7 +10,7 @@ from fractions import Fraction
 from misspenalty.objects.cache import COUNTS, ENTRY_BYTES
 from misspenalty.objects.format import ARRAY, FIRST_PAGE, OID_BITS, PAGE, PAGE_HEADER, STRING, read_object
 
-FREE, INTACT, MIXED = range(3)
+FREE, INTACT, MIXED, BUFFER = range(4)
 TOP_USAGE = 8
 
 
@@ -79,9 +79,13 @@ class CacheTwin:
         if entry.thing is None:
             self._bring(entry)
         entry.thing.usage |= TOP_USAGE
-        self.tick += 1
-        entry.thing.frame.used = self.tick
+        self.touch(entry.thing)
         return entry.thing
+
+    def touch(self, thing):
+        """What an access does for the policy."""
+        self.tick += 1
+        thing.frame.used = self.tick
 
     def follow(self, thing, position):
         reference = thing.values[position]
@@ -166,6 +170,18 @@ class CacheTwin:
                 thing.values[position].references -= 1
                 self._drop(thing.values[position])
 
+    def _evict(self, frame):
+        """Free a frame with everything in it."""
+        for thing in frame.things:
+            if thing.entry is not None:
+                self._discard(thing)
+            else:
+                self.counts["dropped"] += 1
+        self.counts["frames_compacted"] += 1
+        self.counts["whole_evictions"] += 1
+        self.counts["page_objects"] += len(frame.things)
+        self._give_back(frame)
+
     def _give_back(self, frame):
         if frame.kind == INTACT:
             del self.page_frame[frame.page]
@@ -174,7 +190,7 @@ class CacheTwin:
         self.counts["frames_freed"] += 1
 
     def _victims(self, pinned):
-        return [f for f in self.frames if f.kind != FREE and f is not self.incoming and f not in pinned]
+        return [f for f in self.frames if f.kind in (INTACT, MIXED) and f is not self.incoming and f not in pinned]
 
     def prepare(self):
         """What a policy does once for each fetch."""
@@ -198,16 +214,26 @@ class FPCTwin(CacheTwin):
     """Perfect LRU on pages."""
 
     def free_one(self, pinned):
-        frame = min(self._victims(pinned), key=lambda f: f.used)
-        for thing in frame.things:
-            if thing.entry is not None:
-                self._discard(thing)
-            else:
-                self.counts["dropped"] += 1
-        self.counts["frames_compacted"] += 1
-        self.counts["whole_evictions"] += 1
-        self.counts["page_objects"] += len(frame.things)
-        self._give_back(frame)
+        self._evict(min(self._victims(pinned), key=lambda f: f.used))
+
+
+class ClockTwin(CacheTwin):
+    """CLOCK on pages; the table is not paid for."""
+
+    def __init__(self, database, size, **common):
+        super().__init__(database, size, **common | {"table": False})
+        self.hand = 0
+
+    def free_one(self, pinned):
+        while True:
+            frame = self.frames[self.hand]
+            self.hand = (self.hand + 1) % len(self.frames)
+            if frame not in self._victims(pinned):
+                continue
+            if not frame.used:
+                break
+            frame.used = 0  # a second chance
+        self._evict(frame)
 
 
 class HACTwin(CacheTwin):

@@ -8,15 +8,18 @@ a row of operations on two modules, a hot and a cold one that swap roles part-wa
 part and one of the static visits of it.
 """
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from misspenalty.errors import ParameterError
+from misspenalty.objects import _hit_time
 from misspenalty.objects._traversals import Traversals
 
 KINDS = {"T6": 0, "T1": 1, "T1-": 2, "T1+": 3, "T2a": 4, "T2b": 5, "T1 iterative": 6}
 STATIC = ("T6", "T1-", "T1", "T1+")
+HIT_STEPS = ("traversal", "indirection", "swizzling", "residency", "usage", "concurrency", "exception")
 
 
 @dataclass(frozen=True)
@@ -109,3 +112,45 @@ class Program:
     def checksum(self):
         """Sum of what was read; equal for equal content, whatever the cache."""
         return self._kernel.checksum
+
+
+class Ladder:
+    """A traversal of what a program's cache holds, compiled once for each of `HIT_STEPS`: each does one mechanism more.
+
+    Parameters
+    ----------
+    program : Program
+        That ran the traversal on a cache that holds all of it. The ladder works on a copy.
+    name : {"T1", "T6"}
+
+    Raises
+    ------
+    ParameterError
+        Another traversal.
+    """
+
+    def __init__(self, program, name):
+        if name not in ("T1", "T6"):
+            raise ParameterError(f"hit time of {name!r}; expected T1 or T6")
+        p = program.parameters
+        self._roots = name == "T6"
+        self._kernel = _hit_time.Ladder(program.cache.kernel, program._modules[0], p.modules * p.composites * p.parts)
+
+    def run(self, step):
+        """One traversal; (parts or roots visited, sum of what was read), after `prepare`."""
+        return self._kernel.run(step, self._roots)
+
+    def prepare(self, step):
+        """Copy what the cache holds anew, references as this step reads them."""
+        self._kernel.prepare(step)
+
+    def round(self):
+        """Seconds of processor time of every step, each on its own fresh copy and after a run that is not timed."""
+        return [self._seconds(step) for step in range(len(HIT_STEPS))]
+
+    def _seconds(self, step):
+        self.prepare(step)
+        self.run(step)
+        begin = time.thread_time()
+        self.run(step)
+        return time.thread_time() - begin
