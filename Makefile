@@ -45,6 +45,7 @@ bench: build  ## speed, memory and agreement beside libCacheSim, to results/benc
 	$(BIN)/python benchmarks/sarc_traces.py --csv results/bench/sarc_traces.csv
 	$(BIN)/python benchmarks/agreement.py literature --csv results/bench/literature.csv
 	$(BIN)/python benchmarks/agreement.py simulator --csv results/bench/simulator.csv
+	$(BIN)/python benchmarks/prefetch.py --csv results/bench/prefetch.csv
 	$(BIN)/python benchmarks/storage_array.py --csv results/bench/storage_array.csv
 	$(BIN)/python benchmarks/hac.py --csv results/bench/hac.csv
 	$(BIN)/python benchmarks/virtual_log.py --csv results/bench/virtual_log.csv

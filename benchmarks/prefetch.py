@@ -20,8 +20,11 @@ from policies import zipf_trace
 
 from misspenalty.files import write_csv
 from misspenalty.prefetch.registry import find_predictor
+from misspenalty.traces import builds
 
 TARGET = 2.0  # M events/s
+RAW = Path(__file__).parents[1] / "data" / "raw" / "builds"
+ZIPF = 200_000  # events of `zipf` at most: the unlimited model has as many children to look through as files followed
 PREDICTORS = {
     "last_successor": ("last_successor", {}),
     "fmocm, order 2": ("fmocm", {}),
@@ -55,10 +58,23 @@ def measure(ids, name, parameters, repeat):
     return statistics.median(rates), number.mean(), kernel.memory
 
 
+def recorded(events):
+    """Opens and execs of the recorded workloads, one after the other, again and again."""
+    parts, files = [], 0
+    for path in sorted(RAW.glob("*_files.parquet")):
+        capture = builds.read(RAW, path.name.removesuffix("_files.parquet"))
+        calls = capture.events
+        seen = calls["kind"].isin(["exec", "open", "create"]) & (calls["error"] == 0) & (calls["file"] >= 0)
+        parts.append(calls.loc[seen, "file"].to_numpy() + files)
+        files += len(capture.files)
+    return np.resize(np.concatenate(parts), events)
+
+
 def workloads(events):
     """(name, ids) of each."""
     yield "build", build(events)
-    yield "zipf", np.unique(zipf_trace(min(events, 1_000_000)), return_inverse=True)[1]
+    yield "recorded", recorded(events)
+    yield "zipf", np.unique(zipf_trace(min(events, ZIPF)), return_inverse=True)[1]
 
 
 def main():

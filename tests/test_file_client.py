@@ -156,6 +156,7 @@ def test_a_correct_prediction_with_enough_lead_takes_the_wait_away():
     assert (prefetched.counts["pages_ahead"], prefetched.counts["pages_used"]) == (20, 20)
     assert prefetched.elapsed_s < cold.elapsed_s
     assert prefetched.counts["lead_time"] >= work
+    assert (prefetched.counts["foretold"], prefetched.counts["foretold_time"]) == (1, prefetched.counts["lead_time"])
 
 
 def test_a_prediction_without_lead_makes_a_partial_read():

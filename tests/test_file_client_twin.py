@@ -111,6 +111,8 @@ def compare(run, twin, reads):
         "pages_used": twin.pages_used,
         "leads": len(twin.leads),
         "lead_time": sum(twin.leads),
+        "foretold": len(twin.foretold),
+        "foretold_time": sum(twin.foretold),
     }
     assert run.counts == expected
     assert set(run.components) == set(COMPONENTS)

@@ -143,7 +143,7 @@ def test_workload_facts_count_each_page_and_file_once(study):
         runs=list(range(1, 7)),
     )
     published = pd.DataFrame({"benchmark": ["andrew", "ld"], "quantity": "reads", "value": [919, 7], "unit": "calls"})
-    table = epcm_tables.workload_facts("andrew", study.workload, study.measured, capture, 2.0, published)
+    table = epcm_tables.workload_facts(study, capture, published)
     facts = table.set_index("quantity")
     assert (table["benchmark"] == "andrew").all()
     expected = {
@@ -160,6 +160,10 @@ def test_workload_facts_count_each_page_and_file_once(study):
     for quantity, value in expected.items():
         assert facts.loc[quantity, "value"] == pytest.approx(value), quantity
     assert facts["published"].dropna().to_dict() == {"reads": 919}
+    early = [facts.loc[f"wait_early_{share}_pct", "value"] for share in (5, 10, 50)]
+    assert early[0] == 0, "a twelfth of the compute is before the first source"
+    assert 0 < early[1] < 50 < early[2] < 80, "the way to all of them and the first, then half of the sources"
+    assert epcm.waited_early(study, [1]) == [1]
 
 
 def test_readings_vary_one_choice_at_a_time(study):

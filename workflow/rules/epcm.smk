@@ -118,6 +118,7 @@ rule epcm_facts:
     input:
         capture=build_of,
         machine=EPCM_MACHINE,
+        copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_{build}.csv",
         published="data/published/epcm_workloads.csv",
     output:

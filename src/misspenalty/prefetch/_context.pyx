@@ -248,31 +248,43 @@ cdef class ContextModel(Predictor):
 
     cdef inline bint follow(self, int32_t node) noexcept nogil:
         """Emit what is likely after `node`, and with `chained` what is likely after its most likely child, and so on."""
-        cdef node_t* nodes = self.nodes
-        cdef double seen = max(<double>nodes[node].count - 1, 1.0), likelihood = 1, along = 1
-        cdef int32_t child
-        cdef bint predicts = False
-        while True:
-            child = nodes[node].child
-            if child == NOTHING:
-                return predicts
-            likelihood = along * (nodes[child].count / seen)
-            if likelihood < self.threshold:
+        cdef const node_t* nodes = self.nodes
+        cdef const node_t* child
+        cdef double seen = max(<double>nodes[node].count - 1, 1.0), along = 1, threshold = self.threshold, likelihood
+        cdef double corrected = self.corrected
+        cdef bint predicts = False, chained = self.chained, product = self.product
+        while nodes[node].child != NOTHING:
+            node = nodes[node].child
+            child = &nodes[node]
+            likelihood = along * (child.count / seen)
+            if likelihood < threshold:
                 return predicts
             predicts = True
-            if not self.emit(nodes[child].file):
+            if not self.note(child.file):
                 return predicts
-            node = child
-            child = nodes[child].next
-            while child != NOTHING and along * (nodes[child].count / seen) >= self.threshold:
-                if not self.emit(nodes[child].file):
+            while child.next != NOTHING:
+                child = &nodes[child.next]
+                if along * (child.count / seen) < threshold:
+                    break
+                if not self.note(child.file):
                     return predicts
-                child = nodes[child].next
-            if not self.chained:
+            if not chained:
                 return predicts
-            if self.product:
+            if product:
                 along = likelihood
-            seen = max(<double>nodes[node].count - self.corrected, 1.0)
+            seen = max(<double>nodes[node].count - corrected, 1.0)
+        return predicts
+
+    cdef inline bint note(self, file_t file) noexcept nogil:
+        """`emit`, without a call: a chain passes here for every context that foresees it."""
+        if self.stamps[file] == self.stamp:
+            return self.number < self.most
+        if self.number == self.most:
+            return False
+        self.stamps[file] = self.stamp
+        self.predicted[self.number] = file
+        self.number += 1
+        return True
 
 
 class FMOCM(ContextModel):

@@ -233,6 +233,32 @@ def simulate(study, settings):
     return frame
 
 
+def waited_early(study, shares):
+    """How much of the cold run's I/O wait falls into its beginning, where no predictor has compute to hide it behind.
+
+    Parameters
+    ----------
+    study : Study
+    shares : sequence of float
+        Of the run's compute, above 0 to 1.
+
+    Returns
+    -------
+    list of float
+        Shares of the wait of the first measured run, up to those shares of its compute; NaN where it never waits.
+    """
+    run = study.measured[0]
+    calls = study.workload.records[run]
+    spent = np.cumsum(calls["gap"])
+    waits = []
+    for share in (*shares, 1):
+        records = list(study.workload.records)
+        records[run] = calls[: np.searchsorted(spent, share * spent[-1], side="right")]
+        part = study._replace(workload=replace(study.workload, records=records), measured=(run,))
+        waits.append(play(part, Setting("cold"))[0].io_wait_s)
+    return [wait / waits[-1] if waits[-1] else np.nan for wait in waits[:-1]]
+
+
 def fit_copy(study, target_us, low, high):
     """Copy time at which the hot runs' mean read call takes as long as the published one.
 

@@ -87,8 +87,8 @@ def sensitivity(study, capture, settings, variations, placement, runs):
     -------
     DataFrame
         ``benchmark, what, parameter, value, model, partition_size, model_order`` and of Figure 7 ``elapsed_s,
-        io_wait_s, read_latency_us, elapsed_reduction_s, io_reduction_pct, read_reduction_pct``, and ``lead_ms``. The
-        first rows, parameter ``none``, are the study's own.
+        io_wait_s, read_latency_us, elapsed_reduction_s, io_reduction_pct, read_reduction_pct``, and ``lead_ms,
+        foretold_ms``. The first rows, parameter ``none``, are the study's own.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _played(study, settings, variation):
     runs = simulate(study, settings)
     table = fig7(runs)[[*KEPT]]
     keys = ["model", "partition_size", "model_order"]
-    lead = leads(runs)[[*keys, "lead_ms"]]
+    lead = leads(runs)[[*keys, "lead_ms", "foretold_ms"]]
     table = table.merge(lead, on=keys, how="left")
     for place, name in enumerate(("what", "parameter", "value")):
         text = str(variation[place]).lower() if isinstance(variation[place], bool) else str(variation[place])

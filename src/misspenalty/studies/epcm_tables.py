@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import stats
 
 from misspenalty.prefetch.registry import find_predictor
-from misspenalty.studies.epcm import BUCKETS, KEYS
+from misspenalty.studies.epcm import BUCKETS, KEYS, waited_early
 from misspenalty.systems.file_client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
@@ -142,12 +142,23 @@ def leads(runs):
     -------
     DataFrame
         The key; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
-        used afterwards), ``pages, pages_used, copies_in_reads, copies_ahead``; ``lead_ms``, the mean time from
+        used afterwards), ``foretold`` (within as many events as their place among the predicted: right predictions),
+        ``pages, pages_used, copies_in_reads, copies_ahead``; ``lead_ms`` and ``foretold_ms``, the mean time from
         prefetch to first use.
     """
     runs = runs[~runs["model"].isin(["cold", "hot"])]
     totals = runs.groupby(KEYS, sort=False, dropna=False)[
-        ["files_ahead", "leads", "lead_time", "pages_ahead", "pages_used", "copied", "copied_ahead"]
+        [
+            "files_ahead",
+            "leads",
+            "lead_time",
+            "foretold",
+            "foretold_time",
+            "pages_ahead",
+            "pages_used",
+            "copied",
+            "copied_ahead",
+        ]
     ].mean()
     return _ordered(
         pd.DataFrame(
@@ -155,6 +166,8 @@ def leads(runs):
                 "prefetches": totals["files_ahead"],
                 "used": totals["leads"],
                 "lead_ms": totals["lead_time"] / totals["leads"].where(totals["leads"] > 0) / 1e6,
+                "foretold": totals["foretold"],
+                "foretold_ms": totals["foretold_time"] / totals["foretold"].where(totals["foretold"] > 0) / 1e6,
                 "pages": totals["pages_ahead"],
                 "pages_used": totals["pages_used"],
                 "copies_in_reads": totals["copied"],
@@ -218,18 +231,17 @@ def accuracy(benchmark, workload, training, measured, settings):
 COUNTED = ("exec", "open", "create", "read", "write", "fault", "unlink", "rename", "lookup", "search")
 
 
-def workload_facts(benchmark, workload, measured, capture, scale, published):
+EARLY = (0.05, 0.1, 0.5)  # shares of a run's compute
+
+
+def workload_facts(study, capture, published):
     """What a recorded workload consists of, means over the measured runs, beside the paper's.
 
     Parameters
     ----------
-    benchmark : str
-    workload : Workload
-    measured : sequence of int
+    study : Study
     capture : Capture
         Its recorded calls, for the names of files.
-    scale : float
-        Factor on recorded compute.
     published : DataFrame
         ``benchmark, quantity, value``: what the paper states of its own workloads.
 
@@ -238,12 +250,18 @@ def workload_facts(benchmark, workload, measured, capture, scale, published):
     DataFrame
         ``benchmark, quantity, value, published``; the last is empty where the paper states nothing. Sources and objects
         are the files of the source tree whose names end in .c and .o; what is read of one counts once.
+        ``wait_early_5_pct`` and so on: percent of the first cold run's I/O wait within that share of its compute.
     """
-    runs = [_run_facts(workload.records[run], capture.files) for run in measured]
+    benchmark, measured = study.benchmark, study.measured
+    runs = [_run_facts(study.workload.records[run], capture.files) for run in measured]
     facts = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
     numbers = np.asarray(capture.runs)[list(measured)]
     facts["processes"] = capture.processes["run"].isin(numbers).sum() / len(measured)
-    facts |= {"runs_measured": len(measured), "compute_scale": scale}
+    facts |= {"runs_measured": len(measured), "compute_scale": study.scale}
+    facts |= {
+        f"wait_early_{share:.0%}".replace("%", "_pct"): 100 * part
+        for share, part in zip(EARLY, waited_early(study, EARLY), strict=True)
+    }
     frame = pd.DataFrame(
         [(benchmark, name, value) for name, value in facts.items()], columns=["benchmark", "quantity", "value"]
     )
@@ -319,17 +337,19 @@ def logged(leads, runs, workload, partition_size, model_order):
         ``id`` of the claim, ``note``.
     """
     mine = leads[(leads["benchmark"] == "andrew") & leads["buffer_copy"]]
-    best = {model: group["lead_ms"].max() for model, group in mine.groupby("model")}
-    longer = "yes" if best["epcm"] > max(best["pcm"], best["last_successor"]) else "no"
+    used = {model: group["lead_ms"].max() for model, group in mine.groupby("model")}
+    right = {model: group["foretold_ms"].max() for model, group in mine.groupby("model")}
+    longer = "yes" if right["epcm"] > max(right["pcm"], right["last_successor"]) else "no"
     facts = workload[workload["benchmark"] == "andrew"].set_index("quantity")["value"]
     chosen = (runs["partition_size"] == partition_size) & (runs["model_order"] == model_order)
     epcm = runs[(runs["model"] == "epcm") & chosen & runs["buffer_copy"]].mean(numeric_only=True)
     hot = runs[(runs["model"] == "hot") & runs["buffer_copy"]].mean(numeric_only=True)
     ahead = epcm["copied_ahead"]
     notes = {
-        "epcm.fig7.lead_time": "obtained, from the prefetch of a file to its first use, mean ms: "
-        + ", ".join(f"{model} {best[model]:.2f}" for model in ("last_successor", "pcm", "epcm"))
-        + f" (best setting of each); EPCM's is the longest: {longer}",
+        "epcm.fig7.lead_time": "obtained, from the prefetch to the first use of files used when foretold, mean ms: "
+        + ", ".join(f"{model} {right[model]:.1f}" for model in ("last_successor", "pcm", "epcm"))
+        + f" (best setting of each); EPCM's is the longest: {longer}; of all files used at any time after a prefetch: "
+        + ", ".join(f"{model} {used[model]:.0f}" for model in ("last_successor", "pcm", "epcm")),
         "epcm.fig7b.link_phase_reads": f"obtained: {facts['object_bytes_written']:.0f} bytes of object files written, "
         f"{facts['object_bytes_read']:.0f} read back",
         "epcm.fig8.copies_hot": f"obtained: {hot['copied']:.0f} copies in read calls of a hot run",

@@ -57,6 +57,7 @@ cdef class FileClient(PrefetchEngine):
         memset(self.spent, 0, sizeof(self.spent))
         self.predictor, self.began = predictor, start
         self.copied = self.copied_ahead = self.copied_in_faults = self.files_ahead = self.pages_ahead = 0
+        self.foretold = self.foretold_time = self.event = 0
         self.pages_used = self.leads = self.lead_time = self.reads = self.writes = self.evictions = 0
         self.read_sectors = self.write_sectors = 0
         for i in range(self.paths):

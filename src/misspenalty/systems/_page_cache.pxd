@@ -9,6 +9,7 @@ from misspenalty.systems._file_calls cimport COMPONENTS
 cdef struct inode_t:
     int64_t size                    # bytes; NOTHING = does not exist
     int64_t ahead                   # when the engine last began to prefetch it, ns; NOTHING = not since its last use
+    int64_t due                     # event of the run by which it is used if the prediction was right; valid with `ahead`
     int32_t first                   # its first entry
     int32_t pages                   # entries
     int32_t present                 # of them in the page cache or being read into it
@@ -31,6 +32,9 @@ cdef class PageCache(BlockLayer):
     cdef readonly int64_t pages_used    # of those that the engine brought, used
     cdef readonly int64_t leads     # files used after a prefetch
     cdef readonly int64_t lead_time # from the prefetch to the use, in all, ns
+    cdef readonly int64_t foretold  # of them used when the predictor said
+    cdef readonly int64_t foretold_time # from the prefetch to the use, of those, ns
+    cdef int64_t event              # events of the run so far that the predictor has seen
 
     # The way to a file.
     cdef int64_t walk(self, int32_t path, bint found, int64_t now, int32_t waits) except -1 nogil

@@ -186,6 +186,9 @@ cdef class PageCache(BlockLayer):
         if inode.ahead != NOTHING:
             self.leads += 1
             self.lead_time += now - inode.ahead
+            if self.event <= inode.due:
+                self.foretold += 1
+                self.foretold_time += now - inode.ahead
             inode.ahead = NOTHING
 
     cdef int64_t write(self, inode_t* inode, int64_t at, int64_t length, int64_t now) except -1 nogil:

@@ -16,4 +16,4 @@ cdef class PrefetchEngine(ReadAhead):
     cdef readonly int64_t pages_ahead   # pages brought by the engine
 
     cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil
-    cdef int64_t prefetch(self, int32_t path, int64_t now) except -1 nogil
+    cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil

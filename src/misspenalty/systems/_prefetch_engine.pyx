@@ -34,16 +34,21 @@ cdef class PrefetchEngine(ReadAhead):
         cdef int32_t path
         now += self.engine_time
         self.spent[ENGINE] += self.engine_time
+        self.event += 1
         self.predictor.access(file)
         for i in range(self.predictor.number):
             path = self.path_of[self.predictor.predicted[i]]
             if path != NOTHING:
-                now = self.prefetch(path, now)
+                now = self.prefetch(path, i + 1, now)
         self.unplug(now)
         return now
 
-    cdef int64_t prefetch(self, int32_t path, int64_t now) except -1 nogil:
-        """Ask for what is absent of a file: its metadata, then its pages in order."""
+    cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil:
+        """Ask for what is absent of a file: its metadata, then its pages in order.
+
+        The file stands at `place` among those predicted, so that it is used within as many events if the prediction is
+        right.
+        """
         cdef inode_t* inode = &self.inodes[self.inode_of[path]]
         cdef int64_t i, began, pages = min(min((inode.size + BYTES - 1) >> SHIFT, <int64_t>inode.pages), self.most_pages)
         cdef int32_t block
@@ -66,5 +71,5 @@ cdef class PrefetchEngine(ReadAhead):
         if any:
             self.files_ahead += 1
             if inode.ahead == NOTHING:
-                inode.ahead = now
+                inode.ahead, inode.due = now, self.event + place
         return now

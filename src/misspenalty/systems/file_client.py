@@ -128,8 +128,9 @@ class Run:
     counts : dict of str to int
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
         prefetches that asked for anything (`files_ahead`), their pages (`pages_ahead`), of those used (`pages_used`);
-        files used after a prefetch (`leads`) and the time between, ns (`lead_time`); disk requests (`reads`, `writes`)
-        and their sectors; frames taken from others (`evictions`).
+        files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same of files used within
+        as many events as their place among the predicted (`foretold`, `foretold_time`); disk requests (`reads`,
+        `writes`) and their sectors; frames taken from others (`evictions`).
     """
 
     components: dict
@@ -161,7 +162,7 @@ class Run:
 
 COUNTS = (
     "copied", "copied_ahead", "copied_in_faults", "files_ahead", "pages_ahead", "pages_used", "leads", "lead_time",
-    "reads", "writes", "read_sectors", "write_sectors", "evictions",
+    "foretold", "foretold_time", "reads", "writes", "read_sectors", "write_sectors", "evictions",
 )  # fmt: skip
 
 

@@ -57,6 +57,7 @@ class FileClientTwin(BlockLayerTwin):
     def run(self, calls, sizes, known, start, predictor=None):
         """Replay calls; (latency, class, copies) of each read call."""
         self.spent, self.copied, self.leads = dict.fromkeys(COMPONENTS, 0), dict.fromkeys(COMPONENTS, 0), []
+        self.foretold, self.event = [], 0
         self.files_ahead = self.pages_ahead = self.pages_used = 0
         self.count_from_zero()
         self.predictor, self.began, self.latest = predictor, start, start
@@ -242,6 +243,8 @@ class FileClientTwin(BlockLayerTwin):
     def _note_use(self, inode, now):
         if inode.ahead is not None:
             self.leads.append(now - inode.ahead)
+            if self.event <= inode.due:
+                self.foretold.append(now - inode.ahead)
             inode.ahead = None
 
     def _cut(self, inode, page, now):
@@ -334,13 +337,14 @@ class FileClientTwin(BlockLayerTwin):
     def _look_ahead(self, file, now):
         now += self.machine.engine_time
         self.spent["engine"] += self.machine.engine_time
-        for other in self.predictor.access(file):
+        self.event += 1
+        for place, other in enumerate(self.predictor.access(file), 1):
             if self.path_of[other] >= 0:
-                now = self._prefetch(self.path_of[other], now)
+                now = self._prefetch(self.path_of[other], place, now)
         self.unplug(now)
         return now
 
-    def _prefetch(self, path, now):
+    def _prefetch(self, path, place, now):
         inode = self.inode_of[path]
         size = -(-(inode.size or 0) // PAGE_BYTES)
         if not size or sum(entry.page or entry.coming for entry in inode.entries) >= size:
@@ -361,5 +365,5 @@ class FileClientTwin(BlockLayerTwin):
         if some:
             self.files_ahead += 1
             if inode.ahead is None:
-                inode.ahead = now
+                inode.ahead, inode.due = now, self.event + place
         return now
