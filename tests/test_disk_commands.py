@@ -129,11 +129,17 @@ def test_descriptions_that_are_wrong_are_refused(capsys, tmp_path, text):
     "change",
     [{"geometry.cylinders": 10}, {"mechanics.rpm": 0}, {"mechanics.seek": {"table_ms": [[2, 1.0], [1, 2.0]]}},
      {"geometry.zones": []}, {"cache.segments": 0}, {"overheads.read_completion": -1}, {"geometry.heads": 10**9},
-     {"mechanics.seek": {"table_ms": [[1, float("nan")]]}}],
+     {"mechanics.seek": {"table_ms": [[1, float("nan")]]}}, {"mechanics.seek": {"table_ms": [["a", "b"], ["c", "d"]]}},
+     {"mechanics.seek": {"table_ms": [[1, [2]], [3, 4]]}}, {"mechanics.head_switch_ms": float("nan")},
+     {"bus.read_block_ms": float("nan")}, {"mechanics.head_switch_ms": float("inf")}],
 )  # fmt: skip
 def test_impossible_values_are_refused(change):
     with pytest.raises(InputError):
         disks.load("hp97560").replace(change)
+
+
+def test_whole_numbers_may_have_a_point():
+    assert disks.load("hp97560").replace({"geometry.heads": 19.0}).blocks == disks.load("hp97560").blocks
 
 
 def test_values_that_no_drive_has_are_refused():

@@ -2,6 +2,7 @@
 
 import copy
 from functools import cache
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -191,7 +192,18 @@ def check(data, path=None):
         worst = jsonschema.exceptions.best_match(errors)
         place = ".".join(map(str, worst.absolute_path)) or "the whole"
         raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy="see data/drives/drive.schema.yaml")
+    for place in _strange(data):
+        raise InputError(f"{place}: no finite number", path=path)
     return _filled(data, _schema())
+
+
+def _strange(data, place=""):
+    """Places of numbers that are not finite, which the schema's bounds let pass."""
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _strange(value, f"{place}.{key}".lstrip("."))
+    elif isinstance(data, float) and not isfinite(data):
+        yield place
 
 
 @cache
@@ -217,7 +229,9 @@ def _known(above, last):
 
 
 def _filled(data, schema):
-    """A copy with the schema's defaults where keys are missing."""
+    """A copy with the schema's defaults where keys are missing, and 4.0 as 4 where it wants whole numbers."""
+    if isinstance(data, float) and (schema.get("type") == "integer" or schema.get("$ref") == "#/$defs/count"):
+        return int(data)
     if isinstance(data, list):
         return [_filled(item, schema.get("items", {})) for item in data]
     if not isinstance(data, dict):
