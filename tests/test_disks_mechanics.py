@@ -21,14 +21,14 @@ def test_published_values_of_the_hp_97560(hp):
     assert hp.revolution_ns == pytest.approx(14.99e6, rel=5e-4)
 
 
-@pytest.mark.parametrize("name", disks.names())
+@pytest.mark.parametrize("name", disks.names("disk"))
 def test_a_revolution_is_rounded_up(name):
     """The slow HP 97560's, 14,992,503.7 ns, is not cut."""
     kind = disks.load(name)
     assert kind.mechanics.revolution_ns == -(-twin_layout.TURN // kind.data["mechanics"]["rpm"])
 
 
-@pytest.mark.parametrize("name", disks.names())
+@pytest.mark.parametrize("name", disks.names("disk"))
 def test_contiguous_transfers_lose_no_revolution(name):
     mechanics = disks.load(name).mechanics
     end, track, _ = mechanics.move(0, 0, 0, 100)

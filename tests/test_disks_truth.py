@@ -72,7 +72,7 @@ def arrivals(n, gap_ms, seed=4):
     return np.cumsum(np.random.default_rng(seed).exponential(gap_ms * 1e6, n)).astype(np.int64)
 
 
-@pytest.mark.parametrize("name", disks.names())
+@pytest.mark.parametrize("name", disks.names("disk"))
 def test_components_add_up_and_time_never_goes_back(name):
     kind = disks.load(name)
     lbn, count, write = asked(kind, 2000)
@@ -87,7 +87,7 @@ def test_components_add_up_and_time_never_goes_back(name):
         assert (records["lbn"] == lbn).all() and (records["count"] == count).all()
 
 
-@pytest.mark.parametrize("name", disks.names())
+@pytest.mark.parametrize("name", disks.names("disk"))
 def test_a_revolution_bounds_the_rotational_delay(name):
     kind = disks.load(name)
     lbn, count, write = asked(kind, 4000)

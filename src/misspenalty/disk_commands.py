@@ -44,20 +44,17 @@ def _load(drive):
 def _list(options):
     from misspenalty.disks import description
 
-    kinds = [description.load(name, checked=False) for name in description.names()]
+    kinds = [description.load(name) for name in description.names()]
     return pd.DataFrame(
         {
             "drive": kind.name,
             "model": kind.model,
-            "gigabytes": _gigabytes(kind),
-            "rpm": kind.data["mechanics"]["rpm"],
+            "kind": kind.data["kind"],
+            "gigabytes": round(kind.gigabytes, 2),
+            "rpm": kind.data["mechanics"]["rpm"] if kind.data["kind"] == "disk" else None,
         }
         for kind in kinds
-    )
-
-
-def _gigabytes(kind):
-    return round(kind.blocks * kind.data["geometry"]["sector_bytes"] / 1e9, 2)
+    ).astype({"rpm": "Int64"})
 
 
 def _info(options):
@@ -66,11 +63,11 @@ def _info(options):
         columns = ["value", "status", "source", "reason", "decision", "disksim"]
         rows = [{"value": key} | entry for key, entry in kind.data["sources"].items()]
         return pd.DataFrame(rows).reindex(columns=columns).astype(object).fillna("")
-    return _summary(kind)
+    return _flash_summary(kind) if kind.data["kind"] == "flash" else _summary(kind)
 
 
 def _summary(kind):
-    """What a reader wants to know first."""
+    """What a reader wants to know first of a disk."""
     geometry, mechanics, cache = kind.data["geometry"], kind.data["mechanics"], kind.data["cache"]
     sectors = [zone["sectors"] for zone in geometry["zones"]]
     rates = [count * geometry["sector_bytes"] * mechanics["rpm"] / 60e6 for count in sectors]
@@ -81,7 +78,7 @@ def _summary(kind):
         "drive": kind.name,
         "model": kind.model,
         "blocks": kind.blocks,
-        "gigabytes": _gigabytes(kind),
+        "gigabytes": round(kind.gigabytes, 2),
         "heads": geometry["heads"],
         "cylinders": geometry["cylinders"],
         "zones": len(sectors),
@@ -96,6 +93,33 @@ def _summary(kind):
         "cache": f"{cache['segments']} x {cache['segment_blocks']} blocks",
         "read_ahead": cache["read_ahead"],
         "write_behind": cache["write_behind"],
+        "note": kind.data["note"],
+    }
+
+
+def _flash_summary(kind):
+    """What a reader wants to know first of a flash drive."""
+    geometry, flash, settings = kind.data["geometry"], kind.data["flash"], kind.settings
+    page = geometry["planes"] * geometry["page_bytes"]
+    dies = geometry["channels"] * geometry["dies"]
+    return {
+        "drive": kind.name,
+        "model": kind.model,
+        "blocks": kind.blocks,
+        "gigabytes": round(kind.gigabytes, 2),
+        "channels": geometry["channels"],
+        "dies": dies,
+        "page_kb": page / 1024,
+        "erase_block_kb": geometry["pages"] * page // 1024,
+        "spare_pct": round(100 * kind.spare, 1),
+        "page_read_us": flash["read_us"],
+        "page_program_us": flash["program_us"],
+        "block_erase_us": flash["erase_us"],
+        "program_mb_per_s": round(
+            1e3 * dies * page / (settings["program"] + settings["page_units"] * settings["move"]), 1
+        ),
+        "interface_mb_per_s": kind.data["interface"]["mb_per_s"],
+        "power_safe_buffer_kb": kind.data["cache"]["write_units"] * geometry["unit_bytes"] // 1024,
         "note": kind.data["note"],
     }
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from misspenalty.disks._replay import one_by_one
 from misspenalty.errors import InputError, ParameterError
 
 MOST_BYTES = 4 << 30
@@ -93,7 +92,7 @@ def replay(kind, requests):
 
     Parameters
     ----------
-    kind : Description
+    kind : Description or FlashDescription
         See `misspenalty.disks.load`.
     requests : Requests
         See `read_requests`.
@@ -107,7 +106,7 @@ def replay(kind, requests):
         raise ParameterError("there are no requests to replay")
     if requests.delay.min() < 0 or requests.delay.sum(dtype=float) > LONGEST:
         raise ParameterError(f"delays: expected none below 0, and at most {LONGEST} ns in all")
-    records = one_by_one(kind.drive(), requests.lbn, requests.count, requests.write, requests.delay)
+    records = kind.one_by_one(requests.lbn, requests.count, requests.write, requests.delay)
     return Replay(kind.name, (records["done"] - records["start"]) / 1e6, requests.measured, records)
 
 

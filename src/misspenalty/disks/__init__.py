@@ -1,4 +1,4 @@
-"""Disks that behave like real drives: geometry, mechanics, caches, queues; descriptions in ``data/drives``.
+"""Disks that behave like real drives, and flash; descriptions in ``data/drives``.
 
 >>> from misspenalty import disks
 >>> drive = disks.load("hp97560").drive()
@@ -10,5 +10,17 @@ True
 from misspenalty.disks._drive import COMPONENTS, RECORD, SCHEDULERS, Drive
 from misspenalty.disks._mechanics import Mechanics
 from misspenalty.disks.description import Description, load, names
+from misspenalty.disks.flash import Flash, FlashDescription
 
-__all__ = ["COMPONENTS", "RECORD", "SCHEDULERS", "Description", "Drive", "Mechanics", "load", "names"]
+__all__ = [
+    "COMPONENTS",
+    "RECORD",
+    "SCHEDULERS",
+    "Description",
+    "Drive",
+    "Flash",
+    "FlashDescription",
+    "Mechanics",
+    "load",
+    "names",
+]

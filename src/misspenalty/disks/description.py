@@ -6,19 +6,82 @@ from math import isfinite
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from misspenalty.disks import layout
 from misspenalty.disks._drive import Drive
 from misspenalty.disks._mechanics import Mechanics
+from misspenalty.disks._replay import one_by_one
+from misspenalty.documents import read_yaml, worst_error
 from misspenalty.errors import InputError, ParameterError
 
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
 MOST_TRACKS = 20_000_000
+SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
 
 
-class Description:
-    """A kind of drive.
+class Kind:
+    """What descriptions of all drives have in common.
+
+    Attributes
+    ----------
+    name, model : str
+    data : dict
+        The description, defaults filled in.
+    path : Path or None
+    """
+
+    def __init__(self, data, path):
+        self.data = data
+        self.name, self.model, self.path = data["name"], data["model"], path
+
+    @property
+    def gigabytes(self):
+        """Size as sold, 10^9 bytes."""
+        return self.blocks * self.data["geometry"]["sector_bytes"] / 1e9
+
+    def replace(self, changes):
+        """This kind with other values, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
+
+        Raises
+        ------
+        ParameterError
+            There is no such key.
+        InputError
+            A value is impossible.
+        """
+        data = copy.deepcopy(self.data)
+        for key, value in changes.items():
+            *above, last = key.split(".")
+            place = data
+            for part in above:
+                place = place.get(part) if isinstance(place, dict) else None
+            if not isinstance(place, dict) or not _known(self.data["kind"], above, last):
+                raise ParameterError(
+                    f"{key!r} is no value of a drive's description; see data/drives/{SCHEMAS[self.data['kind']]}"
+                )
+            place[last] = value
+        return type(self)(check(data, self.path), self.path)
+
+    def decisions(self):
+        """Values that are read otherwise than DiskSim reads them: ``{key: source entry}``."""
+        return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
+
+    def as_disksim(self, *names):
+        """This kind with decisions taken back, all or those named; see `misspenalty.disks.decisions`."""
+        entries = {k: e for k, e in self.decisions().items() if not names or e["decision"] in names}
+        return self.replace({key: entry["disksim"] for key, entry in entries.items()}) if entries else self
+
+    def source(self, key):
+        """Where a value comes from, such as ``source("mechanics.rpm")``: a dict with ``status`` and ``source``."""
+        while key not in self.data["sources"]:
+            key, dot, _ = key.rpartition(".")
+            if not dot:
+                return None
+        return self.data["sources"][key]
+
+
+class Description(Kind):
+    """A kind of disk drive.
 
     Attributes
     ----------
@@ -30,8 +93,7 @@ class Description:
     """
 
     def __init__(self, data, path=None):
-        self.data = data
-        self.name, self.model, self.path = data["name"], data["model"], path
+        super().__init__(data, path)
         try:
             self.mechanics = _mechanics(data)
             self.settings = _settings(data)
@@ -59,35 +121,9 @@ class Description:
             raise ParameterError(f"turned {turned}: expected a share of a revolution, 0 to less than 1")
         return Drive(self.mechanics, self.settings, scheduler, depth, round(turned * self.mechanics.revolution_ns))
 
-    def replace(self, changes):
-        """This kind with other values, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
-
-        Raises
-        ------
-        ParameterError
-            There is no such key.
-        InputError
-            A value is impossible.
-        """
-        data = copy.deepcopy(self.data)
-        for key, value in changes.items():
-            *above, last = key.split(".")
-            place = data
-            for part in above:
-                place = place.get(part) if isinstance(place, dict) else None
-            if not isinstance(place, dict) or not _known(above, last):
-                raise ParameterError(f"{key!r} is no value of a drive's description; see data/drives/drive.schema.yaml")
-            place[last] = value
-        return Description(check(data, self.path), self.path)
-
-    def decisions(self):
-        """Values that are read otherwise than DiskSim reads them: ``{key: source entry}``."""
-        return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
-
-    def as_disksim(self, *names):
-        """This kind with decisions taken back, all or those named; see `misspenalty.disks.decisions`."""
-        entries = {k: e for k, e in self.decisions().items() if not names or e["decision"] in names}
-        return self.replace({key: entry["disksim"] for key, entry in entries.items()}) if entries else self
+    def one_by_one(self, lbn, count, write, delay):
+        """Records of requests on a new drive, each `delay` ns after the one before it is done."""
+        return one_by_one(self.drive(), lbn, count, write, delay)
 
     def slice(self, cylinders):
         """This kind with its first cylinders only; all else is equal.
@@ -103,13 +139,8 @@ class Description:
         zones = [zone for zone in zones if zone["first_cylinder"] < cylinders]
         return self.replace({"geometry.cylinders": cylinders, "geometry.zones": zones})
 
-    def source(self, key):
-        """Where a value comes from, such as ``source("mechanics.rpm")``: a dict with ``status`` and ``source``."""
-        while key not in self.data["sources"]:
-            key, dot, _ = key.rpartition(".")
-            if not dot:
-                return None
-        return self.data["sources"][key]
+
+KINDS = {"disk": Description}  # `misspenalty.disks.flash` adds its own
 
 
 def folder():
@@ -118,59 +149,61 @@ def folder():
     return installed if installed.is_dir() else Path(__file__).parents[3] / "data" / "drives"
 
 
-def names():
-    """Names of the drives that come with the package."""
-    return sorted(path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml"))
+def names(kind=None):
+    """Names of the drives that come with the package, all or those of a kind, ``disk`` or ``flash``."""
+    found = sorted(path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml"))
+    return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
 
 
-def load(name_or_path, checked=True):
+def files(name):
+    """Files in ``data/drives`` that say what a drive is: its own, those of the drives it is like, and their schema."""
+    data = read_yaml(folder() / f"{name}.yaml", expected="the name of a drive that comes with the package")
+    return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
+
+
+def load(name_or_path, kind=None):
     """A drive's description, by name (see `names`) or from a YAML file.
 
     Parameters
     ----------
     name_or_path : str or path-like
-    checked : bool
-        Whether a drive that comes with the package is held against the schema, too: importing what does so takes
-        seconds.
+    kind : {"disk", "flash"}, optional
+        What it has to be.
+
+    Returns
+    -------
+    Description or FlashDescription
 
     Raises
     ------
     InputError
-        There is no such drive, or the file is no valid description.
+        There is no such drive, it is of another kind, or the file is no valid description.
     """
     if str(name_or_path) in names():
-        return _load(str(folder() / f"{name_or_path}.yaml"), checked)
-    path = Path(name_or_path)
-    if not path.is_file():
+        found = _packaged(str(name_or_path))
+    elif Path(name_or_path).is_file():
+        found = _read(Path(name_or_path))
+    else:
         known = ", ".join(names())
         raise InputError(f"{name_or_path}: no such drive or file", expected=f"a description's path, or one of {known}")
-    return _read(path)
+    if kind is not None and found.data["kind"] != kind:
+        raise InputError(f"{name_or_path} is of kind {found.data['kind']}", expected=f"a drive of kind {kind}")
+    return found
 
 
 @cache
-def _load(path, checked):
-    if not checked:
-        try:
-            return _read(Path(path), _Quick, checked)
-        except (KeyError, TypeError, InputError):
-            pass  # the schema says better what is wrong
-    return _read(Path(path))
+def _packaged(name):
+    return _read(folder() / f"{name}.yaml")
 
 
-# in C; deeply nested files, which would exhaust the stack there, do not come with the package
-_Quick = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _read(path, loader=yaml.SafeLoader, checked=True):
-    try:
-        data = yaml.load(path.read_text(encoding="utf-8"), loader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not valid YAML: {error}", path=path) from error
+def _read(path):
+    data = read_yaml(path, expected="a drive's description")
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
             raise InputError(f"like: {data['like']!r} is no drive that comes with the package", path=path)
-        data = _merged(copy.deepcopy(load(data.pop("like"), checked).data), data)
-    return Description(check(data, path) if checked else _filled(data, _schema(_Quick)), path)
+        data = _merged(copy.deepcopy(_packaged(data.pop("like")).data), data)
+    data = check(data, path)
+    return KINDS[data["kind"]](data, path)
 
 
 def _merged(base, changes):
@@ -184,17 +217,16 @@ def _merged(base, changes):
 
 
 def check(data, path=None):
-    """A description held against the schema, with defaults filled in; raises InputError."""
-    import jsonschema  # takes seconds: not for lists and helps
-
-    errors = sorted(_validator().iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))
-    if errors:
-        worst = jsonschema.exceptions.best_match(errors)
+    """A description held against its kind's schema, with defaults filled in; raises InputError."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
+    worst = worst_error(data, _schema(kind))
+    if worst is not None:
         place = ".".join(map(str, worst.absolute_path)) or "the whole"
-        raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy="see data/drives/drive.schema.yaml")
+        raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
     for place in _strange(data):
         raise InputError(f"{place}: no finite number", path=path)
-    return _filled(data, _schema())
+    return _filled(data, _schema(kind))
 
 
 def _strange(data, place=""):
@@ -207,20 +239,13 @@ def _strange(data, place=""):
 
 
 @cache
-def _schema(loader=yaml.SafeLoader):
-    return yaml.load((folder() / "drive.schema.yaml").read_text(encoding="utf-8"), loader)
+def _schema(kind):
+    return read_yaml(folder() / SCHEMAS[kind])
 
 
-@cache
-def _validator():
-    import jsonschema
-
-    return jsonschema.Draft202012Validator(_schema())
-
-
-def _known(above, last):
+def _known(kind, above, last):
     """Whether the schema has such a key."""
-    part = _schema()
+    part = _schema(kind)
     for key in [*above, last]:
         part = part.get("properties", {}).get(key)
         if part is None:

@@ -12,7 +12,7 @@ SECTORS = 2**30  # of a device without description: 512 GB
 
 def drive_of(machine):
     """Description of the machine's drive; None where it has a device of fixed service."""
-    return None if machine.drive == "none" else disks.load(machine.drive)
+    return None if machine.drive == "none" else disks.load(machine.drive, "disk")
 
 
 def options(settings):

@@ -167,7 +167,7 @@ class Run:
         self.workload = workload.start()
         pages = self.bases[-1]
         cache = _cache(shark, policy, model.cache_pages, pages // TRACK)
-        self.controller = StorageController(model, disks.load(shark.drive), cache, pages)
+        self.controller = StorageController(model, disks.load(shark.drive, "disk"), cache, pages)
         self.cache_pages, self.write_cache_pages = model.cache_pages, model.write_cache_pages
 
     def load(self, scaled_iops):

@@ -64,7 +64,7 @@ class Platform:
     def changed(self, host_factor=1, **changes):
         """The same platform with other values of its disk, see `misspenalty.disks.slices`, or a scaled host."""
         host = self.host if host_factor == 1 else self.host.scaled(host_factor)
-        kind = cut(disks.load(self.drive), self.cylinders, **changes) if changes else self.kind
+        kind = cut(disks.load(self.drive, "disk"), self.cylinders, **changes) if changes else self.kind
         return replace(self, host=host, kind=kind)
 
 
@@ -128,7 +128,7 @@ def make_platforms(entries, hosts):
     """
     return {
         label: Platform(
-            label, hosts[e["host"]], cut(disks.load(e["drive"]), e["cylinders"]), e["drive"], e["cylinders"]
+            label, hosts[e["host"]], cut(disks.load(e["drive"], "disk"), e["cylinders"]), e["drive"], e["cylinders"]
         )
         for label, e in entries.items()
     }

@@ -105,7 +105,7 @@ class PageServer:
         self.testbed, self.hit_share, self.generator = testbed, hit_share, generator
         self.request, self.reply = (message_ns(testbed, size, rate) for size in (testbed["request_bytes"], PAGE))
         self.capacity = int(testbed["server_cache_mb"] * 2**20) // PAGE
-        self.drive = disks.load(testbed["drive"])
+        self.drive = disks.load(testbed["drive"], "disk")
         self.count = PAGE // self.drive.data["geometry"]["sector_bytes"]
         self.block = self._placed(pages)
 

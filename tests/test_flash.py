@@ -1,0 +1,167 @@
+"""Flash drives: latencies in closed form, write amplification against its formula, the map, room, errors."""
+
+import numpy as np
+import pytest
+from scipy.special import lambertw
+
+from misspenalty import disks
+from misspenalty.errors import InputError, ParameterError
+
+SATA = disks.load("dc_s3700")
+UNBUFFERED = SATA.replace({"cache.write_units": 0})
+READ, PROGRAM, MOVE, LINK = 100_000, 1_300_000, 20_480, 853  # ns; MOVE of a 4 KB unit, LINK of a sector
+COMMAND = {"read": 43_200, "write": 58_200}
+
+
+def small(spare=0.28, blocks=32, buffer=64):
+    """Four dies on two channels, pages of four units, blocks of 16 pages."""
+    places = 4 * blocks * 16 * 4
+    return SATA.replace(
+        {
+            "geometry.channels": 2,
+            "geometry.dies": 2,
+            "geometry.blocks": blocks,
+            "geometry.pages": 16,
+            "geometry.sectors": int(places / (1 + spare)) * 8,
+            "cache.write_units": buffer,
+        }
+    )
+
+
+def updates(kind, count, seed=1, size=8, write=1, delay=0):
+    """Arrays of random aligned requests."""
+    lbn = np.random.default_rng(seed).integers(0, kind.blocks // size, count) * size
+    return lbn, np.full(count, size, np.int32), np.full(count, write, np.uint8), np.full(count, delay, np.int64)
+
+
+def test_a_small_request_takes_what_its_parts_take():
+    for kind, write, expected in (
+        (SATA, 0, COMMAND["read"] + READ + MOVE + 8 * LINK),
+        (SATA, 1, COMMAND["write"] + 8 * LINK),
+        (UNBUFFERED, 1, COMMAND["write"] + 8 * LINK + MOVE + PROGRAM),
+    ):
+        record = kind.drive().service(1000, 80_000, 8, write)
+        assert record["done"] - 1000 == expected == sum(record[part] for part in disks.COMPONENTS)
+        assert record["seek"] == record["rotation"] == record["switch"] == record["queue"] == 0
+    # part of a unit: its rest is read first
+    record = UNBUFFERED.drive().service(0, 80_001, 1, 1)
+    assert record["done"] == COMMAND["write"] + LINK + READ + MOVE + MOVE + PROGRAM
+    # what the buffer holds is read from it, and the drive's own write has neither command nor interface
+    drive = SATA.drive()
+    drive.service(0, 800, 8, 1)
+    assert drive.service(drive.now, 800, 8, 0)["transfer"] == 0
+    record = UNBUFFERED.drive().service(0, 800, 8, 2)
+    assert record["done"] == record["transfer"] == MOVE + PROGRAM
+
+
+def test_a_long_read_uses_all_dies_and_is_held_up_by_the_interface():
+    pages, per_channel = 64, 64 // 8
+    record = SATA.drive().service(0, 0, 32 * pages, 0)
+    # a channel's dies read at once, then twice one after the other; its pages go over it in turn
+    fewest = COMMAND["read"] + READ + per_channel * 4 * MOVE
+    assert fewest <= record["done"] <= fewest + READ + 32 * pages * LINK
+    assert record["done"] >= COMMAND["read"] + 32 * pages * LINK
+
+
+def test_writes_without_a_buffer_spread_over_the_dies():
+    one = UNBUFFERED.drive().service(0, 0, 32, 1)["done"]
+    many = UNBUFFERED.drive().service(0, 0, 32 * 32, 1)["done"]  # a page for each of the 32 dies
+    assert one == COMMAND["write"] + 32 * LINK + 4 * MOVE + PROGRAM
+    assert many == COMMAND["write"] + 1024 * LINK + 4 * 4 * MOVE + PROGRAM  # four pages go over each channel
+
+
+def test_a_writer_in_a_hurry_gets_what_the_flash_can_program():
+    kind = SATA.slice(16)
+    lbn = np.arange(6000, dtype=np.int64) * 32 % (kind.blocks // 4)
+    drive = kind.replace({"overheads.write_us": 0, "interface.mb_per_s": 100_000}).drive()
+    drive.one_by_one(lbn, np.full(6000, 32, np.int32), np.ones(6000, np.uint8), np.zeros(6000, np.int64))
+    rate = 6000 / drive.now  # pages a ns; nothing of it has to be collected
+    assert rate == pytest.approx(32 / (PROGRAM + 4 * MOVE), rel=0.06)
+
+
+@pytest.mark.parametrize("buffer", [0, 64])
+def test_components_add_up_and_the_map_stays_whole(buffer):
+    kind, rng = small(buffer=buffer), np.random.default_rng(3)
+    drive, n = kind.drive(), 30_000
+    lbn, count = rng.integers(0, kind.blocks - 40, n), rng.integers(1, 41, n).astype(np.int32)
+    write, delay = rng.integers(0, 3, n).astype(np.uint8), rng.integers(0, 300_000, n)
+    records = drive.one_by_one(lbn, count, write, delay)
+    assert (sum(records[part] for part in disks.COMPONENTS) == records["done"] - records["arrival"]).all()
+    assert all((records[part] >= 0).all() for part in disks.COMPONENTS)
+    assert (records["arrival"][1:] == records["done"][:-1] + delay[:-1]).all()
+    places = drive.mapping()
+    places = places[places >= 0]
+    assert len(np.unique(places)) == len(places) and drive.blocks_in_use() == drive.counted()
+    assert sum(drive.counted().values()) == len(places) and drive.erases > 100
+    again = kind.drive().one_by_one(lbn, count, write, delay)
+    assert again.tobytes() == records.tobytes()
+
+
+@pytest.mark.parametrize("spare", [0.15, 0.28, 0.6])
+def test_write_amplification_of_random_updates(spare):
+    """Greedy collection does somewhat better than taking blocks in turn, whose amplification is a/(a + W(-a exp(-a))).
+
+    P. Desnoyers, Analytic modeling of SSD write performance, SYSTOR 2012; a = the flash over what is live, here
+    without the few erased blocks that each die keeps.
+    """
+    kind = small(spare, blocks=128)
+    drive, (lbn, count, write, delay) = kind.drive(), updates(kind, 40 * kind.units)
+    half = len(lbn) // 2
+    drive.one_by_one(lbn[:half], count[:half], write[:half], delay[:half])
+    before = drive.host_units, drive.moved_units
+    drive.one_by_one(lbn[half:], count[half:], write[half:], delay[half:])
+    amplification = 1 + (drive.moved_units - before[1]) / (drive.host_units - before[0])
+    ratio = (1 + kind.spare) * (128 - 3) / 128
+    in_turn = ratio / (ratio + lambertw(-ratio * np.exp(-ratio)).real)
+    assert 0.85 * in_turn < amplification < 1.02 * in_turn
+
+
+@pytest.mark.parametrize("buffer", [0, 64])
+def test_a_full_drive_with_the_least_spare_goes_on(buffer):
+    kind = small(32 / 28 * 16 / 15 - 1 + 1e-9, buffer=buffer)
+    drive = kind.drive()
+    whole = np.arange(kind.units, dtype=np.int64) * 8
+    drive.one_by_one(whole, *updates(kind, kind.units)[1:])
+    drive.one_by_one(*updates(kind, 20_000, seed=2))
+    assert drive.blocks_in_use() == drive.counted() and drive.moved_units > 20_000
+
+
+def test_a_slice_keeps_the_spare_share():
+    part = SATA.slice(64)
+    assert part.spare == pytest.approx(SATA.spare, rel=1e-5) and part.units == SATA.units // 32
+    for blocks in (7, 2049):
+        with pytest.raises(ParameterError, match="erase blocks"):
+            SATA.slice(blocks)
+
+
+@pytest.mark.parametrize(
+    "change, place",
+    [
+        ({"geometry.sectors": 10**10}, "geometry.sectors"),
+        ({"geometry.unit_bytes": 3000}, "geometry"),
+        ({"cache.write_units": 3}, "cache.write_units"),
+        ({"flash.read_us": -1}, "flash.read_us"),
+        ({"geometry.blocks": 10**6, "geometry.page_bytes": 2**20}, "geometry"),
+    ],
+)
+def test_impossible_values_are_refused(change, place):
+    with pytest.raises(InputError, match=place):
+        SATA.replace(change)
+
+
+def test_requests_that_do_not_fit_are_refused():
+    drive = SATA.drive()
+    for request in ((0, SATA.blocks, 1), (0, -1, 1), (0, 0, 0), (0, 0, 1, 3), (-1, 0, 1)):
+        with pytest.raises(ParameterError):
+            drive.service(*request)
+    drive.service(5, 0, 8)
+    with pytest.raises(ParameterError, match="the drive is at"):
+        drive.service(5, 0, 8)
+    with pytest.raises(ParameterError, match="length"):
+        drive.one_by_one(*updates(SATA, 2)[:3], np.zeros(1, np.int64))
+
+
+def test_a_drive_of_another_kind_is_refused():
+    with pytest.raises(InputError, match="kind flash"):
+        disks.load("dc_s3700", "disk")
+    assert set(disks.names("disk")) | set(disks.names("flash")) == set(disks.names())
