@@ -1,8 +1,6 @@
 """``misspenalty disk``, run as a user would; requests and descriptions that are wrong."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -10,7 +8,6 @@ import yaml
 from misspenalty import disks
 from misspenalty.cli import main
 from misspenalty.disk_replay import read_requests
-from misspenalty.disks import description
 from misspenalty.errors import InputError, ParameterError
 
 LINES = "R miss 1000 8 14000.5 0\nW write 52000 16 9000 250\n# a remark\n\nR hit 1008 8 900 30000000\n"
@@ -40,25 +37,6 @@ def test_list_has_flash_without_platters(capsys):
     rows = {row["drive"]: row for row in json.loads(run(capsys, "list", "--json")[1])}
     assert rows["dc_p3700"]["kind"] == "flash" and rows["dc_p3700"]["rpm"] is None
     assert rows["constellation_es3"]["gigabytes"] == pytest.approx(2000.4, abs=0.1)
-
-
-def test_list_imports_no_checker():
-    """It alone takes longer than the rest."""
-    program = (
-        "import sys; from misspenalty.cli import main; main(['disk', 'list']); assert 'jsonschema' not in sys.modules"
-    )
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
-
-
-def test_a_broken_packaged_drive_is_named(tmp_path, monkeypatch):
-    for name in ("hp97560.yaml", "drive.schema.yaml"):
-        (tmp_path / name).write_text((description.folder() / name).read_text())
-    broken = yaml.safe_load((tmp_path / "hp97560.yaml").read_text())
-    del broken["mechanics"]["rpm"]
-    (tmp_path / "hp97560.yaml").write_text(yaml.safe_dump(broken))
-    monkeypatch.setattr(description, "folder", lambda: tmp_path)
-    with pytest.raises(InputError, match="mechanics: 'rpm' is a required property"):
-        disks.load("hp97560", checked=False)
 
 
 def test_info(capsys):
@@ -138,11 +116,17 @@ def test_descriptions_that_are_wrong_are_refused(capsys, tmp_path, text):
     "change",
     [{"geometry.cylinders": 10}, {"mechanics.rpm": 0}, {"mechanics.seek": {"table_ms": [[2, 1.0], [1, 2.0]]}},
      {"geometry.zones": []}, {"cache.segments": 0}, {"overheads.read_completion": -1}, {"geometry.heads": 10**9},
-     {"mechanics.seek": {"table_ms": [[1, float("nan")]]}}],
+     {"mechanics.seek": {"table_ms": [[1, float("nan")]]}}, {"mechanics.seek": {"table_ms": [["a", "b"], ["c", "d"]]}},
+     {"mechanics.seek": {"table_ms": [[1, [2]], [3, 4]]}}, {"mechanics.head_switch_ms": float("nan")},
+     {"bus.read_block_ms": float("nan")}, {"mechanics.head_switch_ms": float("inf")}],
 )  # fmt: skip
 def test_impossible_values_are_refused(change):
     with pytest.raises(InputError):
         disks.load("hp97560").replace(change)
+
+
+def test_whole_numbers_may_have_a_point():
+    assert disks.load("hp97560").replace({"geometry.heads": 19.0}).blocks == disks.load("hp97560").blocks
 
 
 def test_values_that_no_drive_has_are_refused():

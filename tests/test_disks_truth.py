@@ -109,6 +109,17 @@ def test_shortest_positioning_never_loses_to_first_come(name, seed):
     assert all(mean < means["fcfs"] for scheduler, mean in means.items() if scheduler != "fcfs")
 
 
+def test_blocks_kept_in_passing_put_no_read_out_of_order():
+    """Two things: in which order a read takes its sectors, and whether those before its first are kept."""
+    done = {}
+    for order in (False, True):
+        for free in (False, True):
+            changes = {"cache.read_any_order": order, "cache.read_free_blocks": free}
+            kind = disks.load("atlas10k").replace(changes)
+            done[order, free] = [kind.drive().service(k * 177_000, 100, 200)["done"] - k * 177_000 for k in range(34)]
+    assert done[False, False] == done[False, True] != done[True, False] == done[True, True]
+
+
 @pytest.mark.parametrize("depth", [2, 4, 8, 64])
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
 def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):

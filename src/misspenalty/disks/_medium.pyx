@@ -165,7 +165,8 @@ cdef int64_t read_medium(
             next_one = next_sector(m, track, land)
         if opening and d.s.free_blocks and m.runs[run].sector < next_one < sector:
             first[0] = lbn + next_one - sector
-        if sector < next_one < sector + n:  # landed among the wanted sectors: the rest first, then a revolution on
+        if d.s.any_order_read and sector < next_one < sector + n:
+            # landed among the wanted sectors: the rest first, then a revolution on
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             s = m.tracks[track].sectors - (next_one - sector) + 1

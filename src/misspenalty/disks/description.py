@@ -2,6 +2,7 @@
 
 import copy
 from functools import cache
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -223,7 +224,18 @@ def check(data, path=None):
     if worst is not None:
         place = ".".join(map(str, worst.absolute_path)) or "the whole"
         raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
+    for place in _strange(data):
+        raise InputError(f"{place}: no finite number", path=path)
     return _filled(data, _schema(kind))
+
+
+def _strange(data, place=""):
+    """Places of numbers that are not finite, which the schema's bounds let pass."""
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _strange(value, f"{place}.{key}".lstrip("."))
+    elif isinstance(data, float) and not isfinite(data):
+        yield place
 
 
 @cache
@@ -242,7 +254,9 @@ def _known(kind, above, last):
 
 
 def _filled(data, schema):
-    """A copy with the schema's defaults where keys are missing."""
+    """A copy with the schema's defaults where keys are missing, and 4.0 as 4 where it wants whole numbers."""
+    if isinstance(data, float) and (schema.get("type") == "integer" or schema.get("$ref") == "#/$defs/count"):
+        return int(data)
     if isinstance(data, list):
         return [_filled(item, schema.get("items", {})) for item in data]
     if not isinstance(data, dict):

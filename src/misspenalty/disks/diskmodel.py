@@ -4,6 +4,7 @@ Only the syntax is known here (DiskSim 4.0 Reference Manual, section 3.1); `miss
 parameters mean.
 """
 
+import math
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from misspenalty.errors import InputError
 
 MOST_BYTES = 16 << 20
 DEEPEST = 32
+LONGEST = 30  # of numbers, characters
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 
@@ -123,9 +125,11 @@ class _Parser:
             if len(blocks) != 1:
                 self.fail(f"{rest!r} holds {len(blocks)} blocks", "one block")
             return blocks[0]
-        if NUMBER.match(word):
-            return float(word) if re.search("[.eE]", word) else int(word)
-        return word
+        if not NUMBER.match(word):
+            return word
+        if len(word) > LONGEST or not math.isfinite(float(word)):
+            self.fail(f"number {word[:LONGEST]}", f"a finite one of at most {LONGEST} characters")
+        return float(word) if re.search("[.eE]", word) else int(word)
 
     def list(self):
         items = []

@@ -222,6 +222,8 @@ def _geometry(model):
     if not 0 <= mapping < len(MAPPINGS) or not 0 <= scheme < len(SCHEMES):
         raise InputError(f"mapping {mapping}, sparing {scheme}", path=model.path, expected="0 to 2, 0 to 10")
     zones = [_zone(_Part(zone, model.path)) for zone in layout.list("Zones")]
+    if not zones:
+        raise InputError("no zones", path=model.path, expected="one dm_layout_g1_zone or more")
     return {
         "sector_bytes": 512,
         "heads": model.whole("Number of data surfaces"),

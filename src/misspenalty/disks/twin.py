@@ -213,7 +213,7 @@ class Drive:
                 earlier, place = piece[0] - (sector - come), self.layout.place
                 if earlier > 0 and all(place[earlier + k] == (track, come + k) for k in range(-1, sector - come)):
                     first = earlier
-            if come is not None and sector < come < sector + n:
+            if s["any_order_read"] and come is not None and sector < come < sector + n:
                 begin = self.meets(track, come, land)
                 end = self.at(begin + TURN)
                 head = self.at(begin + self.width(track, come, self.layout.tracks[track][2] - (come - sector) + 1))
