@@ -2,7 +2,6 @@
 
 import copy
 from functools import cache
-from math import sqrt
 from pathlib import Path
 
 import jsonschema
@@ -299,22 +298,16 @@ def seek_table(seek, cylinders):
         slope = (points[-1, 1] - points[-2, 1]) / (points[-1, 0] - points[-2, 0])
         beyond = distance > points[-1, 0]
         times[beyond] = points[-1, 1] + slope * (distance[beyond] - points[-1, 0])
-        times = [float(time) for time in times]
     else:
-        times = [
-            seek["short_ms"] + seek["short_sqrt_ms"] * sqrt(d)
-            if d < seek["long_from"]
-            else seek["long_ms"] + seek["long_cylinder_ms"] * d
-            for d in distance
-        ]
+        short = seek["short_ms"] + seek["short_sqrt_ms"] * np.sqrt(distance)
+        times = np.where(distance < seek["long_from"], short, seek["long_ms"] + seek["long_cylinder_ms"] * distance)
         first = seek.get("first_ms", [])
-        times[1 : 1 + len(first)] = first
-        times = times[:cylinders]
-    table = np.array([ns(time) for time in times], np.int64)
-    table[0] = 0
-    if (table < 0).any() or (table > ns(10_000)).any():
+        times[1 : 1 + len(first)] = first[: cylinders - 1]
+    times[0] = 0
+    table = np.rint(1_000_000 * times)  # as `ns` rounds
+    if not ((table >= 0) & (table <= ns(10_000))).all():
         raise ParameterError("seek times must lie between 0 and 10 s for every distance the arm can go")
-    return table
+    return table.astype(np.int64)
 
 
 def _settings(data):

@@ -1,13 +1,11 @@
 """Hosts of the virtual-log study: what a write costs them, read from ``data/machines/vlog_hosts.yaml``."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-import jsonschema
 import pandas as pd
-import yaml
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import ParameterError
+from misspenalty.systems.testbed import read_entries
 
 
 @dataclass(frozen=True)
@@ -125,27 +123,10 @@ def load_hosts(path, schema=None):
     InputError
         The file is missing or malformed, or a key is missing, unknown or has an impossible value.
     """
-    path = Path(path)
-    schema = path.with_suffix(".schema.yaml") if schema is None else Path(schema)
-    entries, rules = _read(path), _read(schema)
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(rules).iter_errors(entries))
-    if error is not None:
-        place = ".".join(str(step) for step in error.absolute_path)
-        raise InputError(f"{place or 'the whole'}: {error.message[:300]}", path=path, remedy=f"see {schema.name}")
+    entries = read_entries(path, schema)
     paths = {key: entries["paths"][key]["value"] for key in PATHS}
     hosts = {
         label: Host(label, host["name"], **{key: host[key]["value"] for key in OWN}, **paths)
         for label, host in entries["hosts"].items()
     }
     return Hosts(hosts, entries)
-
-
-def _read(path):
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = None if mark is None else mark.line + 1
-        raise InputError(f"is no YAML ({getattr(error, 'problem', error)})", path=path, line=line) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error})", path=path, expected="the parameters of hosts") from error

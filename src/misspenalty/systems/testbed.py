@@ -146,9 +146,7 @@ def read_entries(path, schema=None):
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(rules).iter_errors(entries))
     if error is not None:
         place = ".".join(str(step) for step in error.absolute_path)
-        raise InputError(
-            f"{place}: {error.message}" if place else error.message, path=path, remedy=f"see {schema.name}"
-        )
+        raise InputError(f"{place or 'the whole'}: {error.message[:300]}", path=path, remedy=f"see {schema.name}")
     return entries
 
 
@@ -160,4 +158,4 @@ def _read_yaml(path):
         line = None if mark is None else mark.line + 1
         raise InputError(f"is no YAML ({getattr(error, 'problem', error)})", path=path, line=line) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error})", path=path, expected="the parameters of a testbed") from error
+        raise InputError(f"cannot be read ({error})", path=path, expected="parameters of machines") from error
