@@ -49,6 +49,17 @@ def test_a_rules_digest_covers_what_its_script_imports(rule, script, rooms):
         assert not missing, f"{rule}: {script} imports {module}, of which the digest lacks {sorted(missing)[:3]}"
 
 
+@pytest.mark.parametrize(
+    "module", ["studies/vlog", "studies/sarc_machine", "studies/epcm_setup", "systems/page_server"]
+)
+def test_a_room_imported_by_name_counts(module):
+    """`from misspenalty import disks` is an import, too; read here by the parser of Python."""
+    tree = ast.parse((PACKAGE / f"{module}.py").read_text())
+    named = [n.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "misspenalty"
+             for n in node.names]  # fmt: skip
+    assert named and all((PACKAGE / name / "__init__.py") in provenance.sources(module, root=PACKAGE) for name in named)
+
+
 def test_the_rules_are_found():
     names = [rule for rule, _, _ in rules()]
     assert {"compile_trace", "mq_replay", "mq_fig7_64mb", "claims", "paper"} <= set(names)

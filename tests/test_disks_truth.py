@@ -106,6 +106,51 @@ def test_shortest_positioning_never_loses_to_first_come(name, seed):
     assert all(mean < means["fcfs"] for scheduler, mean in means.items() if scheduler != "fcfs")
 
 
+@pytest.mark.parametrize("depth", [2, 4, 8, 64])
+@pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
+def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
+    """Cache, writes and long requests included, for any window."""
+    kind = disks.load(name)
+    rng = np.random.default_rng(7)
+    lbn, count = rng.integers(0, kind.blocks - 32, 4000), rng.integers(1, 33, 4000).astype(np.int32)
+    write, now = (rng.random(4000) < 1 / 3).astype(np.uint8), np.zeros(4000, np.int64)
+    means = {}
+    for scheduler in ("fcfs", "sstf", "sptf"):
+        records = as_they_arrive(kind.drive(scheduler, depth), now, lbn, count, write)
+        means[scheduler] = (records["done"] - records["start"]).mean()
+    assert means["sptf"] < means["sstf"] < means["fcfs"]
+
+
+@pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
+def test_positioning_is_estimated_as_it_comes(name):
+    """What SPTF compares is the time of command, arm and rotation that the request then takes, read-ahead stopped."""
+    kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
+    lbn, _, write = asked(kind, 300, most=2)
+    drive, now, before = kind.drive(), 0, 1
+    for i in range(300):
+        estimate = drive.position(now, int(lbn[i]), 1, bool(write[i]))
+        record = drive.service(now, int(lbn[i]), 1, bool(write[i]))
+        command = kind.settings["write_miss" if write[i] else "read_miss"][before]
+        assert estimate == command + record["cache"] + record["seek"] + record["rotation"]
+        now, before = record["done"] + (i % 3) * 1_234_567, 1 - write[i]
+
+
+@pytest.mark.parametrize("name", ["cheetah9lp", "hp_c2247a"])
+def test_shortest_positioning_takes_the_least_estimate(name):
+    kind = disks.load(name)
+    lbn, count, write = asked(kind, 120)
+    records = as_they_arrive(kind.drive("sptf", 8), np.zeros(120, np.int64), lbn, count, write)
+    drive, now, waiting, coming = kind.drive(), 0, [], 0
+    for order in range(120):
+        while coming < 120 and len(waiting) < (8 if order else 1):  # the drive was idle when the first one came
+            waiting.append(coming)
+            coming += 1
+        best = min(waiting, key=lambda i: (drive.position(now, int(lbn[i]), int(count[i]), bool(write[i])), i))
+        waiting.remove(best)
+        assert records["start"][best] == now
+        now = drive.service(now, int(lbn[best]), int(count[best]), bool(write[best]))["done"]
+
+
 def test_equal_requests_give_equal_bytes_on_any_thread():
     kind = disks.load("ibm18es")
     lbn, count, write = asked(kind, 5000)

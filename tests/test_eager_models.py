@@ -143,6 +143,28 @@ def test_nearest_by_hand():
     assert FreeSpace(HP.mechanics, heads, 1, np.zeros((heads, n), bool)).nearest(0, 0) is None
 
 
+@pytest.mark.parametrize("unit", [1, 8])
+def test_a_unit_that_begins_under_the_head_is_reached(unit):
+    """At the boundary itself there is no wait; an ns later, the next free unit's."""
+    kind = HP.slice(1)
+    tracks, heads, n = uniform(kind)
+    rng = np.random.default_rng(3)
+    for track in range(tracks):
+        free = np.zeros((tracks, n), bool)
+        free[track] = np.repeat(rng.random(n // unit) < 0.5, unit)
+        units = np.flatnonzero(free[track, ::unit])
+        space, angle = FreeSpace(kind.mechanics, heads, unit, free), {}
+        for place in units.tolist():
+            angle[place] = kind.mechanics.locate(track * n + place * unit)[3]
+        for place in angle:
+            early = int(rng.integers(10**12))
+            now = early + kind.mechanics.rotation(early, angle[place])
+            assert space.nearest(track, now, unit > 1) == (track, place, now, now)
+            later = min((kind.mechanics.rotation(now + 1, a), other) for other, a in angle.items())
+            assert later[0] > 0
+            assert space.nearest(track, now + 1, unit > 1) == (track, later[1], now + 1, now + 1 + later[0])
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from misspenalty import InputError, ParameterError
-from misspenalty.systems.file_client import CALLS
+from misspenalty.systems.file_client import CALL, CALLS
 from misspenalty.systems.file_layout import place
-from misspenalty.systems.file_workload import prepare
+from misspenalty.systems.file_workload import make_workload, prepare
 
 PATHS = ["a.c", "a.o", "/tmp/cc1.s", "/tmp/cc2.s", "/usr/bin/cc", "a.o.new", "/usr/include"]
 FILES = {
@@ -124,9 +124,10 @@ def _shared(workload):
 
 def test_large_files_take_whole_groups_and_a_full_disk_is_told():
     rng = np.random.default_rng(0)
-    first, _, walks = place(
+    stretches, _, walks = place(
         ["/lib/big", "/lib/small", "/lib/x"], [30 * 2**20, 100, 100], [False] * 3, 2_000_000, 1024, rng
     )
+    first = [file[0][0] for file in stretches]
     assert abs(first[1] - first[2]) == 2, "a block apart"
     assert not first[0] <= first[1] < first[0] + 30 * 2048
     assert walks[1] == walks[2], "their inodes share a block"
@@ -134,6 +135,26 @@ def test_large_files_take_whole_groups_and_a_full_disk_is_told():
         place(["/a"], [2**40], [False], 2_000_000, 1024, rng)
     with pytest.raises(ParameterError, match="too small"):
         place(["/a"], [1], [False], 1000, 1024, rng)
+
+
+def test_a_large_file_is_spread_where_no_group_is_whole():
+    groups = 2_000_000 // 16384
+    small = [f"/d{number}/x" for number in range(groups)]
+    workload = make_workload(
+        [*small, "/z/big"],
+        [100] * groups + [30 * 2**20 + 5000],
+        [np.zeros(0, CALL)],
+        sectors=2_000_000,
+        block_kb=1,
+        generator=np.random.default_rng(1),
+    )
+    assert (workload.pages[:-1] == 1).all()
+    lba = workload.lba[workload.first[-1] : workload.metadata]
+    steps = np.diff(lba)
+    assert len(lba) == 30 * 256 + 2
+    assert 3 <= (steps != 8).sum() <= 5, "each group gives its free end"
+    taken = np.concatenate([np.arange(at, at + n) for at, n in zip(workload.lba, workload.sectors, strict=True)])
+    assert len(np.unique(taken)) == len(taken), "nothing lies on anything else"
 
 
 def test_impossible_options_and_runs_are_told():

@@ -9,6 +9,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects import oo7
 from misspenalty.objects.cache import FPC
 from misspenalty.objects.format import ARRAY, CLASS_SHIFT, LARGEST, OID_BITS, PAGE, STRING, Class, Pages
+from misspenalty.objects.oo7_plan import COMPOSITE, PART
 from misspenalty.objects.traversals import Dynamic, Program
 
 TINY = replace(oo7.SMALL, parts=4, composites=3, levels=2, document_bytes=9000, manual_bytes=100)
@@ -110,19 +111,19 @@ def test_every_object_is_reached_and_back_references_agree(tiny):
             parent = fields(tiny, oref, "parent")
             if parent:
                 assert oref in found[fields(tiny, parent, "children")].values
-    incoming = sum(len(found[fields(tiny, o, "from")].values) for o, t in found.items() if t.kind == oo7.PART)
+    incoming = sum(len(found[fields(tiny, o, "from")].values) for o, t in found.items() if t.kind == PART)
     assert incoming == TINY.composites * TINY.parts * TINY.connections
 
 
 def test_connections_form_a_ring(tiny):
-    for composite in (o for o, t in reach(tiny, tiny.roots[0]).items() if t.kind == oo7.COMPOSITE):
+    for composite in (o for o, t in reach(tiny, tiny.roots[0]).items() if t.kind == COMPOSITE):
         parts = tiny.read(fields(tiny, composite, "parts")).values
         first = [fields(tiny, part, "to", 0, "to") for part in parts]
         assert first == [*parts[1:], parts[0]]
 
 
 def test_texts_are_trees_of_strings_of_the_right_length(tiny):
-    composite = next(o for o, t in reach(tiny, tiny.roots[0]).items() if t.kind == oo7.COMPOSITE)
+    composite = next(o for o, t in reach(tiny, tiny.roots[0]).items() if t.kind == COMPOSITE)
     pieces = tiny.read(fields(tiny, composite, "document", "text")).values
     assert [len(tiny.read(piece).values) for piece in pieces] == [4000, 4000, 1000]
     assert tiny.read(fields(tiny, composite, "type")).values.startswith(b"type00")
@@ -130,7 +131,7 @@ def test_texts_are_trees_of_strings_of_the_right_length(tiny):
 
 
 def test_values_lie_in_their_ranges(medium):
-    parts = [thing for thing in (medium.read(oref) for oref in parts_of(medium, 3)) if thing.kind == oo7.PART]
+    parts = [thing for thing in (medium.read(oref) for oref in parts_of(medium, 3)) if thing.kind == PART]
     values = np.array([thing.values for thing in parts])
     assert len(parts) == 600
     assert values[:, 2].max() < 1000
@@ -149,11 +150,11 @@ def parts_of(database, composites):
 
 
 def test_clustering_is_by_time_of_creation(tiny):
-    order = [t.oref for t in reach(tiny, tiny.roots[0]).values() if t.kind in (oo7.COMPOSITE, oo7.PART)]
+    order = [t.oref for t in reach(tiny, tiny.roots[0]).values() if t.kind in (COMPOSITE, PART)]
     expected = []
     for number in range(1, TINY.composites + 1):
         (composite,) = [
-            t.oref for t in reach(tiny, tiny.roots[0]).values() if t.kind == oo7.COMPOSITE and t.values[0] == number
+            t.oref for t in reach(tiny, tiny.roots[0]).values() if t.kind == COMPOSITE and t.values[0] == number
         ]
         expected += [composite, *tiny.read(fields(tiny, composite, "parts")).values]
     assert sorted(order) == expected
@@ -162,7 +163,7 @@ def test_clustering_is_by_time_of_creation(tiny):
 def test_documents_can_stand_between_the_parts(tiny):
     between = make(replace(TINY, documents="between"))
     for database, far in ((tiny, True), (between, False)):
-        composite = next(o for o, t in reach(database, database.roots[0]).items() if t.kind == oo7.COMPOSITE)
+        composite = next(o for o, t in reach(database, database.roots[0]).items() if t.kind == COMPOSITE)
         gap = (fields(database, composite, "document") >> OID_BITS) - (composite >> OID_BITS)
         assert (gap > 1) == (far and gap > 0)
         assert gap >= 0
@@ -223,7 +224,7 @@ def test_small_traversals():
 def test_about_494_composites_are_visited(medium):
     p = program(medium, 2**26)
     p.run("T6")
-    installed = [t for f in p.cache.contents() for t, _, inside, _ in f["things"] if inside and t.kind == oo7.COMPOSITE]
+    installed = [t for f in p.cache.contents() for t, _, inside, _ in f["things"] if inside and t.kind == COMPOSITE]
     assert 485 <= len(installed) <= 500
 
 
@@ -246,7 +247,7 @@ def test_accesses_follow_from_the_structure():
 def test_t2b_swaps_every_part_in_the_database_after_its_commit():
     database = make(TINY)
     p = Program(FPC(database, 2**25, writable=True), database)
-    before = {o: t for o, t in reach(database, database.roots[0]).items() if t.kind == oo7.PART}
+    before = {o: t for o, t in reach(database, database.roots[0]).items() if t.kind == PART}
     visits = 9 * TINY.parts
     assert p.run("T2b") == visits
     size, count = p.cache.commit()
@@ -276,7 +277,7 @@ def test_dynamic_traversals_swap_the_roles_of_the_modules(hot, shift, used):
     p = program(database)
     done = p.run_dynamic(Dynamic(60, shift, hot, mix={"T6": 0.5, "T1": 0.5}), np.random.default_rng(1))
     assert set(done) == {1, TINY.parts}
-    installed = [t for f in p.cache.contents() for t, _, inside, _ in f["things"] if inside and t.kind == oo7.COMPOSITE]
+    installed = [t for f in p.cache.contents() for t, _, inside, _ in f["things"] if inside and t.kind == COMPOSITE]
     assert {(thing.values[0] - 1) // 40 for thing in installed} == used
 
 

@@ -144,6 +144,12 @@ def test_prose_follows_the_data(copy):
     assert "The model cannot reach it" in text_of(copy) and "cannot reach it" not in after
 
 
+def test_no_code_is_printed(folder):
+    """A line break before a method ends a statement of Typst's, and the rest is set as text."""
+    leaks = re.findall(r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder))
+    assert not leaks, f"set as text: {leaks}"
+
+
 def test_every_study_is_counted(folder):
     text = text_of(folder)
     ledger = yaml.safe_load((ROOT / "data" / "published" / "claims.yaml").read_text())

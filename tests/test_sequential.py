@@ -97,6 +97,21 @@ def test_the_counter_stays_until_the_track_leaves():
     assert cache.access_pages(6)[1] == [(6, 1, DEMAND), (7, 1, SYNCHRONOUS), (8, 1, SYNCHRONOUS)]
 
 
+def test_a_prefetched_track_has_no_counter_before_its_first_access():
+    # The miss on 11 fetches 12 to 14. 15 comes behind a track that nothing has accessed: counter 1, it is read alone,
+    # as is 17 behind nothing. Once 12, 13 and 14 are read in order they are sequential, and 16 is in run with 15.
+    cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 3, "trigger": -1})
+    whole_tracks(cache, 10, 11)
+    assert whole_tracks(cache, 15, 17) == [(1, [(15, 1, DEMAND)]), (1, [(17, 1, DEMAND)])]
+    whole_tracks(cache, 12, 13, 14)
+    assert cache.sequential_misses == 1
+    assert cache.access_pages(16)[1] == [(16, 1, DEMAND)] + [(track, 1, SYNCHRONOUS) for track in (18, 19)]
+    # Read out of order the same group is no stream: 14 behind unread 13 has counter 1.
+    cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 3, "degree": 3, "trigger": -1})
+    whole_tracks(cache, 10, 11, 12, 15)
+    assert whole_tracks(cache, 14, 16) == [(0, []), (1, [(16, 1, DEMAND)])]
+
+
 @pytest.mark.parametrize("policy", [*LISTED, "lru", "fifo"])
 @pytest.mark.parametrize("degree", [0, 1, 3, 8])
 @pytest.mark.parametrize("threshold", [2, 5])

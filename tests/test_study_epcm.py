@@ -1,6 +1,7 @@
 """The EPCM study on a small made-up build: fits, tables, readings, settings."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -135,6 +136,32 @@ def test_accuracy_counts_the_measured_runs_only(study):
     assert right["epcm"] > right["last_successor"], "an object's successor depends on what came before it"
 
 
+def test_workload_facts_count_each_page_and_file_once(study):
+    capture = SimpleNamespace(
+        files=pd.DataFrame({"path": [f"s/{number}.c" for number in range(12)] + [f"s/{n}.o" for n in range(12)]}),
+        processes=pd.DataFrame({"run": np.repeat(range(1, 7), 5)}),
+        runs=list(range(1, 7)),
+    )
+    published = pd.DataFrame({"benchmark": ["andrew", "ld"], "quantity": "reads", "value": [919, 7], "unit": "calls"})
+    table = epcm_tables.workload_facts("andrew", study.workload, study.measured, capture, 2.0, published)
+    facts = table.set_index("quantity")
+    assert (table["benchmark"] == "andrew").all()
+    expected = {
+        "reads": 24,
+        "opens": 24,
+        "creates": 12,
+        "writes": 12,
+        "processes": 5,
+        "files_used": 24,
+        "sources_read": 12,
+    }
+    expected |= {"footprint_mb": 12 * 5 * PAGE / 2**20, "source_kb_read": 12 * 3 * PAGE / 1024, "objects_read": 12}
+    expected |= {"object_bytes_read": 24 * PAGE, "runs_measured": 3, "recorded_compute_s": 0.72}
+    for quantity, value in expected.items():
+        assert facts.loc[quantity, "value"] == pytest.approx(value), quantity
+    assert facts["published"].dropna().to_dict() == {"reads": 919}
+
+
 def test_readings_vary_one_choice_at_a_time(study):
     choices = {"model": {"threshold": [0.5]}, "protocol": {"training": [1], "resident": ["programs"]}}
     variations = epcm_sensitivity.variations_of(choices, None)
@@ -144,6 +171,9 @@ def test_readings_vary_one_choice_at_a_time(study):
     assert told["none", ""] == ["cold", "last_successor", "epcm", "foresight"]
     assert told["threshold", "0.5"] == ["cold", "epcm"]
     assert ("training", "1") in told
+    assert epcm_sensitivity.variations_of(choices, None, before=0) == [
+        v for v in variations if v.parameter != "training"
+    ]
     own = table[table["parameter"] == "none"].set_index("model")["io_wait_s"]
     assert own["foresight"] <= own["last_successor"] + 1e-9
     for wrong in (

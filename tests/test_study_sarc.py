@@ -146,7 +146,9 @@ def test_only_the_two_lru_variants_are_fitted_to():
     assert sorted(fit.parameter for fit in mine) == sorted(FITTED)
     policies = {cell["where"]["policy"] for fit in mine for cell in fit.published}
     assert policies == {"lru_top", "lru_bottom"}
-    assert len(sarc_fit.targets_of(FITS, "lru_top")) == len(sarc_fit.targets_of(FITS, "lru_bottom")) == 24
+    load, space = (sarc_fit.targets_of(FITS, step) for step in sarc_fit.STEPS)
+    assert (len(load), len(space)) == (12, 36)
+    assert not load.keys() & space.keys()
 
 
 def test_targets_are_the_published_values():
@@ -154,35 +156,39 @@ def test_targets_are_the_published_values():
         ["config", "scaled_iops", "policy"]
     )
     for step in sarc_fit.STEPS:
-        for (config, load, column), ms in sarc_fit.targets_of(FITS, step).items():
-            assert published.loc[(config, load, step), column] == ms
+        for (*where, column), ms in sarc_fit.targets_of(FITS, step).items():
+            assert published.loc[tuple(where), column] == ms
+
+
+def test_a_target_outside_the_steps_rows_is_named():
+    stray = replace(next(fit for fit in FITS if fit.parameter == "insertion"), parameter="load_factor")
+    with pytest.raises(ParameterError, match=r"load_factor is fitted to .*lru_top.*expected rows"):
+        sarc_fit.targets_of([stray], "load")
 
 
 def test_the_fit_chooses_the_nearest_point():
-    targets = {(config, 1, "read_ms"): 10.0 for config in LOADS}
+    groups = sarc_fit.STEPS["space"][1]
+    targets = {(config, 1, policy, "read_ms"): 10.0 for config, policy in groups}
+    grid = {"footprint_sensitive_gb": [100, 200], "insertion": [0.1, 0.2]}
+    read = {100: 11.0, 200: 40.0, 0.1: 5.0, 0.2: 20.0}  # each trial's is that of its last parameter
     rows = [
-        {"config": config, "scaled_iops": 1, "load_factor": load, "host_slots": 2, "read_ms": read}
-        | {"footprint_sensitive_gb": space if config == "cache_sensitive" else np.nan, "write_ms": 1.0}
-        for load, insensitive in ((0.7, 5.0), (0.8, 20.0))
-        for space, sensitive in ((100, 11.0), (200, 40.0))
-        for config, read in (("cache_sensitive", sensitive * load), ("cache_insensitive", insensitive))
+        {"config": config, "policy": policy, "scaled_iops": 1, "read_ms": read[list(values.values())[-1]]}
+        | dict.fromkeys(grid, np.nan)
+        | values
+        for config, policy in groups
+        for values in sarc_fit.trials("space", config, policy, grid)
     ]
-    tried = pd.DataFrame(rows).drop_duplicates()
-    ranked = sarc_fit.choose("lru_top", tried, targets)
+    assert [len(sarc_fit.trials("space", *group, grid)) for group in groups] == [2, 4, 2]
+    tried = pd.DataFrame(rows)
+    tried.loc[(tried["insertion"] == 0.2) & (tried["footprint_sensitive_gb"] == 100), "read_ms"] = 12.0
+    ranked = sarc_fit.choose("space", tried, targets)
     assert len(ranked) == 4
-    assert ranked.iloc[0][["load_factor", "footprint_sensitive_gb"]].tolist() == [0.8, 100]
-    assert ranked["mean_factor"].iloc[0] == pytest.approx(np.exp((abs(np.log(0.88)) + np.log(2)) / 2))
+    assert ranked.iloc[0][["footprint_sensitive_gb", "insertion"]].tolist() == [100, 0.2]
+    assert ranked["mean_factor"].iloc[0] == pytest.approx((1.1 * 1.2 * 2.0) ** (1 / 3))
     with pytest.raises(ParameterError, match="was not run"):
-        sarc_fit.choose("lru_top", tried, {("cache_sensitive", 2, "read_ms"): 1.0})
+        sarc_fit.choose("space", tried, {("cache_sensitive", 2, "lru_top", "read_ms"): 1.0})
     with pytest.raises(ParameterError, match="nothing to fit"):
-        sarc_fit.choose("lru_top", tried, {})
-
-
-def test_trials_run_no_configuration_twice():
-    grid = {"load_factor": [0.7, 0.8], "host_slots": [2, 3], "footprint_sensitive_gb": [1, 2, 3], "insertion": [0.1]}
-    listed = sarc_fit.trials("lru_top", grid)
-    assert len([1 for config, _ in listed if config == "cache_sensitive"]) == 12
-    assert len([1 for config, _ in listed if config == "cache_insensitive"]) == 4
+        sarc_fit.choose("space", tried, {})
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

@@ -142,6 +142,25 @@ def test_files_and_load(figures):
     assert (log.loc[2000] < log.loc[0]).all()
 
 
+def test_only_what_does_not_fit_is_left_out():
+    load = replace(WORKLOAD, updates=10, warm_up=0)
+    with pytest.raises(ParameterError, match="reserve is 99"):
+        vlog_files.fig8(SEAGATE, [0.5], replace(load, reserve=99))
+    fits = set()
+    for used in np.linspace(0.9, 0.999, 30):
+        load = replace(load, utilisation=used)
+        for system in vlog.SYSTEMS:
+            try:
+                vlog.random_updates(SEAGATE, system, load)
+                fits.add((system, True))
+            except ParameterError:
+                fits.add((system, False))
+                assert vlog_files._total(SEAGATE, system, load) is None
+            else:
+                assert vlog_files._total(SEAGATE, system, load) > 0
+    assert len(fits) == 4
+
+
 def test_statements_are_held_against_the_tables(figures):
     table = vlog_checks.checks(**figures)
     assert set(table["figure"]) == {f"Figure {n}" for n in (1, 2, 6, 7, 8, 10, 11)}

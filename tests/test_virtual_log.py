@@ -52,8 +52,8 @@ def test_kernel_and_twin_agree_to_the_nanosecond(shape, unit, fill, log_map, res
         sector = int(where * (blocks * unit - count))
         now = disk.now
         if idle:
-            now = disk.rest(now + gap)
-            assert now == twin.rest(twin.now + gap)
+            now = disk.rest(now + 2 * gap)
+            assert now == twin.rest(twin.now + 2 * gap)
         end, parts = disk.request(now + gap, write, sector, count)
         twin_end, twin_parts = twin.request(now + gap, write, sector, count)
         assert end == twin_end
@@ -148,6 +148,31 @@ def test_the_compactor_empties_tracks_and_loses_nothing():
     assert disk.compact(100) == 0  # what is left has no room elsewhere
 
 
+def test_the_compactor_stops_when_its_time_is_over():
+    """Nothing is begun that a pause is too short for; an overrun ends behind one block and one record."""
+    blocks, turn = int(0.7 * physical_blocks(SMALL)), SMALL.mechanics.revolution_ns
+    disk, rng = virtual_log(SMALL, blocks, seed=5), np.random.default_rng(6)
+    disk.lay_out(np.arange(blocks, dtype=np.int32), spread(blocks, physical_blocks(SMALL)))
+    late, stopped = [], 0
+    for _ in range(300):
+        disk.replay(rng.integers(0, blocks, 30) * 8, np.full(30, 8), np.array([300_000]), 0)
+        where, before, relogged, due = disk.mapping(), disk.tree(), disk.relogged, disk.now + turn
+        assert disk.rest(due) == due
+        assert (disk.mapping() == where).all() and (disk.tree() == before).all()
+        due = disk.now + turn + int(rng.integers(0, turn))
+        late.append(disk.rest(due) - due)
+        moved = disk.mapping() != where
+        track = where[moved][0] // 32 if moved.any() else 0
+        left = np.flatnonzero(disk.mapping() // 32 == track) // 100
+        if moved.any() and len(left) and disk.relogged == relogged:
+            stopped += 1
+            logged = np.flatnonzero(disk.tree()["sequence"] != before["sequence"])
+            records = np.flatnonzero(before["address"] // 256 == track)
+            assert set(np.flatnonzero(moved) // 100) <= set(logged) <= {*np.flatnonzero(moved) // 100, *records}
+            assert max(logged) <= min(left)
+    assert stopped > 100 and 0 < max(late) < turn / 2
+
+
 def test_equal_seeds_give_equal_disks():
     ends = set()
     for _ in range(2):
@@ -156,6 +181,10 @@ def test_equal_seeds_give_equal_disks():
         disk.replay(rng.integers(0, 500, 2000) * 8, np.full(2000, 8), np.array([1000]), 0)
         ends.add((disk.rest(disk.now + 10**8), tuple(disk.mapping())))
     assert len(ends) == 1
+
+
+def lay_out(logical, physical):
+    virtual_log(SMALL, 10).lay_out(np.array(logical, np.int32), np.array(physical, np.int32))
 
 
 @pytest.mark.parametrize(
@@ -168,6 +197,12 @@ def test_equal_seeds_give_equal_disks():
         (lambda: virtual_log(disks.load("ultrastar_146z10"), 10), "zones, spares or defects"),
         (lambda: cut(SEAGATE, 1), "a slice of 1 cylinders"),
         (lambda: cut(SEAGATE, 5, heads=3), "no change called heads"),
+        (lambda: lay_out([0, 1, 2], [1, 2, 10**7]), "physical block 10000000; expected 0 to 1023"),
+        (lambda: lay_out([0, 10], [1, 2]), "logical block 10; expected 0 to 9"),
+        (lambda: lay_out([0, 1], [1]), "2 logical blocks at 1"),
+        (lambda: lay_out([0, 0], [1, 2]), "logical block 0 would be used twice"),
+        (lambda: lay_out([0, 1], [3, 3]), "sector 24 would be used twice"),
+        (lambda: lay_out([0], [0]), "sector 0 would be used twice"),  # the place of the tail's record
         (lambda: virtual_log(SMALL, 10).request(0, True, 80, 8), "the store has 0 to 79"),
         (lambda: update_in_place(SMALL).request(-1, True, 0, 8), "a request at -1"),
         (lambda: virtual_log(SMALL, 10).replay(np.array([0]), np.array([1, 2]), np.array([0]), 0), "1 sectors, 2"),

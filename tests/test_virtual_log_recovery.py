@@ -27,11 +27,11 @@ def content(media, physical, unit):
     return tags["version"][:, 0], tags["logical"][:, 0]
 
 
-def fresh(unit, blocks):
+def fresh(unit, blocks, first=1):
     tracks, _, sectors = uniform(SLICE)
     media = np.zeros(tracks * sectors * 512, np.uint8)
     disk = virtual_log(SLICE, blocks, block_sectors=unit, media=media)
-    disk.lay_out(np.arange(blocks, dtype=np.int32), np.arange(1, blocks + 1, dtype=np.int32))
+    disk.lay_out(np.arange(blocks, dtype=np.int32), np.arange(first, first + blocks, dtype=np.int32))
     return disk, media
 
 
@@ -115,3 +115,58 @@ def test_media_that_cannot_be():
     media[512:] = np.random.default_rng(0).integers(0, 256, len(media) - 512, dtype=np.uint8)
     with pytest.raises(InputError, match="no record of piece"):
         recovery.recover(media, 300)
+
+
+def forge(media, address, **fields):
+    """Change a record and give it a right checksum again."""
+    raw = media[address * 512 : (address + 1) * 512]
+    record = raw.view(recovery.RECORD)[0]
+    for name, value in fields.items():
+        record[name] = value
+    record["checksum"] = recovery.checksum(raw[:-8])
+
+
+def refuse(media, message, blocks=300, **parameters):
+    """A recovery has to fail, and to leave the media as they were."""
+    before = media.copy()
+    with pytest.raises(InputError, match=message):
+        recovered(SLICE, blocks, media, **parameters)
+    assert (media == before).all()
+
+
+def test_a_map_that_does_not_fit_the_disk_is_refused():
+    disk, media = fresh(1, 2400)
+    disk.power_down()
+    with pytest.raises(InputError, match="maps more than 900 blocks"):
+        recovery.recover(media, 900)
+    refuse(media, "maps more than 2399 blocks", 2399, block_sectors=1)
+    assert recovered(SLICE, 2400, media, block_sectors=1)[1].from_tail
+    disk, media = fresh(1, 300, first=5000)
+    disk.power_down()
+    refuse(media, "physical block 5000; expected 0 to 1023", block_sectors=8)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [([10**8], "physical block 100000000"), ([-2], "physical block -2"), ([5, 5], "used twice"), ([0], "sector 0")],
+)
+def test_a_forged_map_is_refused(entries, message):
+    disk, media = fresh(8, 300)
+    disk.power_down()
+    address = int(disk.tree()["address"][1])
+    entry = media[address * 512 : (address + 1) * 512].view(recovery.RECORD)[0]["entry"].copy()
+    entry[: len(entries)] = entries
+    forge(media, address, entry=entry)
+    refuse(media, message)
+    entry[: len(entries)] = address // 8  # the block around a record
+    forge(media, address, entry=entry)
+    refuse(media, "used twice")
+
+
+def test_a_forged_tree_is_refused():
+    disk, media = fresh(8, 300)
+    disk.power_down()
+    root = int(np.flatnonzero(disk.tree()["parent"] == -1)[0])
+    media[:512] = 0  # by a scan, which finds records that no other points to
+    forge(media, int(disk.tree()["address"][root]), pointers=0)
+    refuse(media, "no newer map sector points to piece")

@@ -75,7 +75,7 @@ def test_a_hosts_file_that_cannot_be(tmp_path, change, message):
     with pytest.raises(InputError, match=message):
         load_hosts(path, HOSTS_FILE.with_suffix(".schema.yaml"))
     path.write_text("a: [")
-    with pytest.raises(InputError, match="is no YAML"):
+    with pytest.raises(InputError, match="not YAML"):
         load_hosts(path, HOSTS_FILE.with_suffix(".schema.yaml"))
 
 

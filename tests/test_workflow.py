@@ -33,7 +33,7 @@ def snakemake(folder, *arguments, hash_seed="0"):
     command = [sys.executable, "-m", "snakemake", *arguments]
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=2400
     )
 
 

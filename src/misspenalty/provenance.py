@@ -64,8 +64,21 @@ def source_digest(*rooms, root=None):
 
 
 _IMPORTS = re.compile(
-    rb"^\s*(?:from\s+misspenalty\.([\w.]+)\s+c?import|c?import\s+misspenalty\.([\w.]+))", re.MULTILINE
+    rb"^\s*(?:from\s+misspenalty\.([\w.]+)\s+c?import|c?import\s+misspenalty\.([\w.]+)"
+    rb"|from\s+misspenalty\s+import\s+(\([^)]*\)|[^\n#]+))",
+    re.MULTILINE,
 )
+
+
+def _imported(root, path):
+    """Rooms and modules that a source imports; names of the package itself stand for all that it imports in turn."""
+    for dotted, other, names in _IMPORTS.findall(path.read_bytes()):
+        if names:
+            for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?", names.decode()):
+                known = (root / name).is_dir() or any((root / name).with_suffix(end).is_file() for end in SOURCES)
+                yield name if known else "__init__"
+        else:
+            yield (dotted or other).decode().replace(".", "/")
 
 
 def _closure(root, rooms):
@@ -78,8 +91,7 @@ def _closure(root, rooms):
         if not files:
             raise ParameterError(f"the package has no room or module {room!r} in {root}")
         for path in set(files) - found:
-            names = (dotted or other for dotted, other in _IMPORTS.findall(path.read_bytes()))
-            further = {name.decode().replace(".", "/") for name in names} - seen
+            further = set(_imported(root, path)) - seen
             seen |= further
             waiting += further
         found |= set(files)

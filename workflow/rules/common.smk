@@ -4,6 +4,8 @@ from pathlib import Path
 
 import misspenalty
 from misspenalty.claims import load_calibration
+from misspenalty.disks import description
+from misspenalty.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.paper import paper_inputs
@@ -15,7 +17,6 @@ from misspenalty.studies import (
     sarc_settings,
     vlog_settings,
 )
-from misspenalty.systems.object_client import load_testbed
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
@@ -36,11 +37,6 @@ HAC_TRAVERSALS = list(STATIC)
 EPCM = config["epcm"]
 BUILDS = list(EPCM["captures"])
 KERNELS = ["linux22", "linux24"]  # with the buffer-to-page copy, and without
-EPCM_MACHINE = [
-    "data/machines/epcm_client.yaml",
-    "data/machines/epcm_client.schema.yaml",
-    "data/machines/epcm_today.yaml",
-]
 
 
 wildcard_constraints:
@@ -70,7 +66,6 @@ try:
         SARC, "data/machines/shark.yaml", load_calibration("data/calibration.yaml")
     )
     hac_settings.check_settings(HAC, load_calibration("data/calibration.yaml"))
-    HAC_DRIVE = load_testbed("data/machines/hac_testbed.yaml")["drive"]
     epcm_settings.check_settings(EPCM)
 except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
@@ -89,6 +84,24 @@ def mq_policy(wildcards):
 def capture_facts(capture):
     """What the capture program noted of a capture, beside its file."""
     return str(Path(config["captures"][capture]).parent / "captures.yaml")
+
+
+def drive_files(*drives):
+    """What says what these drives are: descriptions, those they are like, their schema."""
+    return sorted(
+        {f"data/drives/{f}" for name in drives for f in description.files(name)}
+    )
+
+
+def machine_drives(*paths):
+    """Files of the drives that files of parameters name, to be varied among them."""
+    entries = [read_yaml(path).get("drive", {}) for path in paths]
+    named = {
+        name
+        for entry in entries
+        for name in (entry.get("value"), *entry.get("vary", ()))
+    }
+    return drive_files(*named.intersection(description.names()))
 
 
 def build_files(build):

@@ -14,6 +14,12 @@ EPCM_TABLES = [
     "logged",
 ]
 EPCM_FIGURES = ["fig7", "fig8", "components", "sensitivity", "today"]
+EPCM_MACHINE = [
+    "data/machines/epcm_client.yaml",
+    "data/machines/epcm_client.schema.yaml",
+    "data/machines/epcm_today.yaml",
+]
+EPCM_MACHINE += machine_drives(EPCM_MACHINE[0])
 
 OUTPUTS += [
     *collect("results/epcm/{item}.csv", item=EPCM_TABLES),
@@ -27,6 +33,7 @@ SOURCES += [
     "data/published/epcm_andrew.csv",
     "data/published/epcm_baselines.csv",
     "data/published/epcm_reductions.csv",
+    "data/published/epcm_workloads.csv",
 ]
 JUDGED["epcm_fig7"] = "results/epcm/fig7.csv"
 JUDGED["epcm_fig8"] = "results/epcm/fig8.csv"
@@ -112,6 +119,7 @@ rule epcm_facts:
         capture=build_of,
         machine=EPCM_MACHINE,
         scale="results/epcm/runs/scale_{build}.csv",
+        published="data/published/epcm_workloads.csv",
     output:
         accuracy="results/epcm/runs/accuracy_{build}.csv",
         workload="results/epcm/runs/workload_{build}.csv",

@@ -4,7 +4,8 @@
 rule epcm_figure_fig7:
     input:
         table="results/epcm/fig7.csv",
-        published="data/published/epcm_andrew.csv",
+        baselines="data/published/epcm_baselines.csv",
+        reductions="data/published/epcm_reductions.csv",
     output:
         pdf="results/epcm/fig7.pdf",
         svg=report(

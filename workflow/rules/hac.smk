@@ -30,6 +30,8 @@ HAC_FIGURES = [
     "sensitivity",
 ]
 
+HAC_DRIVE_FILES = machine_drives("data/machines/hac_testbed.yaml")
+
 OUTPUTS += [
     *collect("results/hac/{item}.csv", item=HAC_TABLES),
     *collect("results/hac/{item}.{form}", item=HAC_FIGURES, form=["pdf", "svg", "png"]),
@@ -37,7 +39,7 @@ OUTPUTS += [
 SOURCES += [
     "data/machines/hac_testbed.yaml",
     "data/published/hac_miss_penalty.csv",
-    f"data/drives/{HAC_DRIVE}.yaml",
+    *HAC_DRIVE_FILES,
 ]
 JUDGED["hac_fig9"] = "results/hac/fig9.csv"
 JUDGED["hac_fig10"] = "results/hac/fig10.csv"
@@ -146,7 +148,7 @@ rule hac_fit:
     input:
         sweep="results/hac/runs/total_T1.parquet",
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         calibration="data/calibration.yaml",
     output:
         table="results/hac/fit.csv",
@@ -169,7 +171,7 @@ rule hac_fig9_of:
     input:
         runs="results/hac/runs/{axis}_{traversal}.parquet",
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         table="results/hac/runs/fig9_{axis}_{traversal}.csv",
@@ -232,7 +234,7 @@ rule hac_points:
             "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
         ),
         machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
+        drive=HAC_DRIVE_FILES,
         fit="results/hac/fit.csv",
     output:
         fig10="results/hac/fig10.csv",
@@ -269,210 +271,3 @@ rule hac_peaks:
         code=source_digest("files", "studies/hac"),
     script:
         "../scripts/hac_peaks.py"
-
-
-rule hac_projections:
-    input:
-        sweeps=collect(
-            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
-        ),
-        machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/projections.csv",
-    log:
-        "results/logs/hac_projections.log",
-    benchmark:
-        "results/benchmarks/hac_projections.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        points_mb=HAC["points_mb"],
-        iterations=HAC["iterations"],
-        code=source_digest("files", "studies/hac_projections"),
-    script:
-        "../scripts/hac_projections.py"
-
-
-rule hac_elapsed:
-    input:
-        sweeps=collect(
-            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
-        ),
-        machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/elapsed.csv",
-    log:
-        "results/logs/hac_elapsed.log",
-    benchmark:
-        "results/benchmarks/hac_elapsed.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        points_mb=HAC["points_mb"],
-        iterations=HAC["iterations"],
-        code=source_digest("files", "studies/hac_variants"),
-    script:
-        "../scripts/hac_elapsed.py"
-
-
-rule hac_hit_time:
-    input:
-        machine="data/machines/hac_testbed.yaml",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/hit_time.csv",
-    log:
-        "results/logs/hac_hit_time.log",
-    benchmark:
-        "results/benchmarks/hac_hit_time.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        cache_mb=HAC["hit_time_mb"],
-        code=source_digest("files", "studies/hac_variants"),
-    script:
-        "../scripts/hac_hit_time.py"
-
-
-rule hac_updates:
-    input:
-        machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/updates.csv",
-    log:
-        "results/logs/hac_updates.log",
-    benchmark:
-        "results/benchmarks/hac_updates.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        cache_mb=HAC["updates_mb"],
-        code=source_digest("files", "studies/hac_variants"),
-    script:
-        "../scripts/hac_updates.py"
-
-
-rule hac_server:
-    input:
-        sweeps=collect(
-            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
-        ),
-        machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/server.csv",
-    log:
-        "results/logs/hac_server.log",
-    benchmark:
-        "results/benchmarks/hac_server.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        points_mb=HAC["points_mb"],
-        server_mb=HAC["server_cache_mb"],
-        code=source_digest("files", "studies/hac_variants"),
-    script:
-        "../scripts/hac_server.py"
-
-
-rule hac_cost_sensitivity:
-    input:
-        sweeps=collect(
-            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
-        ),
-        machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/cost_sensitivity.csv",
-    log:
-        "results/logs/hac_cost_sensitivity.log",
-    benchmark:
-        "results/benchmarks/hac_cost_sensitivity.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        points_mb=HAC["points_mb"],
-        code=source_digest("files", "studies/hac_variants"),
-    script:
-        "../scripts/hac_cost_sensitivity.py"
-
-
-rule hac_sensitivity_of:
-    input:
-        machine="data/machines/hac_testbed.yaml",
-        drive=f"data/drives/{HAC_DRIVE}.yaml",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/runs/sensitivity_{traversal}.csv",
-    log:
-        "results/logs/hac_sensitivity_of/{traversal}.log",
-    benchmark:
-        "results/benchmarks/hac_sensitivity_of/{traversal}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        points_mb=HAC["points_mb"],
-        settings=HAC["sensitivity"],
-        layouts=HAC["layouts"],
-        code=source_digest("files", "studies/hac_variants"),
-    script:
-        "../scripts/hac_sensitivity_of.py"
-
-
-rule hac_sensitivity:
-    input:
-        tables=collect(
-            "results/hac/runs/sensitivity_{traversal}.csv", traversal=HAC_TRAVERSALS
-        ),
-    output:
-        table="results/hac/sensitivity.csv",
-    log:
-        "results/logs/hac_sensitivity.log",
-    benchmark:
-        "results/benchmarks/hac_sensitivity.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("files"),
-    script:
-        "../scripts/stack_tables.py"
-
-
-rule hac_logged:
-    input:
-        server="results/hac/server.csv",
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/logged.csv",
-    log:
-        "results/logs/hac_logged.log",
-    benchmark:
-        "results/benchmarks/hac_logged.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("files", "studies/hac"),
-    script:
-        "../scripts/hac_logged.py"

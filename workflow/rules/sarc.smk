@@ -29,6 +29,7 @@ SARC_FIGURES = [
 SARC_CONFIGS = ["cache_sensitive", "cache_insensitive"]
 SARC_PAPERS = ["lru_top", "lru_bottom", "sarc"]
 SHARK = "data/machines/shark.yaml"
+SHARK_DRIVES = machine_drives(SHARK)
 SARC_MODEL = {key: SARC[key] for key in ("divisor", "values")}
 SARC_SHORT = SARC_MODEL | {"short": SARC["short"], "seed": SARC["seeds"][0]}
 
@@ -40,6 +41,7 @@ OUTPUTS += [
 ]
 SOURCES += [
     SHARK,
+    *SHARK_DRIVES,
     "data/published/sarc_table2.csv",
     "data/published/sarc_peak.csv",
 ]
@@ -53,96 +55,94 @@ wildcard_constraints:
     config="|".join(SARC_CONFIGS),
     sarc_policy="|".join([*SARC_PAPERS, *SARC["beyond"]]),
     seed="[0-9]+",
-    factor="[0-9.]+",
     divisor="[0-9]+",
     parameter="[a-z_]+",
 
 
-rule sarc_fit_top:
+rule sarc_fit_load:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
     output:
-        table="results/sarc/runs/fit/lru_top/{config}/{factor}.csv",
+        table="results/sarc/runs/fit/load/{config}/{sarc_policy}.csv",
     log:
-        "results/logs/sarc_fit_top/{config}/{factor}.log",
+        "results/logs/sarc_fit_load/{config}/{sarc_policy}.log",
     benchmark:
-        "results/benchmarks/sarc_fit_top/{config}/{factor}.tsv"
+        "results/benchmarks/sarc_fit_load/{config}/{sarc_policy}.tsv"
     conda:
         "../../environment.yml"
     params:
         settings=SARC_SHORT,
         grid=SARC["fit"],
-        step="lru_top",
+        step="load",
         code=source_digest("studies/sarc_fit"),
     script:
         "../scripts/sarc_fit_try.py"
 
 
-rule sarc_fit_top_choose:
+rule sarc_fit_load_choose:
     input:
-        tables=collect(
-            "results/sarc/runs/fit/lru_top/{config}/{factor}.csv",
-            config=SARC_CONFIGS,
-            factor=SARC["fit"]["load_factor"],
-        ),
+        tables=["results/sarc/runs/fit/load/cache_insensitive/lru_top.csv"],
         calibration="data/calibration.yaml",
     output:
-        table="results/sarc/runs/fit/lru_top.csv",
+        table="results/sarc/runs/fit/load.csv",
     log:
-        "results/logs/sarc_fit_top_choose.log",
+        "results/logs/sarc_fit_load_choose.log",
     benchmark:
-        "results/benchmarks/sarc_fit_top_choose.tsv"
+        "results/benchmarks/sarc_fit_load_choose.tsv"
     conda:
         "../../environment.yml"
     params:
-        step="lru_top",
+        step="load",
         code=source_digest("claims", "studies/sarc_fit"),
     script:
         "../scripts/sarc_fit_choose.py"
 
 
-rule sarc_fit_bottom:
+use rule sarc_fit_load as sarc_fit_space with:
     input:
         machine=SHARK,
-        chosen="results/sarc/runs/fit/lru_top.csv",
+        drives=SHARK_DRIVES,
+        chosen="results/sarc/runs/fit/load.csv",
     output:
-        table="results/sarc/runs/fit/lru_bottom/{config}.csv",
+        table="results/sarc/runs/fit/space/{config}/{sarc_policy}.csv",
     log:
-        "results/logs/sarc_fit_bottom/{config}.log",
+        "results/logs/sarc_fit_space/{config}/{sarc_policy}.log",
     benchmark:
-        "results/benchmarks/sarc_fit_bottom/{config}.tsv"
-    conda:
-        "../../environment.yml"
+        "results/benchmarks/sarc_fit_space/{config}/{sarc_policy}.tsv"
     params:
         settings=SARC_SHORT,
         grid=SARC["fit"],
-        step="lru_bottom",
+        step="space",
         code=source_digest("studies/sarc_fit"),
-    script:
-        "../scripts/sarc_fit_try.py"
 
 
-use rule sarc_fit_top_choose as sarc_fit_bottom_choose with:
+use rule sarc_fit_load_choose as sarc_fit_space_choose with:
     input:
         tables=collect(
-            "results/sarc/runs/fit/lru_bottom/{config}.csv", config=SARC_CONFIGS
+            "results/sarc/runs/fit/space/{group}.csv",
+            group=[
+                "cache_sensitive/lru_top",
+                "cache_sensitive/lru_bottom",
+                "cache_insensitive/lru_bottom",
+            ],
         ),
         calibration="data/calibration.yaml",
     output:
-        table="results/sarc/runs/fit/lru_bottom.csv",
+        table="results/sarc/runs/fit/space.csv",
     log:
-        "results/logs/sarc_fit_bottom_choose.log",
+        "results/logs/sarc_fit_space_choose.log",
     benchmark:
-        "results/benchmarks/sarc_fit_bottom_choose.tsv"
+        "results/benchmarks/sarc_fit_space_choose.tsv"
     params:
-        step="lru_bottom",
+        step="space",
         code=source_digest("claims", "studies/sarc_fit"),
 
 
 rule sarc_fit:
     input:
-        lru_top="results/sarc/runs/fit/lru_top.csv",
-        lru_bottom="results/sarc/runs/fit/lru_bottom.csv",
+        load="results/sarc/runs/fit/load.csv",
+        space="results/sarc/runs/fit/space.csv",
     output:
         table="results/sarc/fit.csv",
         grid="results/sarc/fit_grid.csv",
@@ -163,6 +163,7 @@ rule sarc_fit:
 rule sarc_run:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
         values="results/sarc/runs/fit/values.csv",
     output:
         table="results/sarc/runs/minutes/{config}/{sarc_policy}/{seed}.csv",
@@ -194,6 +195,7 @@ rule sarc_tables:
             seed=SARC["seeds"][0],
         ),
         machine=SHARK,
+        drives=SHARK_DRIVES,
     output:
         table2="results/sarc/table2.csv",
         fig6="results/sarc/fig6.csv",
@@ -219,6 +221,7 @@ rule sarc_tables:
 rule sarc_scale_run:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
         values="results/sarc/runs/fit/values.csv",
     output:
         table="results/sarc/runs/scale/{divisor}/{config}.csv",
@@ -260,6 +263,7 @@ rule sarc_scale:
 rule sarc_vary:
     input:
         machine=SHARK,
+        drives=SHARK_DRIVES,
         values="results/sarc/runs/fit/values.csv",
     output:
         table="results/sarc/runs/sensitivity/{parameter}.csv",

@@ -34,7 +34,7 @@ VLOG_FIGURES = [
 VLOG_DRIVES = sorted({entry["drive"] for entry in VLOG["platforms"].values()})
 VLOG_SOURCES = [
     "data/machines/vlog_hosts.yaml",
-    *collect("data/drives/{drive}.yaml", drive=VLOG_DRIVES),
+    *drive_files(*VLOG_DRIVES),
 ]
 VLOG_LATER = VLOG["what_if"]["platforms"]
 VLOG_LATER_SOURCES = collect(

@@ -26,7 +26,7 @@ table = epcm_sensitivity.sensitivity(
     study,
     capture,
     epcm_setup.varied(params.settings),
-    epcm_sensitivity.variations_of(choices, varied),
+    epcm_sensitivity.variations_of(choices, varied, before=study.measured[-choices["runs"] :][0]),
     placement,
     choices["runs"],
 )

@@ -4,15 +4,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import jsonschema
-import yaml
-
 from misspenalty.claims.formula import FormulaError
 from misspenalty.claims.layout import TABLES
 from misspenalty.claims.reading import Reading, compile_reading
+from misspenalty.documents import read_yaml, worst_error
 from misspenalty.errors import InputError
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is ten times as fast, where PyYAML has it
 STUDIES = ("mq", "sarc", "hac", "epcm", "vlog")
 
 
@@ -156,16 +153,7 @@ def load_calibration(path, schema=None):
 
 
 def _yaml(path):
-    """Parse a YAML file that has to be there."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError("no such file", path=path, remedy="data/published/README.md says what belongs where")
-    try:
-        return yaml.load(path.read_bytes(), _LOADER)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or error
-        raise InputError(f"not YAML: {problem}", path=path, line=mark.line + 1 if mark else None) from error
+    return read_yaml(path, remedy="data/published/README.md says what belongs where")
 
 
 def load_entries(path, schema, name):
@@ -177,7 +165,7 @@ def load_entries(path, schema, name):
         The file is not there, is no YAML, or does not fit its schema.
     """
     entries = _yaml(path)
-    problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(_yaml(schema)).iter_errors(entries))
+    problem = worst_error(entries, _yaml(schema))
     if problem is not None:
         steps = list(problem.absolute_path)
         entry = entries[steps[0]] if steps else None

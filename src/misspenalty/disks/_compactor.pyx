@@ -15,19 +15,12 @@ cdef class CompactingLog(VirtualLog):
     """A virtual log that moves the blocks of random tracks into holes elsewhere; `seed` chooses the tracks."""
 
     cdef uint64_t state             # of the generator
-    cdef object touched             # NumPy array behind `marks`
-    cdef int32_t* marks             # of each piece, whether the move under way changes it
     cdef readonly int64_t emptied   # tracks
     cdef readonly int64_t moved     # blocks
 
     def __init__(self, Mechanics mechanics not None, *arguments, seed=0, **keywords):
-        import numpy as np
-
         super().__init__(mechanics, *arguments, **keywords)
         self.state = seed
-        self.touched = np.zeros(self.pieces_n, np.int32)
-        cdef int32_t[::1] marks = self.touched
-        self.marks = &marks[0]
 
     def compact(self, tracks):
         """Empty up to so many tracks however long it takes; returns how many could be emptied."""
@@ -66,37 +59,39 @@ cdef class CompactingLog(VirtualLog):
         return NOWHERE
 
     cdef bint empty(self, int32_t track, int64_t until) noexcept nogil:
-        """Read a track, move its blocks and records elsewhere, log the map; stops early when the time is over."""
+        """Read a track and move what lies on it elsewhere, one piece of the map after the other; whether it is empty then.
+
+        With the time over (-1 = never) it stops behind a block and that block's record; a track that cannot be read in
+        time is left alone.
+        """
         cdef int32_t per_track = self.surface.blocks.units, sectors = self.surface.sectors.units
-        cdef int32_t block, piece, left
+        cdef int32_t block, piece
+        cdef bint changed
         cdef latency_t spent
         cdef int64_t now = self.now + reposition(self.surface.m, self.track, track, False) + self.surface.m.revolution
+        if 0 <= until <= now:
+            return False
         memset(&spent, 0, sizeof(spent))
         self.track = track
         self.held = NONE
         self.avoid = track
         self.no_empty = True
-        self.begin()
-        for block in range(track * per_track, (track + 1) * per_track):
-            if self.owner[block] == NONE:
-                continue
+        for piece in range(self.pieces_n):
             if 0 <= until <= now:
                 break
-            self.marks[self.owner[block] // ENTRIES] = True
-            now = self.put(self.owner[block], now, &spent)
-            self.moved += 1
-        for piece in range(self.pieces_n):
-            if self.pieces[piece].address != NONE and self.pieces[piece].address // sectors == track:
-                self.marks[piece] = True
-        left = 0
-        for piece in range(self.pieces_n):
-            left += self.marks[piece]
-        for piece in range(self.pieces_n):
-            if self.marks[piece]:
-                left -= 1
-                now = self.log(piece, now, left == 0, &spent)
-                self.marks[piece] = False
-        self.commit()
+            self.begin()
+            changed = self.pieces[piece].address != NONE and self.pieces[piece].address // sectors == track
+            for block in range(track * per_track, (track + 1) * per_track):
+                if self.owner[block] == NONE or self.owner[block] // ENTRIES != piece:
+                    continue
+                if 0 <= until <= now:
+                    break
+                now = self.put(self.owner[block], now, &spent)
+                self.moved += 1
+                changed = True
+            if changed:
+                now = self.log(piece, now, True, &spent)
+            self.commit()
         self.avoid = NONE
         self.no_empty = False
         self.now = now

@@ -1,7 +1,6 @@
 # A simulated drive: arm, cache segments, command queue. Time is integer ns.
 #
 # Two ways to use one, both without the GIL:
-#   position(&drive, now, lbn, write)                   what seek and rotation would cost
 #   service(&drive, now, lbn, count, write, &record)    the caller decides the order; `now` never before the last
 #                                                       record's `done`
 #   arrive(&drive, now, lbn, count, write, tag)         the drive has a queue: schedule an event at the time returned
@@ -11,21 +10,11 @@
 
 from libc.stdint cimport int64_t
 
-from misspenalty.disks._mechanics cimport Mechanics, locate, place_t, reposition, rotation
+from misspenalty.disks._mechanics cimport Mechanics
 from misspenalty.disks._service cimport service
 from misspenalty.disks._state cimport (
     BUFFERED, CLOOK, FCFS, FULL, IDLE, LOOK, MISS, PARTIAL_HIT, SPTF, SSTF, WHOLE_HIT, drive_t, pending_t, record_t,
 )
-
-
-# What bringing arm and sector together would take now, ns: seek or switch, settling, rotation. Nothing moves.
-cdef inline int64_t position(const drive_t* d, int64_t now, int64_t lbn, bint write) noexcept nogil:
-    cdef place_t place
-    cdef int64_t ready
-    locate(d.m, lbn, &place)
-    now = max(now + d.turned, d.arm_free)
-    ready = reposition(d.m, d.track, place.track, write)
-    return ready + rotation(d.m, now + ready, place.angle)
 
 
 # A request comes to the drive's queue: the time of the drive's next event where it was idle, else IDLE; FULL.

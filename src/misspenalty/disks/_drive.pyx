@@ -5,8 +5,9 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
 
-from misspenalty.disks._mechanics cimport TURN, Mechanics, behind, locate, move_arm, phase, place_t
-from misspenalty.disks._service cimport service, settle
+from misspenalty.disks._mechanics cimport TURN, Mechanics, behind, ceil_ns, locate, move_arm, phase, place_t
+from misspenalty.disks._medium cimport arm_stopped
+from misspenalty.disks._service cimport command_time, service, settle
 from misspenalty.disks._state cimport CLOOK, FCFS, FULL, IDLE, LOOK, SPTF, SSTF, drive_t, pending_t, record_t, segment_t
 from misspenalty.errors import ParameterError
 
@@ -19,11 +20,28 @@ COMPONENTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bu
 SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
 
 
+cdef int64_t positioned(
+    const drive_t* d, const pending_t* p, int64_t now, int64_t here, int64_t released, int32_t track
+) noexcept nogil:
+    """Ticks from `now` until the first sector of a request passes that is begun now and is not in the cache.
+
+    `here` is the angle under the heads, `released` when the arm can move and `track` where it is then.
+    """
+    cdef int64_t move = move_arm(d.m, p.cylinder - d.m.tracks[track].cylinder, p.head != d.m.tracks[track].head, p.write)
+    cdef int64_t ticks = behind(p.angle, here) - TURN, ready
+    if p.write and move < d.s.least_seek:
+        move = d.s.least_seek
+    ready = max(released - now, command_time(d, p.lbn, p.count, p.write)) + move
+    while ticks <= (ready - 1) * d.m.rpm:   # a boundary met within a ns is met, as `rotation` says
+        ticks += TURN
+    return ticks
+
+
 cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
-    """The request of the window that is next."""
+    """The request of the window that is next; `now` is of the drive's own clock."""
     cdef Py_ssize_t i, best = 0
-    cdef int64_t value, least = 0, here = 0, seek
-    cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, head = d.m.tracks[d.track].head
+    cdef int64_t value, least = 0, here = 0, released = 0
+    cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, track = d.track
     cdef pending_t* p
     cdef bint ahead = False
     if d.scheduler == LOOK:
@@ -33,7 +51,8 @@ cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
         if not ahead:
             d.direction = -d.direction
     if d.scheduler == SPTF:
-        here = phase(d.m, max(now + d.turned, d.arm_free))
+        here = phase(d.m, now)
+        released = arm_stopped(d, now, &track)
     for i in range(d.waiting):
         p = &d.window[i]
         if d.scheduler == SSTF:
@@ -48,10 +67,7 @@ cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
             if value < 0:
                 value += 2 * <int64_t>highest
         elif d.scheduler == SPTF:
-            seek = move_arm(d.m, p.cylinder - cylinder, p.head != head, p.write) * d.m.rpm
-            value = behind(p.angle, here)
-            while value < seek:
-                value += TURN
+            value = positioned(d, p, now, here, released, track)
         else:
             value = p.sequence
         if i == 0 or value < least or (value == least and p.sequence < d.window[best].sequence):
@@ -67,12 +83,9 @@ cdef int64_t next_request(drive_t* d, int64_t now) noexcept nogil:
     if d.waiting == 0:
         d.active = False
         return IDLE
-    if d.waiting > 1 and d.scheduler != FCFS:
-        if d.ahead >= 0:
-            settle(d, now + d.turned)
-        i = choose(d, now)
-    else:
-        i = choose(d, now)
+    if d.waiting > 1 and d.scheduler != FCFS and d.ahead >= 0:
+        settle(d, now + d.turned)
+    i = choose(d, now + d.turned)
     p = d.window[i]
     d.waiting -= 1
     d.window[i] = d.window[d.waiting]
@@ -104,10 +117,10 @@ cdef int grow(drive_t* d) noexcept nogil:
     return 0
 
 
-cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
+cdef pending_t waiting(const drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
+    """A request as it waits."""
     cdef place_t place
     cdef pending_t p
-    cdef Py_ssize_t last
     locate(d.m, lbn, &place)
     p.arrival = now
     p.lbn = lbn
@@ -118,6 +131,12 @@ cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint wr
     p.head = d.m.tracks[place.track].head
     p.cylinder = place.cylinder
     p.write = write
+    return p
+
+
+cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
+    cdef pending_t p = waiting(d, now, lbn, count, write, tag)
+    cdef Py_ssize_t last
     d.sequence += 1
     if d.waiting < d.depth:
         d.window[d.waiting] = p
@@ -169,15 +188,39 @@ cdef class Drive:
 
     cdef int check_request(self, int64_t now, int64_t lbn, int64_t count) except -1:
         self.mechanics.check(lbn, count)
-        if now < 0 or now > 1 << 60 or count > 1 << 30:
-            raise ParameterError(f"time {now} ns, {count} blocks: expected a time from 0 on, at most {1 << 30} blocks")
+        if not self.d.now <= now <= 1 << 60:
+            raise ParameterError(f"a request at {now} ns: the drive is at {self.d.now} ns already, and time does not go back")
+        if count > 1 << 30:
+            raise ParameterError(f"{count} blocks: expected at most {1 << 30}")
         return 0
 
     def service(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
-        """Serve one request, whole: a dict of the record, times in ns."""
+        """Serve one request, whole: a dict of the record, times in ns.
+
+        Raises
+        ------
+        ParameterError
+            The drive has no such blocks, or `now` is before the drive was last done.
+        """
         cdef record_t record
         self.check_request(now, lbn, count)
         service(&self.d, now, lbn, count, write, &record)
         made = dict(record)
         made["switch"] = made.pop("switches")
         return made
+
+    def position(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
+        """Time until the first block passes under the head were a request begun now, ns: what SPTF compares.
+
+        Command, work of the arm that cannot be stopped, seek or switch, settling and rotation; the cache is not asked.
+        """
+        cdef int32_t track
+        cdef int64_t released
+        cdef pending_t p
+        self.check_request(now, lbn, count)
+        self.d.now = now
+        now += self.d.turned
+        settle(&self.d, now)
+        released = arm_stopped(&self.d, now, &track)
+        p = waiting(&self.d, now, lbn, count, write, 0)
+        return ceil_ns(self.d.m, positioned(&self.d, &p, now, phase(self.d.m, now), released, track))

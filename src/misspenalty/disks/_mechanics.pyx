@@ -58,7 +58,7 @@ cdef class Mechanics:
         self.m.rpm = rpm
         self.m.head_switch = head_switch
         self.m.write_settle = write_settle
-        self.m.revolution = -(-TURN // self.m.rpm)
+        self.m.revolution = (TURN + self.m.rpm - 1) // self.m.rpm
         self.m.reciprocal = min(2**64 // rpm + 1, 2**64 - 1)
         self.m.shift = shift
         self.m.tracks_n = len(tracks) - 1

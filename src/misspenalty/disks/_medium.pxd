@@ -1,6 +1,6 @@
 # What passes under the heads: reads, writes, read-ahead. Times are of the drive's own clock, ns.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from misspenalty.disks._mechanics cimport parts_t
 from misspenalty.disks._state cimport drive_t, segment_t
@@ -38,5 +38,7 @@ cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogi
 cdef void end_ahead(drive_t* d) noexcept nogil
 # Stop reading ahead; arm_free says when the arm can move. `settle` comes before.
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil
+# When the arm can move where read-ahead stops at `now`, and the track it is on then. Nothing changes.
+cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Read ahead behind a segment's end from `when` on.
 cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) noexcept nogil

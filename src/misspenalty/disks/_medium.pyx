@@ -6,7 +6,7 @@ from misspenalty.disks._mechanics cimport (
     TURN, ceil_ns, find_run, mechanics_t, meet, next_sector, parts_t, passed, reposition, sector_angle,
 )
 from misspenalty.disks._state cimport (
-    NEVER, NO_AHEAD, TO_CYLINDER_END, TO_NEXT_TRACK_END, TO_TRACK_END, drive_t, segment_t,
+    NO_AHEAD, TO_CYLINDER_END, TO_NEXT_TRACK_END, TO_TRACK_END, drive_t, segment_t,
 )
 
 
@@ -96,22 +96,39 @@ cdef void end_ahead(drive_t* d) noexcept nogil:
         d.ahead = -1
 
 
-cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil:
-    """Stop reading ahead; arm_free says when the arm can move. `settle` came before.
+cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
+    """When the arm can move where read-ahead stops at `now`, and the track it is on then. `settle` came before.
 
     An arm on its way to the next track arrives first; a sector under the head is read to its end where the drive does
     not stop within sectors.
     """
+    cdef int32_t run, sector
+    cdef int64_t start, late
+    track[0] = d.track
+    if d.ahead < 0 or d.ahead_lbn >= d.segments[d.ahead].limit or now <= d.ahead_time:
+        return d.arm_free
+    run = find_run(d.m, d.ahead_lbn)
+    if d.m.runs[run].track != d.track:
+        track[0] = d.m.runs[run].track
+        return max(d.arm_free, d.ahead_time + reposition(d.m, d.track, track[0], False))
+    if d.s.stop_in_sector:
+        return d.arm_free
+    sector = d.m.runs[run].sector + <int32_t>(d.ahead_lbn - d.m.runs[run].lbn)
+    start = meet(d.m, d.track, sector, d.ahead_time, &late)
+    return max(d.arm_free, passed(d.m, d.track, sector, 1, start, late))
+
+
+cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil:
+    """Stop reading ahead; arm_free says when the arm can move. `settle` came before."""
     cdef int32_t track
+    cdef int64_t released
     if d.ahead < 0:
         return
-    if d.ahead_lbn < d.segments[d.ahead].limit and now > d.ahead_time:
-        track = d.m.runs[find_run(d.m, d.ahead_lbn)].track
-        if track != d.track:
-            d.arm_free = max(d.arm_free, d.ahead_time + reposition(d.m, d.track, track, False))
-            d.track = track
-        elif not d.s.stop_in_sector:
-            d.arm_free = max(d.arm_free, read_until(d, NEVER, d.ahead_lbn + 1))
+    released = arm_stopped(d, now, &track)
+    if track == d.track and released > d.arm_free:
+        read_until(d, released, d.ahead_lbn + 1)    # the sector that is read to its end is kept
+    d.arm_free = released
+    d.track = track
     d.ahead = -1
 
 

@@ -29,11 +29,20 @@ cdef enum:
     SOONER = 12                     # … run …
     NEXT = 6                        # … track
 
+cdef int64_t LATEST = <int64_t>1 << 60     # of all times, ns
 
-cdef int check(Drive drive, const int64_t[::1] lbn, const int32_t[::1] count, Py_ssize_t writes, Py_ssize_t times) except -1:
-    """Refuse requests that the kernel could not serve."""
+
+cdef int check(
+    Drive drive, const int64_t[::1] lbn, const int32_t[::1] count, Py_ssize_t writes, const int64_t[::1] times, int64_t first,
+    bint rising,
+) except -1:
+    """Refuse requests that the kernel could not serve: outside the drive, or at a time that goes back.
+
+    No time may be below `first`, nor, where they are `rising`, below the one before.
+    """
     cdef Py_ssize_t i, n = lbn.shape[0], wrong = -1
-    if not n == count.shape[0] == writes == times:
+    cdef int64_t least = first
+    if not n == count.shape[0] == writes == times.shape[0]:
         raise ParameterError("lbn, count, write and times differ in length")
     with nogil:
         for i in range(n):
@@ -44,6 +53,15 @@ cdef int check(Drive drive, const int64_t[::1] lbn, const int32_t[::1] count, Py
         raise ParameterError(
             f"request {wrong + 1}: {count[wrong]} blocks from {lbn[wrong]}; the drive has blocks 0 to {drive.d.m.blocks - 1}"
         )
+    with nogil:
+        for i in range(n):
+            if times[i] < least or times[i] > LATEST:
+                wrong = i
+                break
+            if rising:
+                least = times[i]
+    if wrong >= 0:
+        raise ParameterError(f"request {wrong + 1}: time {times[wrong]} ns; expected {least} to {LATEST}, time does not go back")
     return 0
 
 
@@ -51,10 +69,14 @@ def one_by_one(
     Drive drive not None, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write,
     const int64_t[::1] delay, bint records=True,
 ):
-    """Each request comes `delay` ns after the one before it is done: the records in order, or the service times, ns."""
+    """Each request comes `delay` ns after the one before it is done: the records in order, or the service times, ns.
+
+    The first comes when the drive was last done, at 0 for a new one. Raises ParameterError where a delay is negative or
+    the drive has no such blocks.
+    """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
-    cdef int64_t now = 0, done
-    check(drive, lbn, count, write.shape[0], delay.shape[0])
+    cdef int64_t now = drive.d.now, done
+    check(drive, lbn, count, write.shape[0], delay, 0, False)
     made = np.empty(max(n, 1) if records else 1, RECORD)
     times = np.empty(n, np.int64)
     cdef uint8_t[::1] view = made.view(np.uint8)
@@ -74,12 +96,16 @@ def as_they_arrive(
     Drive drive not None, const int64_t[::1] arrival, const int64_t[::1] lbn, const int32_t[::1] count,
     const uint8_t[::1] write,
 ):
-    """Requests that arrive at given times, in order, through the drive's queue; the records in the requests' order."""
+    """Requests that arrive at given times, in order, through the drive's queue; the records in the requests' order.
+
+    Raises ParameterError where a time is before the one before it or before the drive was last done, or the drive has no
+    such blocks.
+    """
     cdef Py_ssize_t i = 0, n = lbn.shape[0]
     cdef int64_t event = IDLE, got
     cdef record_t record
     cdef bint full = False
-    check(drive, lbn, count, write.shape[0], arrival.shape[0])
+    check(drive, lbn, count, write.shape[0], arrival, drive.d.now, True)
     made = np.empty(max(n, 1), RECORD)
     cdef uint8_t[::1] view = made.view(np.uint8)
     cdef record_t* out = <record_t*>&view[0]

@@ -8,5 +8,7 @@ from misspenalty.disks._state cimport drive_t, record_t
 cdef int64_t service(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, record_t* record
 ) noexcept nogil
+# Time from a command until the drive lets the arm go, ns; the arm may be at work for longer.
+cdef int64_t command_time(const drive_t* d, int64_t lbn, int64_t count, bint write) noexcept nogil
 # Bring read-ahead and write-behind up to a time of the drive's own clock.
 cdef void settle(drive_t* d, int64_t now) noexcept nogil

@@ -105,6 +105,19 @@ cdef void fill(drive_t* d, int32_t chosen, int64_t first, int64_t end, bint writ
 # ------------------------------------------------------------------------------------------------------- service
 
 
+cdef bint has_extra(const drive_t* d, int64_t lbn) noexcept nogil:
+    """Whether a write on the medium leaves the bus twice."""
+    return d.s.extra_command >= 0 and not d.after_read and d.segments[d.s.segments - 1].end != lbn
+
+
+cdef int64_t command_time(const drive_t* d, int64_t lbn, int64_t count, bint write) noexcept nogil:
+    if not write:
+        return d.s.read_miss[d.after_read]
+    if d.s.fast_write and count <= d.s.segment:
+        return d.s.write_hit[d.after_read]
+    return d.s.extra_command + d.s.extra_seek if has_extra(d, lbn) else d.s.write_miss[d.after_read]
+
+
 cdef void over_bus(drive_t* d, record_t* r, int64_t medium, int64_t start, int64_t count, int64_t done) noexcept nogil:
     """Share out the time from the medium's end to the bus's: the transfer, and what went before it."""
     cdef int64_t left = max(start + count * d.s.read_block, done) - medium
@@ -173,7 +186,7 @@ cdef void read_miss(drive_t* d, int64_t lbn, int64_t count, flow_t* flow, record
     cdef int32_t chosen
     cdef parts_t parts
     memset(&parts, 0, sizeof(parts))
-    r.overhead = d.s.read_miss[d.after_read]
+    r.overhead = command_time(d, lbn, count, False)
     ready = now + r.overhead
     stop_ahead(d, now)
     chosen = victim(d, False, &free_at)
@@ -219,7 +232,7 @@ cdef void write_behind(drive_t* d, int64_t lbn, int64_t count, record_t* r) noex
     cdef bint append
     memset(&parts, 0, sizeof(parts))
     r.hit = BUFFERED
-    r.overhead = d.s.write_hit[d.after_read]
+    r.overhead = command_time(d, lbn, count, True)
     ready = now + r.overhead
     stop_ahead(d, now)
     append = appends(d, lbn, count, &chosen)
@@ -244,20 +257,18 @@ cdef void write_behind(drive_t* d, int64_t lbn, int64_t count, record_t* r) noex
 cdef void write_through(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nogil:
     """A write that is complete once on the medium."""
     cdef int64_t now = r.start, ready, arm, bus, free_at, end, waited = 0
-    cdef int32_t chosen = d.s.segments - 1
+    cdef int32_t chosen
     cdef parts_t parts
-    cdef bint extra
+    cdef bint extra = has_extra(d, lbn)
     memset(&parts, 0, sizeof(parts))
-    extra = d.s.extra_command >= 0 and not d.after_read and d.segments[chosen].end != lbn
+    ready = now + command_time(d, lbn, count, True)
     stop_ahead(d, now)
     chosen = victim(d, True, &free_at)
     forget(d, lbn, count)
     fill(d, chosen, lbn, lbn + count, True)
     if extra:
-        ready = now + d.s.extra_command + d.s.extra_seek
         bus = now + d.s.extra_command + d.s.extra_bus
     else:
-        ready = now + d.s.write_miss[d.after_read]
         bus = ready + d.s.prepare
     arm = max(max(d.arm_free, ready), free_at)
     r.overhead = ready - now
@@ -297,4 +308,5 @@ cdef int64_t service(
     d.busy += r.overhead + r.seek + r.rotation + r.switches + r.transfer + r.bus + r.cache
     r.arrival = r.start = now - d.turned
     r.done = r.start + r.overhead + r.seek + r.rotation + r.switches + r.transfer + r.bus + r.cache
+    d.now = r.done
     return r.done

@@ -133,6 +133,7 @@ cdef struct drive_t:
     int64_t ahead_lbn               # read-ahead: this block is next
     int64_t ahead_time              # … and the arm, on `track`, is free for it from then on, ns
     int64_t dirty_until             # some segment may be dirty until then, ns; 0 = none is
+    int64_t now                     # when it was last done, by the caller's clock, ns: no request begins before
     int64_t requests                # served so far
     int64_t busy                    # time with a request, ns
     int64_t read_end                # behind the last block of the last read; -1 = none yet

@@ -80,7 +80,7 @@ cdef class Store:
         if count.shape[0] != n or host.shape[0] not in (1, n) or latency is not None and latency.shape[0] != n:
             raise ParameterError(f"{n} sectors, {count.shape[0]} counts, {host.shape[0]} host times")
         for i in range(n):
-            self.check(self.now, sector[i], count[i])
+            self.check(self.now + host[step * i], sector[i], count[i])
         memset(&spent, 0, sizeof(spent))
         with nogil:
             for i in range(n):
@@ -107,6 +107,7 @@ cdef class InPlace(Store):
     def __init__(self, Drive drive not None, Mechanics mechanics not None, sectors):
         super().__init__(mechanics, sectors, 0, 0)  # the drive knows its overheads
         self.drive = drive
+        self.now = drive.d.now
 
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil:
         cdef record_t record

@@ -15,6 +15,7 @@ from misspenalty.disks._map_log cimport (
 from misspenalty.disks._mechanics cimport Mechanics, angle_of, pass_sectors, reposition, rotation
 from misspenalty.disks._store cimport READ, Store, latency_t
 from misspenalty.disks._virtual_log cimport VirtualLog
+from misspenalty.disks.virtual_log_checks import check_places, check_tree
 from misspenalty.errors import ParameterError
 
 PIECE = np.dtype([("sequence", np.int64), *((name, np.int32) for name in (
@@ -84,10 +85,17 @@ cdef class VirtualLog(Store):
     # What Python sees.
 
     def lay_out(self, const int32_t[::1] logical, const int32_t[::1] physical):
-        """Put logical blocks at physical ones in no time, and log the whole map."""
+        """Put logical blocks at physical ones in no time, and log the whole map.
+
+        Raises
+        ------
+        ParameterError
+            A block is not on the disk, is there twice, or is in use.
+        """
         cdef Py_ssize_t i
         cdef int32_t per_track = self.surface.blocks.units, piece
         cdef latency_t spent
+        self.check_free(logical, physical, [])
         for i in range(logical.shape[0]):
             take_block(&self.surface, physical[i] // per_track, physical[i] % per_track)
             self.map[logical[i]] = physical[i]
@@ -103,8 +111,21 @@ cdef class VirtualLog(Store):
         self.records = 0
 
     def restore(self, const int32_t[::1] map, pieces, int64_t sequence, int64_t version):
-        """Take over what a recovery found: the map; of each piece sector, sequence number and parent (-1 = the tail)."""
+        """Take over what a recovery found: the map; of each piece sector, sequence number and parent (-1 = the tail).
+
+        Raises
+        ------
+        ParameterError
+            A place is not on the disk, is there twice, or is in use; the pieces are no tree with parents first.
+        """
         cdef int32_t logical, per_track = self.surface.blocks.units, piece
+        if map.shape[0] != self.blocks:
+            raise ParameterError(f"a map of {map.shape[0]} blocks; the disk has {self.blocks}")
+        if self.tail != NONE:
+            raise ParameterError("a map is logged on this disk already; expected an empty one")
+        mapped = np.flatnonzero(np.asarray(map) != NONE)
+        self.check_free(mapped, np.asarray(map)[mapped], [address for _, address, _, _ in pieces])
+        check_tree([(number, parent) for number, _, _, parent in pieces], self.pieces_n, CHILDREN)
         for logical in range(self.blocks):
             self.map[logical] = map[logical]
             if map[logical] != NONE:
@@ -120,6 +141,11 @@ cdef class VirtualLog(Store):
                 self.tail_address, self.tail_sequence = address, number
             else:
                 adopt(self.pieces, parent, piece)
+
+    cdef check_free(self, logical, physical, records):
+        free = np.unpackbits(self.arrays["sectors"].view(np.uint8), axis=1, bitorder="little")
+        free = free[:, :self.surface.sectors.units].astype(bool)
+        check_places(free, self.arrays["map"] == NONE, self.surface.blocks.unit, logical, physical, records)
 
     @property
     def tried(self):

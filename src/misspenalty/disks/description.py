@@ -4,14 +4,13 @@ import copy
 from functools import cache
 from pathlib import Path
 
-import jsonschema
 import numpy as np
-import yaml
 
 from misspenalty.disks import layout
 from misspenalty.disks._drive import Drive
 from misspenalty.disks._mechanics import Mechanics
 from misspenalty.disks._replay import one_by_one
+from misspenalty.documents import read_yaml, worst_error
 from misspenalty.errors import InputError, ParameterError
 
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
@@ -155,6 +154,12 @@ def names(kind=None):
     return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
 
 
+def files(name):
+    """Files in ``data/drives`` that say what a drive is: its own, those of the drives it is like, and their schema."""
+    data = read_yaml(folder() / f"{name}.yaml", expected="the name of a drive that comes with the package")
+    return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
+
+
 def load(name_or_path, kind=None):
     """A drive's description, by name (see `names`) or from a YAML file.
 
@@ -191,10 +196,7 @@ def _packaged(name):
 
 
 def _read(path):
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not valid YAML: {error}", path=path) from error
+    data = read_yaml(path, expected="a drive's description")
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
             raise InputError(f"like: {data['like']!r} is no drive that comes with the package", path=path)
@@ -217,9 +219,8 @@ def check(data, path=None):
     """A description held against its kind's schema, with defaults filled in; raises InputError."""
     kind = data.get("kind") if isinstance(data, dict) else None
     kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
-    errors = sorted(_validator(kind).iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))
-    if errors:
-        worst = jsonschema.exceptions.best_match(errors)
+    worst = worst_error(data, _schema(kind))
+    if worst is not None:
         place = ".".join(map(str, worst.absolute_path)) or "the whole"
         raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
     return _filled(data, _schema(kind))
@@ -227,12 +228,7 @@ def check(data, path=None):
 
 @cache
 def _schema(kind):
-    return yaml.safe_load((folder() / SCHEMAS[kind]).read_text(encoding="utf-8"))
-
-
-@cache
-def _validator(kind):
-    return jsonschema.Draft202012Validator(_schema(kind))
+    return read_yaml(folder() / SCHEMAS[kind])
 
 
 def _known(kind, above, last):

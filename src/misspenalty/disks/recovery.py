@@ -73,7 +73,7 @@ def checksum(content):
     return value
 
 
-def recover(media, blocks):
+def recover(media, blocks, take_over=None):
     """Rebuild the map, and clear what must not be found again.
 
     Parameters
@@ -82,6 +82,8 @@ def recover(media, blocks):
         The disk's content; the tail's record and the records of an unfinished transaction are overwritten with zeros.
     blocks : int
         Logical blocks.
+    take_over : callable, optional
+        Called with what was found before anything is overwritten; may refuse it by an error.
 
     Returns
     -------
@@ -90,7 +92,8 @@ def recover(media, blocks):
     Raises
     ------
     InputError
-        The media hold no record of a piece that the map needs, or are no whole number of sectors.
+        The media hold no record of a piece that the map needs, or a map of more blocks, or are no whole number of
+        sectors.
     """
     if media.ndim != 1 or media.dtype != np.uint8 or media.size == 0 or media.size % SECTOR:
         raise InputError(f"media of {media.size} bytes; expected whole sectors of {SECTOR} bytes")
@@ -106,13 +109,21 @@ def recover(media, blocks):
     if missing:
         raise InputError(f"no record of piece {missing[0]} of the map is left ({len(missing)} of {pieces} are missing)")
     found = np.full(pieces * ENTRIES, NONE, np.int32)
-    for piece, (_, record) in newest.items():
+    for piece, (address, record) in newest.items():
+        if not 0 <= piece < pieces or (record["entry"][max(0, blocks - piece * ENTRIES) :] != NONE).any():
+            raise InputError(
+                f"the record in sector {address}, of piece {piece}, maps more than {blocks} blocks",
+                remedy="ask for as many blocks as the disk had",
+            )
         found[piece * ENTRIES : (piece + 1) * ENTRIES] = record["entry"]
     highest = max(int(record["sequence"]) for _, record in [*newest.values(), *discarded])
+    result = Recovered(found[:blocks], _tree(newest), highest + 1, len(reader.seen), from_tail, len(discarded))
+    if take_over is not None:
+        take_over(result)
     for address, _ in discarded:
         media[address * SECTOR : (address + 1) * SECTOR] = 0
     media[:SECTOR] = 0
-    return Recovered(found[:blocks], _tree(newest), highest + 1, len(reader.seen), from_tail, len(discarded))
+    return result
 
 
 class _Reader:

@@ -58,19 +58,23 @@ class Drive:
         self.settle_ns = round(1e6 * data["mechanics"]["write_settle_ms"])
         self.segments = [Segment() for _ in range(self.s["segments"])]
 
-    def reposition(self, to, write):
-        (c1, h1, *_), (c2, h2, *_) = self.layout.tracks[self.track], self.layout.tracks[to]
+    def reposition(self, to, write, stands=None):
+        (c1, h1, *_), (c2, h2, *_) = (self.layout.tracks[t] for t in (self.track if stands is None else stands, to))
         time = max(self.seeks[abs(c1 - c2)], self.head_switch if h1 != h2 else 0)
         return max(time + self.settle_ns if write and time else time, 0)
 
-    def positioning(self, now, lbn, write):
-        """Ticks until the arm is there and the block begins; a boundary passed within this ns has passed."""
-        track, sector = self.layout.place[lbn]
-        ready = self.reposition(track, write) * self.rpm
-        wait = (self.boundary(track, sector) - now * self.rpm) % TURN
-        while wait < ready:
-            wait += TURN
-        return wait
+    def command_time(self, lbn, count, write):
+        """Time from a command until the drive lets the arm go."""
+        if not write:
+            return self.s["read_miss"][self.after_read]
+        if self.s["fast_write"] and count <= self.s["segment"]:
+            return self.s["write_hit"][self.after_read]
+        extra = self.s["extra_command"] + self.s["extra_seek"]
+        return extra if self.has_extra(lbn) else self.s["write_miss"][self.after_read]
+
+    def has_extra(self, lbn):
+        """Whether a write on the medium leaves the bus twice."""
+        return self.s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
 
     def boundary(self, track, sector):
         """Where a sector begins, ticks, counted on past a revolution."""
@@ -143,14 +147,21 @@ class Drive:
             self.arm_free = max(self.arm_free, self.ahead_time)
             self.ahead = -1
 
+    def stopped(self, now):
+        """When the arm can move, and its track then, if read-ahead stops now."""
+        if self.ahead < 0 or self.ahead_lbn >= self.segments[self.ahead].limit or now <= self.ahead_time:
+            return self.arm_free, self.track
+        track, end = self.next_ahead()
+        if track != self.track:  # the arm is on its way
+            return max(self.arm_free, self.ahead_time + self.reposition(track, False)), track
+        return (self.arm_free if self.s["stop_in_sector"] else max(self.arm_free, end)), track
+
     def stop_ahead(self, now):
-        if self.ahead >= 0 and self.ahead_lbn < self.segments[self.ahead].limit and now > self.ahead_time:
-            track = self.layout.place[self.ahead_lbn][0]
-            if track != self.track:
-                self.arm_free = max(self.arm_free, self.ahead_time + self.reposition(track, False))
-                self.track = track
-            elif not self.s["stop_in_sector"]:
-                self.arm_free = max(self.arm_free, self.read_until(1 << 90, self.ahead_lbn + 1))
+        if self.ahead >= 0:
+            released, track = self.stopped(now)
+            if track == self.track:
+                self.read_until(released, self.ahead_lbn + 1)  # the sector that is read to its end is kept
+            self.arm_free, self.track = released, track
         self.ahead = -1
 
     def start_ahead(self, chosen, limit, when):
@@ -373,16 +384,12 @@ class Drive:
 
     def write_through(self, now, lbn, count, r):
         s = self.s
-        extra = s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
+        extra, ready = self.has_extra(lbn), now + self.command_time(lbn, count, True)
         self.stop_ahead(now)
         chosen, free_at = self.victim(True)
         self.forget(lbn, count)
         self.fill(chosen, lbn, lbn + count, True)
-        if extra:
-            ready, bus = now + s["extra_command"] + s["extra_seek"], now + s["extra_command"] + s["extra_bus"]
-        else:
-            ready = now + s["write_miss"][self.after_read]
-            bus = ready + s["prepare"]
+        bus = now + s["extra_command"] + s["extra_bus"] if extra else ready + s["prepare"]
         arm = max(self.arm_free, ready, free_at)
         r.overhead, r.cache = ready - now, arm - ready
         end, r.bus = self.write_medium(arm, lbn, count, max(bus, free_at), r)

@@ -38,5 +38,15 @@ def _key(scheduler, drive, request, away, up, now):
     if scheduler == "clook":
         return away < 0, away
     if scheduler == "sptf":
-        return drive.positioning(max(now, drive.arm_free), request[1], request[3])
+        return positioning(drive, now, *request[1:])
     return 0
+
+
+def positioning(drive, now, lbn, count, write):
+    """Ticks from a command at `now` until the arm is there and the block begins; the cache is not asked."""
+    released, stands = drive.stopped(now)
+    track, sector = drive.layout.place[lbn]
+    move = drive.reposition(track, write, stands)
+    start = max(released, now + drive.command_time(lbn, count, write))
+    start += max(move, drive.s["least_seek"]) if write else move
+    return drive.meets(track, sector, start) - now * drive.rpm

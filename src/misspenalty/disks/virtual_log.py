@@ -13,9 +13,10 @@ Reads take the whole track into a buffer, which keeps it until another track is 
 reads the rest of the block first, unless the drive still has it from the write before.
 
 In idle time the compactor reads a random track and moves its live blocks and map sectors into holes of tracks that
-are in use, so that tracks become empty; it stops between two blocks when the time is over. With `reserve` the disk
-fills one empty track after the other, down to so many free blocks, before it falls back to the nearest block
-(section 2.3).
+are in use, so that tracks become empty. It begins with a track only if that can be read before the time is over, and
+moves the blocks of one piece of the map after the other, each piece a transaction. When the time is over it finishes
+the block under way and logs that block's piece, and no more: so far a pause may overrun. With `reserve` the disk fills
+one empty track after the other, down to so many free blocks, before it falls back to the nearest block (section 2.3).
 
 Deviations and choices, where the paper says nothing or our knowledge of it ends:
 
@@ -34,7 +35,7 @@ from misspenalty.disks._store import InPlace
 from misspenalty.disks._virtual_log import ENTRIES_A_SECTOR
 from misspenalty.disks.recovery import SECTOR, recover
 from misspenalty.disks.slices import uniform
-from misspenalty.errors import ParameterError
+from misspenalty.errors import InputError, ParameterError
 
 BLOCK_SECTORS = 8
 
@@ -140,11 +141,22 @@ def recovered(description, blocks, media, **parameters):
     -------
     disk : CompactingLog
     found : Recovered
+
+    Raises
+    ------
+    InputError
+        The media hold no whole map, or one that does not fit this disk; they are as they were.
     """
-    found = recover(media, blocks)
     disk = virtual_log(description, blocks, media=media, **parameters)
-    disk.restore(found.map, found.pieces, found.next_sequence, found.next_sequence)
-    return disk, found
+
+    def take_over(found):
+        try:
+            disk.restore(found.map, found.pieces, found.next_sequence, found.next_sequence)
+        except ParameterError as error:
+            remedy = "give the slice, blocks and block_sectors that the media were written with"
+            raise InputError(f"the map on the media does not fit this disk: {error}", remedy=remedy) from error
+
+    return disk, recover(media, blocks, take_over)
 
 
 def update_in_place(description):

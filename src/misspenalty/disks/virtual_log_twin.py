@@ -207,7 +207,7 @@ class Twin:
         return now
 
     def rest(self, until):
-        """Compact until then; whole blocks only, so that it may overrun."""
+        """Compact until then; a block and its piece of the map may overrun."""
         while self.now < until:
             track = self.victim()
             if track is None or not self.clear(track, until):
@@ -232,22 +232,26 @@ class Twin:
         return None
 
     def clear(self, track, until):
-        """Move a track's blocks and records elsewhere; whether it is empty then."""
+        """Move a track's blocks and records elsewhere, if it can be read in time; whether it is empty then."""
         begin = self.now + self.mechanics.reposition(self.track, track, False) + self.mechanics.revolution_ns
-        self.track, self.held, self.avoid, self.compacting = track, None, track, True
-        self.now = self.transaction(lambda now, spent: self.move(track, until, now, spent), begin, Counter())
+        if begin >= until:
+            return False
+        self.now, self.track, self.held, self.avoid, self.compacting = begin, track, None, track, True
+        for piece in range(-(-self.blocks // ENTRIES)):
+            if self.now < until:
+                self.now = self.transaction(
+                    lambda now, spent, piece=piece: self.move(track, piece, until, now, spent), self.now, Counter()
+                )
         self.avoid, self.compacting = None, False
         return self.empty(track)
 
-    def move(self, track, until, now, spent):
-        """The blocks of a track while there is time, then all pieces of the map that this touches."""
-        pieces = {piece for piece, place in self.address.items() if place[0] == track}
+    def move(self, track, piece, until, now, spent):
+        """The blocks of a track that lie in one piece of the map, while there is time, then the piece itself."""
+        changed = piece in self.address and self.address[piece][0] == track
         for block in range(track * self.per_track, (track + 1) * self.per_track):
-            if block in self.owner:
+            if block in self.owner and self.owner[block] // ENTRIES == piece:
                 if now >= until:
                     break
-                pieces.add(self.owner[block] // ENTRIES)
                 now = self.put(self.owner[block], now, spent)
-        for piece in sorted(pieces):
-            now = self.log(piece, now, spent)
-        return now
+                changed = True
+        return self.log(piece, now, spent) if changed else now

@@ -33,15 +33,16 @@ def _name(row):
 
 
 @styled
-def fig7(table, published):
+def fig7(table, baselines, reductions):
     """Reductions of elapsed time and read latency against the cold run, one row of panels a workload (Figure 7).
 
     Parameters
     ----------
     table : DataFrame
         ``results/epcm/fig7.csv``.
-    published : DataFrame
-        ``data/published/epcm_andrew.csv``: the values that the paper prints for Andrew's best EPCM.
+    baselines, reductions : DataFrame
+        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``: what the paper prints of the cold and the hot
+        run of each workload, and of the best EPCM.
     """
     need(table, [*_KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "reduction_ci_s"], "fig7")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
@@ -58,8 +59,7 @@ def fig7(table, published):
         read.set_title(f"{BENCHMARKS[name]}: read calls", fontsize=7)
         elapsed.set_ylabel("Reduction (s)")
         read.set_ylabel("Reduction (µs)")
-    if names[0] == "andrew":
-        _published(axes[0], table, published)
+        _published(axes[row], mine, baselines, reductions)
     entries = [Patch(linewidth=0.6, **_bar(model)) for model in ("last_successor", "pcm", "epcm", "hot")]
     entries.append(Line2D([], [], color=INK, marker="_", linestyle="", markersize=7, label="without buffer copy"))
     entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=0.8, label="cold I/O wait"))
@@ -99,18 +99,18 @@ def _same(one, other):
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
-def _published(axes, table, published):
-    """The printed values at the bars they belong to: the best EPCM setting, and the hot cache."""
-    said = published.set_index(["quantity", "model", "unit"])["value"].astype(float, errors="ignore")
-    bars = table[(table["benchmark"] == "andrew") & table["buffer_copy"] & (table["model"] != "cold")]
-    number = bars["model"].value_counts()
-    best = float(said["elapsed_reduction", "epcm", "s"])
-    middle = number.get("last_successor", 0) + number.get("pcm", 0) + (number["epcm"] - 1) / 2
-    mark = {"color": PUBLISHED, "marker": "D", "markersize": 4, "linestyle": "", "zorder": 5}
-    axes[0].plot(middle, best, **mark)
-    epcm, hot = (float(said[key]) for key in (("read_latency_lowest", "epcm", "us"), ("read_latency", "hot", "us")))
-    cold = epcm / (1 - float(said["read_latency_reduction", "epcm", "percent"]) / 100)
-    axes[1].plot([middle, number.sum() - 1], [cold - epcm, cold - hot], **mark)
+def _published(axes, table, baselines, reductions):
+    """The printed values at the bars they belong to: in the middle of EPCM's, and at the hot cache."""
+    name = table["benchmark"].iloc[0]
+    base = baselines[baselines["benchmark"] == name].set_index(["quantity", "caches"])["value"]
+    best = reductions[(reductions["benchmark"] == name) & (reductions["model"] == "epcm")]
+    best = best.set_index("quantity")["value"] / 100
+    number = table.loc[table["buffer_copy"] & (table["model"] != "cold"), "model"].value_counts()
+    middle = number.sum() - 1 - (number["epcm"] + 1) / 2
+    for axis, quantity in zip(axes, ("elapsed", "read_latency"), strict=True):
+        cold = base[quantity, "cold"]
+        values = [cold * best[f"{quantity.removesuffix('_latency')}_reduction"], cold - base[quantity, "hot"]]
+        axis.plot([middle, number.sum() - 1], values, color=PUBLISHED, marker="D", markersize=4, linestyle="", zorder=5)
 
 
 @styled

@@ -4,6 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from misspenalty.objects._format cimport PAGE_SHIFT, SWIZZLED, USED, class_t, word
+from misspenalty.objects._table cimport IndirectionTable, counts_t
 
 cdef enum:
     FREE = 0                        # frame: nothing in it
@@ -38,13 +39,6 @@ cdef enum:                          # what is timed where a cache is asked to
     TIMED = 5
 
 
-cdef struct entry_t:
-    uint32_t address                # of the object, bytes from the start of the frames; 0 = not in the cache
-    uint32_t oref                   # where the object lives on disk
-    uint32_t references             # swizzled references to it in the cache, and the program's own
-    uint32_t next                   # entry of the same bucket, or next free one; 0 = none
-
-
 cdef struct frame_t:
     uint32_t kind                   # FREE, INTACT, MIXED, BUFFER
     uint32_t page                   # INTACT: its page id
@@ -55,38 +49,12 @@ cdef struct frame_t:
     int64_t used                    # tick of its last use, where the policy asks for it
 
 
-cdef struct counts_t:
-    int64_t accesses                # objects that references were followed to
-    int64_t fetches                 # pages asked of the server
-    int64_t installed               # objects given a table entry
-    int64_t swizzled                # references turned into table entries
-    int64_t frames_scanned          # frames whose usage was computed
-    int64_t objects_scanned         # objects looked at for that
-    int64_t frames_looked           # frames that a secondary pointer looked at
-    int64_t frames_compacted        # victims
-    int64_t frames_freed            # victims that were free afterwards
-    int64_t whole_evictions         # victims of which nothing was retained
-    int64_t retained                # objects that survived compaction
-    int64_t discarded               # installed objects that did not
-    int64_t dropped                 # copies never installed that went with their frame
-    int64_t bytes_moved             # by compaction
-    int64_t page_objects            # in victims that were pages as they were fetched
-    int64_t page_survivors          # of them retained
-    int64_t references_dropped      # references of discarded objects, each a count to lower
-    int64_t entries_made            # of the indirection table
-    int64_t entries_freed
-    int64_t stack_words             # scanned for references into frames
-    int64_t modified                # objects changed for the first time in their transaction
-    int64_t pages_kept              # intact pages in the cache at the fetch (a level, not a sum)
-    int64_t entries                 # table entries in use (a level)
-
-
 cdef struct log_t:
     int64_t page                    # fetched; 0 = the state at the end of a run
     counts_t before                 # counts when the fetch began
 
 
-cdef class ObjectCache:
+cdef class ObjectCache(IndirectionTable):
     cdef class_t[16] classes
     cdef uint8_t* pages             # the server's database, page id 1 first
     cdef Py_ssize_t page_count
@@ -101,25 +69,17 @@ cdef class ObjectCache:
     cdef bint counts_table
     cdef int tracks                 # what each access does beside the usage bit: 0 nothing, 1 stamp, 2 touch
     cdef int64_t tick
-    cdef entry_t* entries           # entry 0 is never used
-    cdef uint32_t entry_room
-    cdef uint32_t entry_end         # entries ever made
-    cdef uint32_t free_entry        # 0 = none
-    cdef uint32_t* buckets
-    cdef uint32_t bucket_count
     cdef int64_t* stack             # the program's activation records, words
     cdef Py_ssize_t stack_top       # words in use
     cdef Py_ssize_t stack_room
     cdef Py_ssize_t activation      # words of an activation record
     cdef Py_ssize_t incoming        # frame that a page is being fetched into; NONE
-    cdef counts_t counts
     cdef bint timed                 # whether the operations are timed on the machine at hand
     cdef int64_t[5] spent           # ticks so far, by operation
     cdef int64_t* timings           # `spent` at every row of the log; NULL = not timed
     cdef log_t* log
     cdef Py_ssize_t log_size
     cdef Py_ssize_t log_room
-    cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
 
     # Core method, each policy's own: free one frame; 0, or -1 where none can be.
     cdef int free_one(self) noexcept nogil
@@ -129,8 +89,6 @@ cdef class ObjectCache:
     cdef void touch(self, uint8_t* thing) noexcept nogil
     cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil
     cdef uint8_t* bring(self, uint32_t index) noexcept nogil
-    cdef uint32_t find(self, uint32_t oref) noexcept nogil
-    cdef void release(self, uint32_t index) noexcept nogil
     cdef int fetch(self, uint32_t page) noexcept nogil
     cdef int make_room(self) noexcept nogil
     cdef int64_t lap(self, int what, int64_t begin) noexcept nogil
@@ -139,13 +97,8 @@ cdef class ObjectCache:
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef void evict(self, Py_ssize_t frame) noexcept nogil
     cdef void give_back(self, Py_ssize_t frame) noexcept nogil
-    cdef int grow_table(self) noexcept nogil
-    cdef void free_table_entry(self, uint32_t index) noexcept nogil
-    cdef int64_t table_bytes(self) noexcept nogil
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef int64_t* push(self) noexcept nogil
-    cdef uint32_t hold(self, uint32_t oref) noexcept nogil
-    cdef uint8_t* reference(self, uint8_t* thing, uint32_t which) noexcept nogil
 
     cdef inline uint8_t* at(self, uint32_t index) noexcept nogil:
         """The object of a table entry, fetched if need be and marked as used; NULL where that failed."""
@@ -178,12 +131,6 @@ cdef class ObjectCache:
             self.frames[(thing - self.memory) >> PAGE_SHIFT].used = self.tick
         else:
             self.touch(thing)
-
-    cdef inline uint32_t bucket_of(self, uint32_t oref) noexcept nogil:
-        return (oref * <uint32_t>2654435769) % self.bucket_count
-
-    cdef inline void refer(self, uint32_t index) noexcept nogil:
-        self.entries[index].references += 1
 
     cdef inline void pop(self) noexcept nogil:
         self.stack_top -= self.activation

@@ -1,4 +1,4 @@
-"""Kernel of every client cache: fetching, installing, swizzling, the indirection table, the stack that pins frames."""
+"""Kernel of every client cache: fetching, installing, swizzling, the stack that pins frames."""
 
 import numpy as np
 
@@ -24,15 +24,10 @@ from misspenalty.objects._format cimport (
     size_of,
     word,
 )
-
-cdef enum:
-    NO_FRAME = 1
-    NO_MEMORY = 2
-    NO_OBJECT = 3
-    MOST_ENTRIES = 1 << 22
+from misspenalty.objects._table cimport NO_FRAME, NO_MEMORY, NO_OBJECT, IndirectionTable, counts_t, entry_t
 
 
-cdef class ObjectCache:
+cdef class ObjectCache(IndirectionTable):
     """Frames and table; subclasses free frames.
 
     `sizes` and `references` describe the classes, `table` says whether the indirection table is paid for by `budget`.
@@ -41,6 +36,7 @@ cdef class ObjectCache:
     def __init__(self, uint8_t[:, ::1] pages, sizes, references, int64_t budget, bint table, int64_t frames,
                  Py_ssize_t activation):
         cdef Py_ssize_t i
+        IndirectionTable.__init__(self, max(budget // 128, 16))
         for i in range(len(sizes)):
             self.classes[i].size = sizes[i]
             self.classes[i].references = references[i]
@@ -52,14 +48,11 @@ cdef class ObjectCache:
         self.frame_count = frames
         self.activation = activation
         self.incoming = NONE
-        self.bucket_count = max(budget // 128, 16)
-        self.entry_end = 1
         self.memory = <uint8_t*>calloc(self.frame_count, PAGE)
         self.frames = <frame_t*>calloc(self.frame_count, sizeof(frame_t))
         self.free_frames = <uint32_t*>calloc(self.frame_count, sizeof(uint32_t))
         self.frame_of = <uint32_t*>calloc(self.page_count + 1, sizeof(uint32_t))
-        self.buckets = <uint32_t*>calloc(self.bucket_count, sizeof(uint32_t))
-        if NULL in (self.memory, self.frames, self.free_frames, self.frame_of, self.buckets):
+        if NULL in (self.memory, self.frames, self.free_frames, self.frame_of):
             raise MemoryError(f"no memory for a cache of {budget} bytes")
         self.free_count = self.frame_count
         for i in range(self.frame_count):
@@ -70,8 +63,6 @@ cdef class ObjectCache:
         free(self.frames)
         free(self.free_frames)
         free(self.frame_of)
-        free(self.buckets)
-        free(self.entries)
         free(self.stack)
         free(self.log)
         free(self.timings)
@@ -123,94 +114,6 @@ cdef class ObjectCache:
         if self.timed:
             self.spent[CONVERSION] += ticks() - begin
         return thing
-
-    cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
-        """An entry that the program itself refers to; 0 where there is no memory."""
-        cdef uint32_t index = self.find(oref)
-        if index:
-            self.entries[index].references += 1
-        return index
-
-    cdef uint8_t* reference(self, uint8_t* thing, uint32_t which) noexcept nogil:
-        """One of an object's references, counted modulo their number; NULL where there is none, or none but null."""
-        cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
-        cdef uint8_t* field = NULL
-        if kind == ARRAY:
-            if word(thing + 4):
-                field = thing + 8 + 4 * (which % word(thing + 4))
-        elif kind != STRING:
-            bits = self.classes[kind].references
-            for i in range(32):
-                count += bits >> i & 1
-            if count:
-                which %= count
-                for i in range(32):
-                    if bits >> i & 1:
-                        if which == 0:
-                            field = thing + 4 * i
-                            break
-                        which -= 1
-        return field if field != NULL and word(field) else NULL
-
-    # --- the indirection table
-
-    cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """The entry of an object, made if there is none; 0 where there is no memory."""
-        cdef uint32_t bucket = self.bucket_of(oref)
-        cdef uint32_t index = self.buckets[bucket]
-        while index:
-            if self.entries[index].oref == oref:
-                return index
-            index = self.entries[index].next
-        if self.free_entry:
-            index = self.free_entry
-            self.free_entry = self.entries[index].next
-        else:
-            if self.entry_end >= self.entry_room and self.grow_table() < 0:
-                return 0
-            index = self.entry_end
-            self.entry_end += 1
-        self.entries[index].address = 0
-        self.entries[index].oref = oref
-        self.entries[index].references = 0
-        self.entries[index].next = self.buckets[bucket]
-        self.buckets[bucket] = index
-        self.counts.entries_made += 1
-        self.counts.entries += 1
-        return index
-
-    cdef int grow_table(self) noexcept nogil:
-        cdef uint32_t room = max(1024, min(2 * self.entry_room, MOST_ENTRIES))
-        cdef entry_t* entries
-        if room == self.entry_room:
-            self.failed = NO_MEMORY
-            return -1
-        entries = <entry_t*>realloc(self.entries, room * sizeof(entry_t))
-        if entries == NULL:
-            self.failed = NO_MEMORY
-            return -1
-        self.entries = entries
-        self.entry_room = room
-        return 0
-
-    cdef void release(self, uint32_t index) noexcept nogil:
-        """Lower the count of an entry; one that nothing refers to and that has no object is free."""
-        self.entries[index].references -= 1
-        if self.entries[index].references == 0 and self.entries[index].address == 0:
-            self.free_table_entry(index)
-
-    cdef void free_table_entry(self, uint32_t index) noexcept nogil:
-        cdef uint32_t* link = &self.buckets[self.bucket_of(self.entries[index].oref)]
-        while link[0] != index:
-            link = &self.entries[link[0]].next
-        link[0] = self.entries[index].next
-        self.entries[index].next = self.free_entry
-        self.free_entry = index
-        self.counts.entries_freed += 1
-        self.counts.entries -= 1
-
-    cdef int64_t table_bytes(self) noexcept nogil:
-        return self.counts.entries * <int64_t>sizeof(entry_t) + self.bucket_count * <int64_t>sizeof(uint32_t)
 
     # --- frames
 

@@ -63,6 +63,28 @@ cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexc
     return classes[kind].size
 
 
+cdef inline uint8_t* reference_of(const class_t* classes, uint8_t* thing, uint32_t which) noexcept nogil:
+    """One of an object's references, counted modulo their number; NULL where there is none, or none but null."""
+    cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
+    cdef uint8_t* field = NULL
+    if kind == ARRAY:
+        if word(thing + 4):
+            field = thing + 8 + 4 * (which % word(thing + 4))
+    elif kind != STRING:
+        bits = classes[kind].references
+        for i in range(32):
+            count += bits >> i & 1
+        if count:
+            which %= count
+            for i in range(32):
+                if bits >> i & 1:
+                    if which == 0:
+                        field = thing + 4 * i
+                        break
+                    which -= 1
+    return field if field != NULL and word(field) else NULL
+
+
 cdef inline uint32_t objects_on(const uint8_t* page) noexcept nogil:
     return (<const uint16_t*>(page + 4))[0]
 

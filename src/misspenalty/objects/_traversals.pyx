@@ -4,26 +4,26 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
 from misspenalty.objects._cache cimport ObjectCache
-from misspenalty.objects._format cimport ENTRY, MODIFIED, USAGE, class_of, word
-
-cdef enum:                          # words of OO7's objects; a test holds them against oo7.CLASSES
-    MODULE_ROOT = 5
-    COMPLEX_CHILDREN = 6
-    BASE = 3                        # class
-    BASE_PRIVATE = 6
-    COMPOSITE_TYPE = 2
-    COMPOSITE_ROOT = 5
-    COMPOSITE_PARTS = 6
-    COMPOSITE_USED_PRIVATE = 7
-    COMPOSITE_USED_SHARED = 8
-    PART_TYPE = 2
-    PART_X = 4
-    PART_Y = 5
-    PART_TO = 7
-    PART_FROM = 8
-    CONNECTION_TYPE = 1
-    CONNECTION_TO = 4
-    ID = 1
+from misspenalty.objects._format cimport ENTRY, MODIFIED, USAGE, class_of, reference_of, word
+from misspenalty.objects._oo7 cimport (
+    BASE,
+    BASE_PRIVATE,
+    COMPLEX_CHILDREN,
+    COMPOSITE_PARTS,
+    COMPOSITE_ROOT,
+    COMPOSITE_TYPE,
+    COMPOSITE_USED_PRIVATE,
+    COMPOSITE_USED_SHARED,
+    CONNECTION_TO,
+    CONNECTION_TYPE,
+    ID,
+    MODULE_ROOT,
+    PART_FROM,
+    PART_TO,
+    PART_TYPE,
+    PART_X,
+    PART_Y,
+)
 
 cdef enum:                          # what is done at each composite part
     ROOTS = 0                       # T6: its root part alone
@@ -334,7 +334,7 @@ cdef class Traversals:
             return -1
         for i in range(n):
             record[0] = <int64_t>thing
-            field = self.cache.reference(thing, steps[i])
+            field = reference_of(self.cache.classes, thing, steps[i])
             thing = self.cache.at(start) if field == NULL else self.cache.follow(field)
             if thing == NULL:
                 return -1

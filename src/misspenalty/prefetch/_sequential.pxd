@@ -29,7 +29,7 @@ cdef struct read_t:
 
 
 cdef struct mark_t:
-    uint8_t counter                 # length of the run that ends here, up to the threshold = sequential
+    uint8_t counter                 # length of the run that ends here, up to the threshold = sequential; 0 = not set
     uint8_t flags                   # TRIGGER, UNREAD
 
 
@@ -93,6 +93,7 @@ cdef class TrackCache(Policy):
     # Put tracks first to last, of which none is at or behind `end`, into the cache as one group, with its trigger.
     cdef void fetch(self, int64_t first, int64_t last, int64_t end, uint8_t why) noexcept nogil
     cdef void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil
+    cdef int32_t run_length(self, int64_t track) noexcept nogil
     cdef void set_counter(self, int64_t track, int32_t counter) noexcept nogil
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil

@@ -40,14 +40,16 @@ cdef class TrackCache(Policy):
 
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil:
         cdef uint8_t have = self.cached(track), missing = pages & ~have
-        cdef int32_t counter = 1
-        cdef bint run = False
+        cdef int32_t counter
+        cdef bint run
         cdef mark_t* mark
         self.now += 1
         self.n_reads = 0
         if have:
             self.observe(track, missing == 0, write)
             mark = self.mark(track)
+            if mark.counter == 0:
+                mark.counter = <uint8_t>self.run_length(track)
             mark.flags &= ~UNREAD
             if missing:
                 if not write:
@@ -61,11 +63,8 @@ cdef class TrackCache(Policy):
                 self.fetch_ahead(track, end)
             self.use(track, pages & have)
             return missing & pages
-        if track > 0:
-            mark = self.mark(track - 1)
-            if mark != NULL:
-                counter = min(self.sequential.threshold, <int32_t>mark.counter + 1)
-                run = counter == self.sequential.threshold
+        counter = self.run_length(track)
+        run = counter == self.sequential.threshold and self.cached(track - 1) != 0
         if not run or write:
             self.insert(track, pages, run and self.sequential.writes_sequential)
             if not write:
@@ -79,6 +78,11 @@ cdef class TrackCache(Policy):
         self.set_counter(track, counter)
         self.fetch(track + 1, track + self.sequential.degree, end, SYNCHRONOUS)
         return missing
+
+    cdef inline int32_t run_length(self, int64_t track) noexcept nogil:
+        """What an access makes of a counter that is not set."""
+        cdef mark_t* before = self.mark(track - 1) if track > 0 else NULL
+        return min(self.sequential.threshold, <int32_t>before.counter + 1) if before != NULL else 1
 
     cdef inline void set_counter(self, int64_t track, int32_t counter) noexcept nogil:
         cdef mark_t* mark = self.mark(track)
@@ -111,7 +115,6 @@ cdef class TrackCache(Policy):
                 self.set_counter(t, 0)
             mark = self.mark(t)
             if mark != NULL:
-                mark.counter = <uint8_t>self.sequential.threshold
                 mark.flags |= UNREAD
         if self.sequential.trigger >= 0 and first <= last < end:
             mark = self.mark(last - self.sequential.trigger)

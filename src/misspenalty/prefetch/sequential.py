@@ -1,12 +1,12 @@
 """Sequential detection and prefetching in front of a cache of tracks, synchronous and asynchronous.
 
-A cached track carries a counter, the length of the run that ends there: on the access that brings the track in it
-becomes one more than that of the track before, if that is cached, else 1, and stays until the track leaves. At
-`threshold` the track is sequential. A read that misses a sequential track also reads the `degree` tracks behind it
-(synchronous prefetch). The track `trigger` from the end of such a group carries a trigger: a read hit there reads the
-next group of `degree` tracks ahead of the stream (asynchronous prefetch), and sets a trigger in it. A trigger also
-moves the tracks of its own group that are still unread to the MRU end: they are needed before the new ones, and could
-otherwise be thrown out before (`remedy`).
+A cached track carries a counter, the length of the run that ends there: on the first access to the track, whether that
+brings it in or it has been prefetched, the counter becomes one more than that of the track before, if that is cached,
+else 1, and stays until the track leaves. At `threshold` the track is sequential. A read that misses a sequential track
+also reads the `degree` tracks behind it (synchronous prefetch). The track `trigger` from the end of such a group
+carries a trigger: a read hit there reads the next group of `degree` tracks ahead of the stream (asynchronous
+prefetch), and sets a trigger in it. A trigger also moves the tracks of its own group that are still unread to the MRU
+end: they are needed before the new ones, and could otherwise be thrown out before (`remedy`).
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
 II-A (detection), II-B (prefetching) and II-C (the anomaly). The remedy's form is that of the authors' US patents
@@ -16,6 +16,9 @@ Deviations and decisions:
 
 - threshold, degree and the trigger's place are not in the paper; the defaults are ours (a public port of the algorithm
   has threshold 3), and groups are not aligned. A group is as long as what is left of the volume.
+- A prefetched track has no counter before its first access, as II-A sets counters on accesses (an unset one counts as
+  0). Marking it as sequential at once, as an unverified account has it, lets a group that was fetched on a wrong guess
+  cause the next: among random data that is cached densely, such groups then breed.
 - Tracks have up to eight pages, any of which may be cached. Pages asked of a cached track that are not there are read
   alone, and all the rest of the track where it is sequential; that moves the track like a hit but counts as none.
 - Writes count in the detection and come into the cache, but prefetch nothing; a written track of a run enters as
@@ -169,7 +172,7 @@ def _observed(definition, observe):
 class Mark:
     """What a cached track carries."""
 
-    counter: int = 0
+    counter: int = 0  # 0 = not set
     trigger: bool = False
     unread: bool = False
 
@@ -196,9 +199,8 @@ class Tracks(Twin):
         if have:
             self._again(track, have, missing, write, end, pages)
             return missing
-        before = self.marks[track - 1].counter if self.cached(track - 1) else None
-        counter = 1 if before is None else min(self.threshold, before + 1)
-        run = before is not None and counter == self.threshold
+        counter = self._run_length(track)
+        run = counter == self.threshold and self.cached(track - 1)
         if run and not write:
             self.sequential_misses += 1
             self.count_sequential_miss()
@@ -217,6 +219,7 @@ class Tracks(Twin):
         """An access to a track that is cached, at least in part."""
         mark = self.marks[track]
         self.observe(track, missing == 0, write)
+        mark.counter = mark.counter or self._run_length(track)
         mark.unread = False
         if missing:
             if not write:
@@ -233,6 +236,9 @@ class Tracks(Twin):
             self._fetch(last + 1, last + self.degree, end, ASYNCHRONOUS)
         self.use(track, pages & have)
 
+    def _run_length(self, track):
+        return min(self.threshold, self.marks[track - 1].counter + 1) if self.cached(track - 1) else 1
+
     def _fetch(self, first, last, end, why):
         for track in range(first, int(min(last, end - 1)) + 1):
             new, missing = not self.cached(track), self.whole & ~self.cached(track)
@@ -242,7 +248,7 @@ class Tracks(Twin):
             if self.cached(track):
                 if new:
                     self.marks[track] = Mark()
-                self.marks[track].counter, self.marks[track].unread = self.threshold, True
+                self.marks[track].unread = True
         if self.trigger >= 0 and first <= last < end and self.cached(last - self.trigger):
             self.marks[last - self.trigger].trigger = True
 

@@ -38,7 +38,7 @@ class Variation(NamedTuple):
     value: object
 
 
-def variations_of(choices, machine):
+def variations_of(choices, machine, before=np.inf):
     """The variations that the configuration and the machine's file ask for.
 
     Parameters
@@ -47,6 +47,8 @@ def variations_of(choices, machine):
         By kind of choice: parameter to list of values; without ``machine``.
     machine : Machine or None
         Whose file says what to vary; None = nothing of it.
+    before : int
+        Runs recorded before those that are measured: training on more is left out.
 
     Returns
     -------
@@ -57,6 +59,7 @@ def variations_of(choices, machine):
         for what in (MODEL, WORKLOAD, PROTOCOL)
         for parameter, values in choices.get(what, {}).items()
         for value in values
+        if parameter != "training" or value <= before
     ]
     if machine is not None:
         listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]

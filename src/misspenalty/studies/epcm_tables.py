@@ -6,7 +6,7 @@ from scipy import stats
 
 from misspenalty.prefetch.registry import find_predictor
 from misspenalty.studies.epcm import BUCKETS, KEYS
-from misspenalty.systems.file_client import CALLS, CLASSES, COMPONENTS
+from misspenalty.systems.file_client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
 CONFIDENCE = 0.90  # of the paper's intervals
@@ -215,8 +215,11 @@ def accuracy(benchmark, workload, training, measured, settings):
     return frame
 
 
-def workload_facts(benchmark, workload, measured, capture, scale):
-    """What a recorded workload consists of, means over the measured runs.
+COUNTED = ("exec", "open", "create", "read", "write", "fault", "unlink", "rename", "lookup", "search")
+
+
+def workload_facts(benchmark, workload, measured, capture, scale, published):
+    """What a recorded workload consists of, means over the measured runs, beside the paper's.
 
     Parameters
     ----------
@@ -227,32 +230,64 @@ def workload_facts(benchmark, workload, measured, capture, scale):
         Its recorded calls, for the names of files.
     scale : float
         Factor on recorded compute.
+    published : DataFrame
+        ``benchmark, quantity, value``: what the paper states of its own workloads.
 
     Returns
     -------
     DataFrame
-        ``benchmark, quantity, value``. Object files are those whose names end in .o; what is read of one counts once.
+        ``benchmark, quantity, value, published``; the last is empty where the paper states nothing. Sources and objects
+        are the files of the source tree whose names end in .c and .o; what is read of one counts once.
     """
-    objects = np.array([str(path).endswith(".o") for path in capture.files["path"]])
-    names = ["exec", "open", "create", "read", "write", "fault", "unlink"]
-    totals = dict.fromkeys([f"{name}s" for name in names], 0)
-    totals |= dict.fromkeys(["mb_read", "mb_written", "pages_faulted", "files_read", "recorded_compute_s"], 0)
-    totals |= dict.fromkeys(["object_bytes_written", "object_bytes_read"], 0)
-    for run in measured:
-        calls = workload.records[run]
-        kinds = {name: calls[calls["kind"] == CALLS.index(name)] for name in names}
-        for name, some in kinds.items():
-            totals[f"{name}s"] += len(some)
-        totals["mb_read"] += kinds["read"]["length"].sum() / 2**20
-        totals["mb_written"] += kinds["write"]["length"].sum() / 2**20
-        totals["pages_faulted"] += (kinds["fault"]["length"] // 4096).sum()
-        totals["files_read"] += len(np.unique(kinds["read"]["path"]))
-        totals["recorded_compute_s"] += calls["gap"].sum() / 1e9
-        totals["object_bytes_written"] += _extent(kinds["write"], objects)
-        totals["object_bytes_read"] += _extent(kinds["read"], objects)
-    rows = [(benchmark, name, value / len(measured)) for name, value in totals.items()]
-    rows += [(benchmark, "runs_measured", len(measured)), (benchmark, "compute_scale", scale)]
-    return pd.DataFrame(rows, columns=["benchmark", "quantity", "value"])
+    runs = [_run_facts(workload.records[run], capture.files) for run in measured]
+    facts = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+    numbers = np.asarray(capture.runs)[list(measured)]
+    facts["processes"] = capture.processes["run"].isin(numbers).sum() / len(measured)
+    facts |= {"runs_measured": len(measured), "compute_scale": scale}
+    frame = pd.DataFrame(
+        [(benchmark, name, value) for name, value in facts.items()], columns=["benchmark", "quantity", "value"]
+    )
+    return frame.merge(
+        published.rename(columns={"value": "published"})[["benchmark", "quantity", "published"]], how="left"
+    )
+
+
+def _run_facts(calls, files):
+    """Counts, bytes and seconds of one run."""
+    names = files["path"].astype(str)
+    own = ~names.str.startswith("/")
+    sources, objects = ((own & names.str.endswith(end)).to_numpy() for end in (".c", ".o"))
+    kinds = {name: calls[calls["kind"] == CALLS.index(name)] for name in COUNTED}
+    read, written = kinds["read"], kinds["write"]
+    facts = {f"{name}s" if name != "search" else "searches": len(some) for name, some in kinds.items()}
+    pages = _pages(np.concatenate([read, kinds["fault"]]))
+    return facts | {
+        "mb_read": read["length"].sum() / 2**20,
+        "mb_written": written["length"].sum() / 2**20,
+        "pages_faulted": int((kinds["fault"]["length"] // PAGE_BYTES).sum()),
+        "files_read": len(np.unique(read["path"])),
+        "files_used": len(np.unique(pages >> PAGE_BITS)),
+        "footprint_mb": len(pages) * PAGE_BYTES / 2**20,
+        "sources_read": int(sources[np.unique(read["path"])].sum()),
+        "source_kb_read": _extent(read, sources) / 1024,
+        "objects_read": int(objects[np.unique(read["path"])].sum()),
+        "object_bytes_written": _extent(written, objects),
+        "object_bytes_read": _extent(read, objects),
+        "largest_written_mb": int((written["offset"] + written["length"]).max(initial=0)) / 2**20,
+        "recorded_compute_s": calls["gap"].sum() / 1e9,
+    }
+
+
+PAGE_BITS = 30  # of a page's number within its file
+
+
+def _pages(calls):
+    """Distinct pages that calls touch, each as its file's number above its own."""
+    first = calls["offset"] // PAGE_BYTES
+    number = np.where(calls["length"] > 0, (calls["offset"] + calls["length"] - 1) // PAGE_BYTES - first + 1, 0)
+    behind = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    paths = calls["path"].astype(np.int64) << PAGE_BITS
+    return np.unique(np.repeat(paths + first, number) + behind)
 
 
 def _extent(calls, chosen):

@@ -1,9 +1,11 @@
 """The SARC study's fit: what no source states, found from the published rows of the two LRU variants alone.
 
-Two steps, each a search of a whole grid. `load_factor`, `host_slots` and `footprint_sensitive_gb` are fitted to LRU Top
-in both configurations; then `insertion`, which only LRU Bottom has, to LRU Bottom. No value of SARC is looked at. The
-measure is the mean factor between model and paper over read and write responses: exp(mean |ln(model / paper)|). Runs
-are shorter than the study's, one seed.
+Two steps, each a search of a whole grid against the rows that hang on its parameters and on nothing later. The load:
+LRU Top's cache-insensitive rows know neither the cache-sensitive footprint nor an insertion point, so they alone give
+`load_factor` and `host_slots`. The space: the other rows of both variants give `footprint_sensitive_gb` and `insertion`
+together, since how far LRU Bottom is ahead of LRU Top hangs on both. No value of SARC is looked at. The measure is the
+mean factor between model and paper over read and write responses: exp(mean |ln(model / paper)|). Runs are shorter than
+the study's, one seed.
 """
 
 import itertools
@@ -13,48 +15,52 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty.studies.sarc import points, simulate
-from misspenalty.studies.sarc_machine import CONFIGS
 
-STEPS = {
-    "lru_top": ("load_factor", "host_slots", "footprint_sensitive_gb"),
-    "lru_bottom": ("insertion",),
+STEPS = {  # step -> its parameters, and what it is fitted to: (configuration, policy)
+    "load": (("load_factor", "host_slots"), (("cache_insensitive", "lru_top"),)),
+    "space": (
+        ("footprint_sensitive_gb", "insertion"),
+        (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom")),
+    ),
 }
-ALONE = "footprint_sensitive_gb"  # touches the cache-sensitive configuration only
+ALONE = {"footprint_sensitive_gb": "cache_sensitive", "insertion": "lru_bottom"}  # touches nothing else
 SIDES = ("read_ms", "write_ms")
 
 
-def trials(step, grid):
-    """What has to be run in a step: every point of the grid in both configurations, but none twice.
+def trials(step, config, policy, grid):
+    """What has to be run in a step for one group of rows: each point of the grid that makes a difference to them.
 
     Parameters
     ----------
-    step : {"lru_top", "lru_bottom"}
+    step : str
+        Of `STEPS`.
+    config, policy : str
+        One of the step's groups.
     grid : dict of str to sequence
         Values of each of the step's parameters.
 
     Returns
     -------
-    list of (str, dict)
-        Configuration and values.
+    list of dict
+        Values.
     """
-    names = STEPS[step]
-    listed = []
-    for config in CONFIGS:
-        own = [name for name in names if name != ALONE or config == "cache_sensitive"]
-        for values in itertools.product(*(grid[name] for name in own)):
-            listed.append((config, dict(zip(own, values, strict=True))))
-    return listed
+    names = [name for name in STEPS[step][0] if _matters(name, config, policy)]
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*(grid[name] for name in names))]
 
 
-def try_values(shark, step, config, values, seed):
+def _matters(name, config, policy):
+    return ALONE.get(name, config) in (config, policy)
+
+
+def try_values(shark, step, config, policy, values, seed):
     """Responses of one trial.
 
     Parameters
     ----------
     shark : Shark
         With all other values, and with the short phases of the fit.
-    step, config, values
-        From `trials`.
+    step, config, policy, values
+        As of `trials`.
     seed : int
 
     Returns
@@ -62,9 +68,9 @@ def try_values(shark, step, config, values, seed):
     DataFrame
         ``config, scaled_iops, policy``, the step's parameters (NaN where they don't matter), ``read_ms, write_ms``.
     """
-    run = simulate(shark.with_values(values), config, step, seed)
+    run = simulate(shark.with_values(values), config, policy, seed)
     table = points(run, shark.discarded_minutes)[["config", "scaled_iops", "policy", *SIDES]]
-    for place, name in enumerate(STEPS[step]):
+    for place, name in enumerate(STEPS[step][0]):
         table.insert(3 + place, name, values.get(name, np.nan))
     return table
 
@@ -74,11 +80,12 @@ def choose(step, tried, targets):
 
     Parameters
     ----------
-    step : {"lru_top", "lru_bottom"}
+    step : str
+        Of `STEPS`.
     tried : DataFrame
         Rows of `try_values`.
-    targets : dict of (str, float, str) to float
-        (config, scaled IOPS, column) -> published ms, of the step's policy.
+    targets : dict of (str, float, str, str) to float
+        (config, scaled IOPS, policy, column) -> published ms.
 
     Returns
     -------
@@ -88,25 +95,22 @@ def choose(step, tried, targets):
     Raises
     ------
     ParameterError
-        There is no target, or a target's load was not run.
+        There is no target, or a target was not run.
     """
-    names = list(STEPS[step])
-    keys = [name for name in names if name != ALONE]
-    rows = []
+    names = list(STEPS[step][0])
     if not targets:
         raise ParameterError(f"nothing to fit {', '.join(names)} to")
-    everywhere = tried[tried["config"] != "cache_sensitive"]
-    for values, sensitive in tried[tried["config"] == "cache_sensitive"].groupby(names, sort=True):
-        values = dict(zip(names, values, strict=True))
-        rest = everywhere
-        for key in keys:
-            rest = rest[rest[key] == values[key]]
-        both = pd.concat([sensitive, rest]).set_index(["config", "scaled_iops"])
+    rows = []
+    for values in itertools.product(*(sorted(tried[name].dropna().unique()) for name in names)):
+        here = pd.Series(True, index=tried.index)
+        for name, value in zip(names, values, strict=True):
+            here &= (tried[name] == value) | tried[name].isna()
+        part = tried[here].set_index(["config", "scaled_iops", "policy"])
         try:
-            off = [abs(np.log(both.loc[(config, load), side] / ms)) for (config, load, side), ms in targets.items()]
+            off = [abs(np.log(part.loc[where[:3], where[3]] / ms)) for where, ms in targets.items()]
         except KeyError as error:
             raise ParameterError(f"{error.args[0]} is a target of the fit but was not run") from error
-        rows.append(values | {"mean_factor": float(np.exp(np.mean(off)))})
+        rows.append(dict(zip(names, values, strict=True)) | {"mean_factor": float(np.exp(np.mean(off)))})
     return pd.DataFrame(rows).sort_values("mean_factor", kind="stable").reset_index(drop=True)
 
 
@@ -117,19 +121,30 @@ def targets_of(fits, step):
     ----------
     fits : iterable of Fit
         From `misspenalty.claims.load_calibration`.
-    step : {"lru_top", "lru_bottom"}
+    step : str
+        Of `STEPS`.
 
     Returns
     -------
-    dict of (str, float, str) to float
+    dict of (str, float, str, str) to float
+        As `choose` takes them.
+
+    Raises
+    ------
+    ParameterError
+        A cell lies outside the rows that the step runs.
     """
     found = {}
+    names, groups = STEPS[step]
     for fit in fits:
-        if fit.study == "sarc" and fit.parameter in STEPS[step]:
+        if fit.study == "sarc" and fit.parameter in names:
             for cell in fit.published:
                 where = cell["where"]
-                if where["policy"] == step:
-                    found[where["config"], where["scaled_iops"], cell["column"]] = cell["value"]
+                if (where["config"], where["policy"]) not in groups:
+                    raise ParameterError(
+                        f"data/calibration.yaml: {fit.parameter} is fitted to {where}; expected rows of {groups}"
+                    )
+                found[where["config"], where["scaled_iops"], where["policy"], cell["column"]] = cell["value"]
     return found
 
 
@@ -153,11 +168,11 @@ def logged(table, claims, fits):
     short = {"cache_sensitive": "cs", "cache_insensitive": "ci"}
     rows = []
     for step in STEPS:
-        found = table[table["fitted_to"] == step]
+        found = table[table["step"] == step]
         names = ", ".join(f"{name} {value:g}" for name, value in zip(found["parameter"], found["value"], strict=True))
         note = f"a target of the fit of {names}; mean factor off {found['mean_factor'].iloc[0]:.3f}"
-        for config, load, column in targets_of(fits, step):
-            claim = f"sarc.table2.{short[config]}.{load}.{step}.{column.removesuffix('_ms')}"
+        for config, load, policy, column in targets_of(fits, step):
+            claim = f"sarc.table2.{short[config]}.{load}.{policy}.{column.removesuffix('_ms')}"
             rows += [(claim, note)] if claim in claims else []
     return pd.DataFrame(rows, columns=["id", "note"])
 
@@ -175,13 +190,13 @@ def summary(chosen, ranges):
     Returns
     -------
     DataFrame
-        One row a parameter: ``parameter, value, lowest, highest`` (of the grid), ``at_bound``, ``fitted_to`` (policy),
-        ``mean_factor``, and ``within_low, within_high``: the values in points of the grid at most 5 % worse.
+        One row a parameter: ``parameter, value, lowest, highest`` (of the grid), ``at_bound, step, mean_factor``, and
+        ``within_low, within_high``: the values in points of the grid at most 5 % worse.
     """
     rows = []
     for step, table in chosen.items():
         near = table[table["mean_factor"] <= 1.05 * table["mean_factor"].iloc[0]]
-        for name in STEPS[step]:
+        for name in STEPS[step][0]:
             value, low, high = table[name].iloc[0], min(ranges[name]), max(ranges[name])
             rows.append(
                 {
@@ -190,7 +205,7 @@ def summary(chosen, ranges):
                     "lowest": low,
                     "highest": high,
                     "at_bound": value in (low, high),
-                    "fitted_to": step,
+                    "step": step,
                     "mean_factor": table["mean_factor"].iloc[0],
                     "within_low": near[name].min(),
                     "within_high": near[name].max(),

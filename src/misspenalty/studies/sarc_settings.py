@@ -44,7 +44,7 @@ def check_settings(settings, machine, fits=()):
             model.model().check()
             for config in CONFIGS:
                 model.footprint_bytes(config)
-    for step, names in STEPS.items():
+    for step, (names, _) in STEPS.items():
         if not targets_of(fits, step):
             raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
 

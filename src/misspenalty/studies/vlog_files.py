@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.disks.virtual_log import capacity, physical_blocks, update_in_place, virtual_log
-from misspenalty.errors import ParameterError
-from misspenalty.studies.vlog import random_updates, steady_log
+from misspenalty.studies.vlog import _file_blocks, random_updates, steady_log
 from misspenalty.systems.disk_client import BLOCK, BLOCK_SECTORS
 from misspenalty.systems.lfs import Lfs
-from misspenalty.systems.ufs import Ufs
+from misspenalty.systems.ufs import DIRECT, POINTERS_A_BLOCK, Layout, Ufs
 
 SYSTEMS = tuple(itertools.product(("ufs", "lfs"), ("regular", "vld")))
 SMALL_PHASES = ("create", "read", "delete")
@@ -100,10 +99,16 @@ def fig8(platform, utilisations, workload):
 
 def _total(platform, system, workload):
     """Latency in ms, or None where the file does not fit."""
-    try:
-        return random_updates(platform, system, workload)["total"]
-    except ParameterError:
-        return None
+    return random_updates(platform, system, workload)["total"] if _fits(platform, system, workload) else None
+
+
+def _fits(platform, system, workload):
+    """Whether there is room for the file: beside what the virtual log keeps free, or UFS's metadata."""
+    files = _file_blocks(platform, workload)
+    if system == "virtual_log":
+        return files + workload.inode <= capacity(platform.kind)
+    indirect = -(-max(0, files - DIRECT) // POINTERS_A_BLOCK)
+    return files + indirect <= Layout(physical_blocks(platform.kind)).used.count(0)
 
 
 def settled_lfs(platform, workload, rng):
@@ -174,7 +179,7 @@ def _log_bursts(platform, workload, length, number, idle):
         store.replay(sector, count, before, 0)
         spent += (store.now - begin) * (burst >= number)
         due = store.now + idle
-        late = store.rest(due) - due  # a burst waits for a block that is just being moved
+        late = store.rest(due) - due  # a burst waits for a block and its map sector
         spent += late * (number <= burst + 1 < 2 * number)
     return spent
 

@@ -4,7 +4,7 @@ Disk space is divided into groups of 8 blocks a bit of a block's bitmap; each ha
 directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
 groups with room, here in an order drawn once by a seeded generator. Within a directory files lie one behind the other
 in the order of their names, as unpacked or installed; what a build makes lies behind them. Larger files than a
-group's data take whole groups of their own.
+group's data take whole groups of their own; where too few are left, the free ends of the groups from theirs on.
 
 Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes an inode, one inode per 4 KB).
 """
@@ -16,6 +16,7 @@ import numpy as np
 from misspenalty.errors import ParameterError
 
 SECTOR = 512
+PAGE_SECTORS = 8
 INODE_BYTES = 128
 ROOT = PurePosixPath("/")
 
@@ -42,7 +43,7 @@ class Disk:
         return int(self.order[(self.directories - 1) % self.number])
 
     def take(self, group, sectors):
-        """First sector of a contiguous stretch, in the group if it has room, else in the next that has."""
+        """Stretches of a file, (first sector, sectors): one in the group if it has room, else in the next that has."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
         whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups it runs through
@@ -50,12 +51,26 @@ class Disk:
             at = (group + step) % self.number
             if whole == 0 and self.next[at] + sectors <= self.size:
                 self.next[at] += sectors
-                return int(at * self.size + self.next[at] - sectors)
+                return [(int(at * self.size + self.next[at] - sectors), sectors)]
             run = slice(at, at + whole + 1)
             if whole and at + whole < self.number and (self.next[run] == self.begin).all():
                 self.next[run] = self.size
-                return int(at * self.size + self.begin)
-        raise ParameterError(f"the disk has no room for {sectors} more sectors; take a larger drive")
+                return [(int(at * self.size + self.begin), sectors)]
+        return self.spread(group, sectors)
+
+    def spread(self, group, sectors):
+        """Stretches of whole pages in the free ends of the groups."""
+        free = (self.size - self.next) // PAGE_SECTORS * PAGE_SECTORS
+        if free.sum() < sectors:
+            raise ParameterError(f"the disk has no room for {sectors} more sectors; take a larger drive")
+        stretches = []
+        for at in np.roll(np.arange(self.number), -group).tolist():
+            part = min(int(free[at]), sectors)
+            if part:
+                stretches.append((int(at * self.size + self.next[at]), part))
+                self.next[at] += part
+                sectors -= part
+        return stretches
 
     def inode(self, group):
         """Sector of the block of the inode table that holds a new inode."""
@@ -88,8 +103,8 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
 
     Returns
     -------
-    first : int64 array, shape (n,)
-        First sector of each file.
+    stretches : list of list of (int, int)
+        For each file, first sector and number of sectors of its contiguous stretches, in order; most files have one.
     blocks : int64 array
         Sector of each block of metadata.
     walks : list of list of int
@@ -97,7 +112,7 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
     """
     disk = Disk(sectors, block_bytes, generator)
     blocks, groups, ways = {}, {ROOT: disk.new_group()}, {}
-    ways[ROOT] = [blocks.setdefault(disk.take(groups[ROOT], disk.block), 0)]
+    ways[ROOT] = [blocks.setdefault(disk.take(groups[ROOT], disk.block)[0][0], 0)]
 
     def way_to(directory):
         """Blocks that are read to look a name up in a directory."""
@@ -105,15 +120,15 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
             above = way_to(directory.parent)
             groups[directory] = disk.new_group()
             inode = blocks.setdefault(disk.inode(groups[directory]), len(blocks))
-            names = blocks.setdefault(disk.take(groups[directory], disk.block), len(blocks))
+            names = blocks.setdefault(disk.take(groups[directory], disk.block)[0][0], len(blocks))
             ways[directory] = [*above, inode, names]
         return ways[directory]
 
     full = [ROOT / "usr" / "src" / "work" / path for path in paths]
-    first, walks = np.zeros(len(full), np.int64), [None] * len(full)
+    stretches, walks = [None] * len(full), [None] * len(full)
     for i in sorted(range(len(full)), key=lambda i: (bool(made[i]), full[i])):
         way = way_to(full[i].parent)
         group = groups[full[i].parent]
         walks[i] = [*way, blocks.setdefault(disk.inode(group), len(blocks))]
-        first[i] = disk.take(group, max(-(-int(sizes[i]) // SECTOR), 1))
-    return first, np.array(list(blocks), np.int64), walks
+        stretches[i] = disk.take(group, max(-(-int(sizes[i]) // SECTOR), 1))
+    return stretches, np.array(list(blocks), np.int64), walks

@@ -6,10 +6,9 @@ import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.systems.file_client import CALL, CALLS, PAGE_BYTES, SECTOR_BYTES
-from misspenalty.systems.file_layout import place
+from misspenalty.systems.file_layout import PAGE_SECTORS, place
 
 TEMPORARIES = ("recorded", "normal", "dropped")
-PAGE_SECTORS = PAGE_BYTES // SECTOR_BYTES
 MOST_BYTES = 2**40  # of one file
 
 
@@ -109,9 +108,9 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
     most = _most_bytes(initial, records)
     pages = -(-most // PAGE_BYTES)
     made = initial < 0
-    placed, blocks, walks = place(paths, most, made, sectors, 1024 * block_kb, generator)
+    stretches, blocks, walks = place(paths, most, made, sectors, 1024 * block_kb, generator)
     first = np.concatenate([[0], np.cumsum(pages)])
-    lba = np.repeat(placed - PAGE_SECTORS * first[:-1], pages) + PAGE_SECTORS * np.arange(first[-1])
+    lba = np.concatenate([_page_sectors(*file) for file in zip(stretches, pages, strict=True)])
     taken = np.full(first[-1], PAGE_SECTORS, np.int64)
     held = pages > 0
     granule = 2 * block_kb
@@ -130,6 +129,13 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
         sizes=[initial] * len(records) if sizes is None else sizes,
         known=[np.arange(number, dtype=np.int32)] * len(records) if known is None else known,
     )
+
+
+def _page_sectors(stretches, pages):
+    """First sector of each page of a file."""
+    if len(stretches) == 1:
+        return stretches[0][0] + PAGE_SECTORS * np.arange(pages)
+    return np.concatenate([np.arange(first, first + sectors, PAGE_SECTORS) for first, sectors in stretches])[:pages]
 
 
 def _check(calls, run, paths, files):

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from misspenalty.documents import read_checked
 from misspenalty.errors import ParameterError
-from misspenalty.systems.testbed import read_entries
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def load_hosts(path, schema=None):
     InputError
         The file is missing or malformed, or a key is missing, unknown or has an impossible value.
     """
-    entries = read_entries(path, schema)
+    entries = read_checked(path, schema, "the hosts' parameters")
     paths = {key: entries["paths"][key]["value"] for key in PATHS}
     hosts = {
         label: Host(label, host["name"], **{key: host[key]["value"] for key in OWN}, **paths)

@@ -1,13 +1,11 @@
 """The papers' machines: their parameters, each with value, unit, status and source, read from ``data/machines``."""
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 
-import jsonschema
 import pandas as pd
-import yaml
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.documents import read_checked
+from misspenalty.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -140,22 +138,5 @@ def read_entries(path, schema=None):
     -------
     dict of str to dict
     """
-    path = Path(path)
-    schema = path.with_suffix(".schema.yaml") if schema is None else Path(schema)
-    entries, rules = _read_yaml(path), _read_yaml(schema)
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(rules).iter_errors(entries))
-    if error is not None:
-        place = ".".join(str(step) for step in error.absolute_path)
-        raise InputError(f"{place or 'the whole'}: {error.message[:300]}", path=path, remedy=f"see {schema.name}")
+    entries = read_checked(path, schema, "the parameters of a testbed")
     return entries
-
-
-def _read_yaml(path):
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = None if mark is None else mark.line + 1
-        raise InputError(f"is no YAML ({getattr(error, 'problem', error)})", path=path, line=line) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error})", path=path, expected="parameters of machines") from error

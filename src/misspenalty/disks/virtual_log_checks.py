@@ -1,0 +1,77 @@
+"""Checks of what a virtual log takes over from outside: a layout, or a recovered map. The kernel makes no others."""
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+
+
+def check_places(free, unmapped, unit, logical, physical, records):
+    """Raise unless blocks and map sectors are on the disk, not in use, and each there once.
+
+    Parameters
+    ----------
+    free : bool, shape (tracks, sectors)
+        Sectors that nothing lies in.
+    unmapped : bool, shape (blocks,)
+        Logical blocks that have no place yet.
+    unit : int
+        Sectors of a block.
+    logical, physical : int, shape (n,)
+        Blocks, and where they are to be.
+    records : int, shape (m,)
+        Sectors of the map's pieces.
+
+    Raises
+    ------
+    ParameterError
+    """
+    (tracks, sectors), blocks = free.shape, len(unmapped)
+    per_track = sectors // unit
+    logical, physical, records = (np.asarray(numbers, np.int64) for numbers in (logical, physical, records))
+    if len(logical) != len(physical):
+        raise ParameterError(f"{len(logical)} logical blocks at {len(physical)} physical ones")
+    for what, numbers, end in (
+        ("logical block", logical, blocks),
+        ("physical block", physical, tracks * per_track),
+        ("map sector", records, tracks * sectors),
+    ):
+        outside = numbers[(numbers < 0) | (numbers >= end)]
+        if len(outside):
+            raise ParameterError(f"{what} {outside[0]}; expected 0 to {end - 1}")
+    first = physical // per_track * sectors + physical % per_track * unit
+    places = np.concatenate([(first[:, None] + np.arange(unit)).ravel(), records])
+    for what, numbers, unused in (("logical block", logical, unmapped), ("sector", places, free.ravel())):
+        number, times = np.unique(numbers, return_counts=True)
+        taken = number[(times > 1) | ~unused[number]]
+        if len(taken):
+            raise ParameterError(f"{what} {taken[0]} would be used twice")
+
+
+def check_tree(pieces, number, children):
+    """Raise unless these are all pieces of the map as a tree, the log's tail first, the others behind their parents.
+
+    Parameters
+    ----------
+    pieces : list of (piece, parent)
+        The parent of the tail is -1.
+    number : int
+        Of pieces.
+    children : int
+        That the tail can have; the others may have one more, as an unfinished transaction's record also points to the
+        tail before it.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if sorted(piece for piece, _ in pieces) != [*range(number)]:
+        raise ParameterError(f"{len(pieces)} pieces of the map; expected 0 to {number - 1}, each once")
+    degree = {}
+    for piece, parent in pieces:
+        if parent not in degree and (degree or parent != -1):
+            raise ParameterError(f"no newer map sector points to piece {piece} of the map")
+        degree[piece] = 0
+        if parent != -1:
+            degree[parent] += 1
+            if degree[parent] > children + (parent != pieces[0][0]):
+                raise ParameterError(f"the map sector of piece {parent} points to {degree[parent]} others")

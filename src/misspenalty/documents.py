@@ -1,0 +1,93 @@
+"""YAML documents, and the schemas that they are held against."""
+
+import sys
+from pathlib import Path
+
+import yaml
+
+from misspenalty.errors import InputError
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is ten times as fast, where PyYAML has it
+
+
+def read_yaml(path, expected=None, remedy=None):
+    """What a YAML file holds.
+
+    Raises
+    ------
+    InputError
+        The file is missing, cannot be read, or is no YAML; with `expected` and `remedy` as its hints.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("no such file", path=path, expected=expected, remedy=remedy)
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or error
+        raise InputError(f"not YAML: {problem}", path=path, line=mark.line + 1 if mark else None) from error
+    except RecursionError as error:
+        raise InputError("not YAML: nested too deeply", path=path) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error})", path=path, expected=expected, remedy=remedy) from error
+
+
+def worst_error(data, schema):
+    """The violation of a schema that says most, or None.
+
+    Parameters
+    ----------
+    data : object
+        As `read_yaml` gives it.
+    schema : dict
+        A JSON Schema of draft 2020-12.
+
+    Returns
+    -------
+    jsonschema.ValidationError or None
+    """
+    jsonschema = _jsonschema()
+    return jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(data))
+
+
+def read_checked(path, schema=None, expected=None):
+    """What a YAML file holds, once it fits its schema.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    schema : path-like, optional
+        Its JSON Schema, as YAML; by default ``<name>.schema.yaml`` beside it.
+    expected : str, optional
+        What an unreadable file should have been.
+
+    Raises
+    ------
+    InputError
+        The file is missing, is no YAML, or a key is missing, unknown or has an impossible value.
+    """
+    path = Path(path)
+    schema = path.with_suffix(".schema.yaml") if schema is None else Path(schema)
+    data = read_yaml(path, expected)
+    error = worst_error(data, read_yaml(schema))
+    if error is not None:
+        place = ".".join(str(step) for step in error.absolute_path) or "the whole"
+        raise InputError(f"{place}: {error.message[:300]}", path=path, remedy=f"see {schema.name}")
+    return data
+
+
+def _jsonschema():
+    """The library without its grammar of addresses, which takes seconds to build and which no schema here needs."""
+    grammar = "rfc3987_syntax"
+    absent = grammar not in sys.modules
+    if absent:
+        sys.modules[grammar] = None  # for jsonschema, as if it were not installed
+    try:
+        import jsonschema
+        import jsonschema.exceptions
+    finally:
+        if absent:
+            del sys.modules[grammar]
+    return jsonschema

@@ -1,0 +1,65 @@
+# The indirection table of a client cache, and what the cache counts.
+
+from libc.stdint cimport int64_t, uint32_t
+
+cdef enum:                          # of `failed`
+    NO_FRAME = 1
+    NO_MEMORY = 2
+    NO_OBJECT = 3
+
+
+cdef struct entry_t:
+    uint32_t address                # of the object, bytes from the start of the frames; 0 = not in the cache
+    uint32_t oref                   # where the object lives on disk
+    uint32_t references             # swizzled references to it in the cache, and the program's own
+    uint32_t next                   # entry of the same bucket, or next free one; 0 = none
+
+
+cdef struct counts_t:
+    int64_t accesses                # objects that references were followed to
+    int64_t fetches                 # pages asked of the server
+    int64_t installed               # objects given a table entry
+    int64_t swizzled                # references turned into table entries
+    int64_t frames_scanned          # frames whose usage was computed
+    int64_t objects_scanned         # objects looked at for that
+    int64_t frames_looked           # frames that a secondary pointer looked at
+    int64_t frames_compacted        # victims
+    int64_t frames_freed            # victims that were free afterwards
+    int64_t whole_evictions         # victims of which nothing was retained
+    int64_t retained                # objects that survived compaction
+    int64_t discarded               # installed objects that did not
+    int64_t dropped                 # copies never installed that went with their frame
+    int64_t bytes_moved             # by compaction
+    int64_t page_objects            # in victims that were pages as they were fetched
+    int64_t page_survivors          # of them retained
+    int64_t references_dropped      # references of discarded objects, each a count to lower
+    int64_t entries_made            # of the indirection table
+    int64_t entries_freed
+    int64_t stack_words             # scanned for references into frames
+    int64_t modified                # objects changed for the first time in their transaction
+    int64_t pages_kept              # intact pages in the cache at the fetch (a level, not a sum)
+    int64_t entries                 # table entries in use (a level)
+
+
+cdef class IndirectionTable:
+    cdef entry_t* entries           # entry 0 is never used
+    cdef uint32_t entry_room
+    cdef uint32_t entry_end         # entries ever made
+    cdef uint32_t free_entry        # 0 = none
+    cdef uint32_t* buckets
+    cdef uint32_t bucket_count
+    cdef counts_t counts
+    cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
+
+    cdef uint32_t find(self, uint32_t oref) noexcept nogil
+    cdef uint32_t hold(self, uint32_t oref) noexcept nogil
+    cdef int grow_table(self) noexcept nogil
+    cdef void release(self, uint32_t index) noexcept nogil
+    cdef void free_table_entry(self, uint32_t index) noexcept nogil
+    cdef int64_t table_bytes(self) noexcept nogil
+
+    cdef inline uint32_t bucket_of(self, uint32_t oref) noexcept nogil:
+        return (oref * <uint32_t>2654435769) % self.bucket_count
+
+    cdef inline void refer(self, uint32_t index) noexcept nogil:
+        self.entries[index].references += 1

@@ -1,0 +1,87 @@
+"""Kernel of the indirection table: entries by oref, made when one is first asked for, freed when nothing refers to them."""
+
+from libc.stdint cimport int64_t, uint32_t
+from libc.stdlib cimport calloc, free, realloc
+
+cdef enum:
+    MOST_ENTRIES = 1 << 22
+
+
+cdef class IndirectionTable:
+    """What references lead through in the cache; `buckets` is the size of its hash table."""
+
+    def __init__(self, uint32_t buckets):
+        self.bucket_count = buckets
+        self.entry_end = 1
+        self.buckets = <uint32_t*>calloc(buckets, sizeof(uint32_t))
+        if self.buckets == NULL:
+            raise MemoryError(f"no memory for a table of {buckets} buckets")
+
+    def __dealloc__(self):
+        free(self.buckets)
+        free(self.entries)
+
+    cdef uint32_t find(self, uint32_t oref) noexcept nogil:
+        """The entry of an object, made if there is none; 0 where there is no memory."""
+        cdef uint32_t bucket = self.bucket_of(oref)
+        cdef uint32_t index = self.buckets[bucket]
+        while index:
+            if self.entries[index].oref == oref:
+                return index
+            index = self.entries[index].next
+        if self.free_entry:
+            index = self.free_entry
+            self.free_entry = self.entries[index].next
+        else:
+            if self.entry_end >= self.entry_room and self.grow_table() < 0:
+                return 0
+            index = self.entry_end
+            self.entry_end += 1
+        self.entries[index].address = 0
+        self.entries[index].oref = oref
+        self.entries[index].references = 0
+        self.entries[index].next = self.buckets[bucket]
+        self.buckets[bucket] = index
+        self.counts.entries_made += 1
+        self.counts.entries += 1
+        return index
+
+    cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
+        """An entry that the program itself refers to; 0 where there is no memory."""
+        cdef uint32_t index = self.find(oref)
+        if index:
+            self.entries[index].references += 1
+        return index
+
+    cdef int grow_table(self) noexcept nogil:
+        cdef uint32_t room = max(1024, min(2 * self.entry_room, MOST_ENTRIES))
+        cdef entry_t* entries
+        if room == self.entry_room:
+            self.failed = NO_MEMORY
+            return -1
+        entries = <entry_t*>realloc(self.entries, room * sizeof(entry_t))
+        if entries == NULL:
+            self.failed = NO_MEMORY
+            return -1
+        self.entries = entries
+        self.entry_room = room
+        return 0
+
+    cdef void release(self, uint32_t index) noexcept nogil:
+        """Lower the count of an entry; one that nothing refers to and that has no object is free."""
+        self.entries[index].references -= 1
+        if self.entries[index].references == 0 and self.entries[index].address == 0:
+            self.free_table_entry(index)
+
+    cdef void free_table_entry(self, uint32_t index) noexcept nogil:
+        cdef uint32_t* link = &self.buckets[self.bucket_of(self.entries[index].oref)]
+        while link[0] != index:
+            link = &self.entries[link[0]].next
+        link[0] = self.entries[index].next
+        self.entries[index].next = self.free_entry
+        self.free_entry = index
+        self.counts.entries_freed += 1
+        self.counts.entries -= 1
+
+    cdef int64_t table_bytes(self) noexcept nogil:
+        return self.counts.entries * <int64_t>sizeof(entry_t) + self.bucket_count * <int64_t>sizeof(uint32_t)

@@ -1,0 +1,48 @@
+# A recorded call as the file client's kernels see it, and what the elapsed time is made of.
+
+from libc.stdint cimport int32_t, int64_t
+
+cdef enum:
+    SHIFT = 12                      # a page is 4096 bytes
+    BYTES = 4096
+
+cdef enum call_t:                   # kinds of call
+    COMPUTE = 0                     # only the gap before it
+    EXEC = 1
+    INTERPRETER = 2                 # the kernel opens an exec's interpreter
+    OPEN = 3
+    CREATE = 4                      # an open that makes or empties the file
+    READ = 5
+    WRITE = 6
+    FAULT = 7
+    LOOKUP = 8                      # the path is walked and found
+    SEARCH = 9                      # the path is walked and not found
+    TRUNCATE = 10                   # to `offset` bytes
+    UNLINK = 11
+    RENAME = 12                     # to `target`
+    CALLS = 13
+
+cdef enum:                          # components of the elapsed time
+    GAPS = 0                        # compute between the calls
+    READ_CALLS = 1                  # processor time of read calls but for buffer copies
+    COPIES_IN_READS = 2             # buffer-to-page copies
+    COPIES_IN_FAULTS = 3
+    COPIES_AHEAD = 4                # by the prefetch engine, inside open and exec
+    ENGINE = 5                      # model and engine, but for copies
+    WAIT_READ = 6                   # I/O wait
+    WAIT_FAULT = 7
+    WAIT_OPEN = 8                   # of open, stat and whatever else walks a path
+    WAIT_EXEC = 9
+    WAIT_OTHER = 10                 # of calls that drop or write data
+    COMPONENTS = 11
+
+
+cdef struct call_record_t:
+    int64_t gap                     # compute before it, ns
+    int64_t offset                  # bytes
+    int64_t length                  # bytes moved; open, exec: size of the file
+    int64_t asked                   # bytes asked for; rename: the target's path
+    int32_t path                    # NOTHING = none
+    int32_t file                    # what the predictor takes it for; NOTHING = not an event to it
+    int32_t kind                    # call_t
+    int32_t unused                  # keeps the records a whole number of words
