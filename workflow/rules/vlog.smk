@@ -37,10 +37,7 @@ VLOG_SOURCES = [
     *drive_files(*VLOG_DRIVES),
 ]
 VLOG_LATER = VLOG["what_if"]["platforms"]
-VLOG_LATER_SOURCES = collect(
-    "data/drives/{drive}.yaml",
-    drive=sorted({entry["drive"] for entry in VLOG_LATER.values()}),
-)
+VLOG_LATER_SOURCES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
 OUTPUTS += [
     *collect("results/vlog/{item}.csv", item=VLOG_TABLES),
