@@ -77,7 +77,7 @@ def place_of(path, words):
 
 
 def test_there_are_notebooks():
-    assert {path.stem for path in NOTEBOOKS} >= {"hac", "mq", "sarc", "vlog", "your_trace"}
+    assert {path.stem for path in NOTEBOOKS} >= {"hac", "mq", "sarc", "vlog", "your_disk", "your_trace"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -129,7 +129,7 @@ def test_mq_says_what_to_run_where_there_are_no_results(fresh):
 def test_vlog_writes_crashes_and_recovers(made):
     cells = execute(made / "notebooks" / "vlog.ipynb")
     assert not outputs(cells, "error")
-    assert images(cells) == 10
+    assert images(cells) == 11
     said = "".join(outputs(cells, "stream"))
     assert "last acknowledged state: 0" in said and "same map: True" in said
 
@@ -171,3 +171,9 @@ def test_your_trace_needs_no_results(fresh):
     cells = execute(fresh / "notebooks" / "your_trace.ipynb")
     assert not outputs(cells, "error")
     assert images(cells) == 2
+
+
+def test_your_disk_needs_no_results(fresh):
+    cells = execute(fresh / "notebooks" / "your_disk.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 4

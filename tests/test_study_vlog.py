@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from misspenalty import ParameterError
-from misspenalty.studies import vlog, vlog_checks, vlog_files, vlog_gap, vlog_locate
+from misspenalty.studies import vlog, vlog_checks, vlog_files, vlog_gap, vlog_locate, vlog_what_if
 from misspenalty.systems.hosts import load_hosts
 
 HOSTS = load_hosts(Path(__file__).parents[1] / "data" / "machines" / "vlog_hosts.yaml")
@@ -188,3 +188,39 @@ def test_values_for_the_undecided_claims(latencies):
 def test_impossible_parameters(call):
     with pytest.raises(ParameterError):
         call()
+
+
+def test_what_if_on_flash_the_map_is_pure_extra():
+    entry = {"host": "server_2015", "drive": "dc_s3700", "blocks": 16}
+    platforms = vlog_what_if.make_platforms({"safe": entry, "flash": entry | {"write_units": 0}}, HOSTS)
+    table = vlog_what_if.what_if(platforms, vlog.Workload(utilisation=0.2, updates=400, warm_up=0))
+    parts = [f"{name}_us" for name in vlog_what_if.COMPONENTS]
+    assert np.allclose(table[parts].sum(axis=1), table["total_us"]) and not table["locate_us"].any()
+    table = table.set_index(["platform", "system"])
+    for label in platforms:
+        old, new = table.loc[(label, "update_in_place")], table.loc[(label, "virtual_log")]
+        extra = HOSTS["server_2015"].record_ns / 1000
+        assert new["other_us"] - old["other_us"] == pytest.approx(extra) and new["overhead_us"] == old["overhead_us"]
+        assert new["written_kb"] == pytest.approx(2 * old["written_kb"], rel=0.05)
+        # a page of 16 KB for each write without a buffer, or as many blocks as it holds
+        assert old["written_kb"] == pytest.approx({"safe": 4, "flash": 16}[label], rel=0.02)
+    # without a buffer the map sector waits for a read, a copy over the channel and a program of its own
+    slower = table.loc[("flash", "virtual_log"), "transfer_us"] - table.loc[("flash", "update_in_place"), "transfer_us"]
+    assert slower == pytest.approx(100 + 2 * 20.48 + 1300)
+    assert table.loc[("safe", "virtual_log"), "transfer_us"] == table.loc[("safe", "update_in_place"), "transfer_us"]
+
+
+def test_what_if_on_a_disk_is_the_study_itself():
+    entry = {"host": "server_2015", "drive": "st19101", "cylinders": 11}
+    platform = vlog_what_if.make_platforms({"disk": entry}, HOSTS)["disk"]
+    parts = vlog_what_if.disk_updates(platform, "virtual_log", replace(WORKLOAD, updates=300, warm_up=1))
+    ms = vlog.random_updates(platform, "virtual_log", replace(WORKLOAD, updates=300, warm_up=1))
+    assert (
+        parts["total"] == 1000 * ms["total"] and parts["locate"] == 1000 * ms["locate"] and parts["written_kb"] == 4.5
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"blocks": 8, "drive": "st19101"}, {"cylinders": 8}, {"cylinders": 8, "blocks": 8}])
+def test_what_if_refuses_slices_that_a_drive_has_not(wrong):
+    with pytest.raises(ParameterError, match="here"):
+        vlog_what_if.make_platforms({"here": {"host": "server_2015", "drive": "dc_s3700"} | wrong}, HOSTS)

@@ -67,7 +67,7 @@ def tree(tmp_path_factory):
     folder = copy_tree(tmp_path_factory.mktemp("tree"))
     (folder / RAW).parent.mkdir(parents=True)
     shutil.copy(SMALL, folder / RAW)
-    shutil.copytree(ROOT / BUILDS, folder / BUILDS, ignore=shutil.ignore_patterns("ssh*", "glimpse*", "ld*"))
+    shutil.copytree(ROOT / BUILDS, folder / BUILDS, ignore=shutil.ignore_patterns("ssh*", "glimpse*"))
     facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))

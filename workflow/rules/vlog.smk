@@ -17,6 +17,7 @@ VLOG_TABLES = [
     "fig11",
     "text",
     "logged",
+    "what_if",
 ]
 VLOG_FIGURES = [
     "fig9",
@@ -28,12 +29,15 @@ VLOG_FIGURES = [
     "fig7",
     "fig8",
     "fig10",
+    "what_if",
 ]
 VLOG_DRIVES = sorted({entry["drive"] for entry in VLOG["platforms"].values()})
 VLOG_SOURCES = [
     "data/machines/vlog_hosts.yaml",
     *drive_files(*VLOG_DRIVES),
 ]
+VLOG_LATER = VLOG["what_if"]["platforms"]
+VLOG_LATER_SOURCES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
 OUTPUTS += [
     *collect("results/vlog/{item}.csv", item=VLOG_TABLES),
@@ -41,7 +45,11 @@ OUTPUTS += [
         "results/vlog/{item}.{form}", item=VLOG_FIGURES, form=["pdf", "svg", "png"]
     ),
 ]
-SOURCES += [*VLOG_SOURCES, "data/published/vlog_trends.csv"]
+SOURCES += [
+    *VLOG_SOURCES,
+    *VLOG_LATER_SOURCES,
+    "data/published/vlog_trends.csv",
+]
 JUDGED["vlog_table2"] = "results/vlog/table2.csv"
 JUDGED["vlog_fig9"] = "results/vlog/fig9.csv"
 LOGGED.append("results/vlog/logged.csv")
@@ -186,8 +194,31 @@ rule vlog_sensitivity:
         "../scripts/vlog_sensitivity.py"
 
 
+rule vlog_what_if:
+    input:
+        hosts="data/machines/vlog_hosts.yaml",
+        drives=VLOG_LATER_SOURCES,
+    output:
+        table="results/vlog/runs/what_if/{later}.csv",
+    log:
+        "results/logs/vlog_what_if/{later}.log",
+    benchmark:
+        "results/benchmarks/vlog_what_if/{later}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        platform=lambda wildcards: VLOG_LATER[wildcards.later],
+        workload=VLOG["what_if"]["workload"],
+        code=source_digest(
+            "studies/vlog", "studies/vlog_what_if", "systems/hosts", "files"
+        ),
+    script:
+        "../scripts/vlog_what_if.py"
+
+
 rule vlog_tables:
     input:
+        what_if=collect("results/vlog/runs/what_if/{later}.csv", later=VLOG_LATER),
         fig9=collect(
             "results/vlog/runs/{platform}/updates.csv", platform=VLOG["platforms"]
         ),
@@ -207,6 +238,7 @@ rule vlog_tables:
         sensitivity="results/vlog/runs/sensitivity.csv",
         hosts="results/vlog/runs/hosts.csv",
     output:
+        what_if="results/vlog/what_if.csv",
         fig9="results/vlog/fig9.csv",
         gap="results/vlog/gap.csv",
         fig1="results/vlog/fig1.csv",

@@ -193,3 +193,24 @@ use rule vlog_figure_fig9 as vlog_figure_fig10 with:
     params:
         draw="fig10",
         code=source_digest("figures"),
+
+
+use rule vlog_figure_fig9 as vlog_figure_what_if with:
+    input:
+        what_if="results/vlog/what_if.csv",
+    output:
+        pdf="results/vlog/what_if.pdf",
+        svg=report(
+            "results/vlog/what_if.svg",
+            caption="../report/vlog_what_if.rst",
+            category="Virtual log (OSDI 1999)",
+            labels={"item": "What if", "shows": "a disk and flash of 2015"},
+        ),
+        png="results/vlog/what_if.png",
+    log:
+        "results/logs/vlog_figure_what_if.log",
+    benchmark:
+        "results/benchmarks/vlog_figure_what_if.tsv"
+    params:
+        draw="what_if",
+        code=source_digest("figures"),

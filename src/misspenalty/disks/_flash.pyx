@@ -53,9 +53,11 @@ cdef class Flash:
 
     cdef settings_t s
     cdef int64_t[::1] die_free      # when a die is free, ns
-    cdef int64_t[::1] older         # … as the last request on it found it, ns
+    cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
+    cdef int64_t[::1] older         # when it was to be free as the last write found it, ns
     cdef int64_t[::1] stamp         # … that request
-    cdef int64_t[::1] channel_free  # ns
+    cdef int64_t[::1] channel_free  # of the request's own pages, ns
+    cdef int64_t[::1] channel_stamp # … the request
     cdef int32_t[::1] place         # by unit: where it lies + 1; 0 = never written
     cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
     cdef int32_t[::1] valid         # by block: valid units
@@ -88,8 +90,8 @@ cdef class Flash:
         self.blocks = units * self.s.unit_blocks
         dies, slots = self.s.dies, max(self.s.slots, 1)
         every_block = dies * self.s.die_blocks
-        self.die_free, self.older, self.stamp, self.paid = (np.zeros(dies, np.int64) for _ in range(4))
-        self.channel_free = np.zeros(self.s.channels, np.int64)
+        self.die_free, self.read_free, self.older, self.stamp, self.paid = (np.zeros(dies, np.int64) for _ in range(5))
+        self.channel_free, self.channel_stamp = (np.zeros(self.s.channels, np.int64) for _ in range(2))
         # untouched pages of these take no memory
         self.place, self.slot_of = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.owner = np.zeros(every_block * self.s.block_pages * self.s.page_units, np.int32)
@@ -372,33 +374,35 @@ cdef class Flash:
             return (self.place[unit] - 1) // (self.s.page_units * self.s.block_pages * self.s.die_blocks)
         return unit // self.s.page_units % self.s.dies
 
-    cdef void look_at(self, int64_t die) noexcept nogil:
-        """Remember until when work older than the request holds a die."""
-        if self.stamp[die] != self.request:
-            self.stamp[die], self.older[die] = self.request, self.die_free[die]
-
     cdef int64_t read_page(self, int64_t die, int64_t t, int64_t units, bint waited_for) noexcept nogil:
-        """Read a page and move some of its units to the controller; returns the end."""
-        cdef int64_t channel = die % self.s.channels, ended
-        self.look_at(die)
-        ended = max(max(t, self.die_free[die]) + self.s.read, self.channel_free[channel]) + units * self.s.move
-        self.channel_free[channel] = self.die_free[die] = ended
+        """Read a page, before what the die programs, and move some of its units to the controller; returns the end."""
+        cdef int64_t begin = max(t, self.read_free[die]), ended = begin + self.s.read
         if waited_for:
-            self.wait_for(die, ended, t)
+            ended = self.take_channel(die, ended, units)
+            self.end = max(self.end, ended)
+        else:
+            ended += units * self.s.move
+        self.read_free[die] = ended
+        self.die_free[die] = max(self.die_free[die] + ended - begin, ended)  # a program that was interrupted goes on
         return ended
 
     cdef int64_t program_page(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
         """Move units to a die and program the page; returns the end."""
-        cdef int64_t channel = die % self.s.channels
-        self.look_at(die)
-        self.channel_free[channel] = max(t, self.die_free[die], self.channel_free[channel]) + units * self.s.move
-        self.die_free[die] = self.channel_free[channel] + self.s.program
+        if self.stamp[die] != self.request:
+            self.stamp[die], self.older[die] = self.request, self.die_free[die]
+        self.die_free[die] = self.take_channel(die, max(t, self.die_free[die]), units) + self.s.program
         self.programs += 1
-        if not self.s.slots:
-            self.wait_for(die, self.die_free[die], t)
+        if not self.s.slots and self.die_free[die] > self.end:
+            self.end, self.wait = self.die_free[die], max(0, self.older[die] - t)
         return self.die_free[die]
 
-    cdef void wait_for(self, int64_t die, int64_t ended, int64_t t) noexcept nogil:
-        """The request waits for a page; of its last one it is known how long older work held the die."""
-        if ended > self.end:
-            self.end, self.wait = ended, max(0, self.older[die] - t)
+    cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
+        """Move units over a die's channel, behind the request's own pages on it; returns the end.
+
+        Pages of older writes are not waited for: they take a channel for a hundredth of the time, now and then.
+        """
+        cdef int64_t channel = die % self.s.channels
+        if self.channel_stamp[channel] != self.request:
+            self.channel_stamp[channel], self.channel_free[channel] = self.request, 0
+        self.channel_free[channel] = max(t, self.channel_free[channel]) + units * self.s.move
+        return self.channel_free[channel]

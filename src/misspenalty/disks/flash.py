@@ -2,10 +2,12 @@
 
 The model, which is small on purpose:
 
-* Dies work in parallel, each one operation at a time; the dies of a channel share its wires. The planes of a die are
-  used together, so a page here is one of each plane.
+* Dies work in parallel, each one operation at a time. A request's pages share the wires of a channel; those of older
+  writes and of collection, which copies inside a die, do not hold it up there. The planes of a die are used together,
+  so a page here is one of each plane.
 * The controller maps units of 4 KB. A page of them goes to the die that is free first, to the next page of the block
   that is open there. What a unit's older copy held becomes garbage.
+* A read interrupts what its die programs or erases, which then takes so much longer.
 * A die with few erased blocks is collected: the full block with the fewest valid units (*greedy*) has these copied to
   another open block inside the die, as many pages for each programmed one as keep step with it, and is erased. What is
   as large as the drive is sold and what the flash holds beyond is the spare that this lives on.
@@ -14,8 +16,8 @@ The model, which is small on purpose:
 * A write of part of a unit reads the unit first, without holding up the buffer. A unit never written is read as if all
   had been laid out in order across the dies.
 
-Left out: reads that suspend a program, wear levelling beyond taking blocks in turn, faults, mapping tables that do not
-fit into memory, idle-time collection, and requests at the same time: the next comes when the last is done.
+Left out: wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory, idle-time
+collection, and requests at the same time: the next comes when the last is done.
 
 A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
 ``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a

@@ -70,7 +70,8 @@ def build(geometry):
     tracks, runs = np.concatenate(tracks), np.concatenate(runs)
     if not len(runs):
         raise ParameterError("the zones hold no block")
-    order = np.lexsort((runs["sector"], runs["track"])).astype(np.int32)
+    where = runs["track"].astype(np.int64) * 65536 + runs["sector"]
+    order = np.argsort(where, kind="stable").astype(np.int32)  # quick where nothing is remapped
     placed = runs[order]
     meet = placed["track"][:-1] == placed["track"][1:]
     if (meet & (placed["sector"][:-1] + placed["length"][:-1] > placed["sector"][1:])).any():
@@ -138,7 +139,8 @@ def _runs(zone, heads, sparing, number):
     edge = {"cylinder_slip_to_end": cylinder - spares, "cylinder_front_slip_to_end": spares}.get(scheme)
     if edge is not None:
         starts.append(np.arange(0, slots, cylinder) + edge)
-    starts = np.unique(np.concatenate(starts))
+    starts = np.sort(np.concatenate(starts), kind="stable")
+    starts = starts[np.diff(starts, prepend=-1) > 0]
     starts = starts[(starts >= 0) & (starts < slots)]
     length = np.diff(np.append(starts, slots))
     length[np.isin(starts, slips)] = 0

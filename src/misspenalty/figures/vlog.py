@@ -42,6 +42,20 @@ _PARTS = {  # component -> label, keywords
     "locate": ("locate sectors", {"facecolor": "#004c8c", "edgecolor": "white"}),
     "other": ("other", {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "xxxx"}),
 }
+LATER = {
+    "disk_2015": "7200 rpm disk",
+    "sata_ssd": "SATA flash",
+    "sata_ssd_unbuffered": "SATA flash, without buffer",
+    "nvme_ssd": "NVMe flash",
+    "nvme_ssd_unbuffered": "NVMe flash, without buffer",
+}
+_LATER_PARTS = {
+    "overhead_us": ("command", _PARTS["scsi_overhead"][1]),
+    "transfer_us": _PARTS["transfer"],
+    "locate_us": ("locate", _PARTS["locate"][1]),
+    "wait_us": ("wait for older writes", {"facecolor": GREY, "edgecolor": "white"}),
+    "other_us": ("host", _PARTS["other"][1]),
+}
 _BARS = [  # the four systems
     {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},
     {"facecolor": "#e8702a", "edgecolor": "#e8702a"},
@@ -321,25 +335,26 @@ def fig10(lfs, log):
 
 @styled
 def what_if(table):
-    """Latency by component on later machines, one bar a system.
+    """Latency by component on later machines, a panel a machine with a scale of its own.
 
     Parameters
     ----------
     table : DataFrame
-        ``platform, system, component, ms``.
+        ``platform, system, overhead_us, transfer_us, locate_us, wait_us, other_us``.
     """
-    need(table, ["platform", "system", "component", "ms"], "what_if")
+    need(table, ["platform", "system", *_LATER_PARTS], "what_if")
     platforms = list(dict.fromkeys(table["platform"]))
-    figure = new_figure(COLUMN, 0.75 + 0.55 * len(platforms))
+    figure = new_figure(COLUMN, 0.7 + 0.62 * len(platforms))
     axes = figure.subplots(len(platforms), 1, squeeze=False)[:, 0]
-    looks = {part: look for part, (_, look) in _PARTS.items()}
+    looks = {part: look for part, (_, look) in _LATER_PARTS.items()}
     for axis, platform in zip(axes, platforms, strict=True):
-        part = table[table["platform"] == platform]
-        wide = part.pivot_table(index="system", columns="component", values="ms", sort=False)[list(_PARTS)]
-        ends = stack(axis, wide.rename(index=UPDATES), looks)
+        part = table[table["platform"] == platform].set_index("system")[list(_LATER_PARTS)]
+        ends = stack(axis, part.rename(index=UPDATES), looks)
         for place, end in enumerate(ends):
-            axis.text(1.01 * end, place, f"{end:.3g}", va="center", fontsize=6.5)
-        axis.set(title=platform_name(platform), xlim=(0, 1.15 * ends.max()))
-    axes[-1].set_xlabel("Latency of a 4 KB update (ms)")
-    legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _PARTS.values()], columns=2)
+            axis.text(end + 0.01 * ends.max(), place, f"{end:.0f}", va="center", fontsize=6.5)
+        axis.set(title=LATER.get(platform, platform.replace("_", " ")), xlim=(0, 1.12 * ends.max()))
+    axes[-1].set_xlabel("Latency of a 4 KB update (µs)")
+    legend_above(
+        figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _LATER_PARTS.values()], columns=3
+    )
     return figure
