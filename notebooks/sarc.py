@@ -93,7 +93,7 @@ sarc.table2(read("results/sarc/table2.csv"), read("data/published/sarc_table2.cs
 # drives had to deliver:
 
 # %%
-sarc.fig6(read("results/sarc/fig6.csv"), read("results/sarc/minutes.csv"))
+sarc.fig6(read("results/sarc/fig6.csv"), read("results/sarc/minutes.csv"), read("data/published/sarc_table2.csv"))
 
 # %% [markdown]
 # Where does the time go? Near saturation most of it is waiting: for a slot of the host's queue, which reads and writes
@@ -105,11 +105,11 @@ sarc.components(read("results/sarc/components.csv"))
 # %% [markdown]
 # ## 4. How sure is that?
 #
-# Much of the machine is unknown. Each unknown was varied; dark rims mark values with which another policy is first,
+# Much of the machine is unknown. Each unknown was varied; shaded lines are values with which another policy is first,
 # or the order behind it changes:
 
 # %%
-sarc.sensitivity(read("results/sarc/sensitivity.csv"))
+sarc.sensitivity(read("results/sarc/sensitivity.csv"), read("results/sarc/orderings.csv"))
 
 # %% [markdown]
 # The run is a scale model. At twice the size it should behave the same:

@@ -178,16 +178,17 @@ def test_a_divided_controller_keeps_what_concerns_one_array():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"host_slots": None}, "host_slots"),
-        ({"host_slots": 0}, "host_slots"),
-        ({"array_members": 2}, "array_members"),
-        ({"strip_kb": 20}, "strip_kb"),
-        ({"strip_kb": 512}, "strip_kb"),
-        ({"destage_low": 0.9, "destage_high": 0.8}, "destage_"),
-        ({"write_cache_mb": 0.1}, "write_cache_mb"),
-        ({"cache_mb": 0.1}, "cache_mb"),
-        ({"drive_scheduler": "elevator"}, "drive_scheduler"),
-        ({"adapter_mb_per_s": 0}, "adapter_mb_per_s"),
+        ({"host_slots": None}, "host_slots is None; expected 1 to 1048576 requests"),
+        ({"host_slots": 0}, "host_slots is 0; expected 1 to 1048576 requests"),
+        ({"array_members": 2}, "array_members is 2; expected 3 to 16 drives"),
+        ({"strip_kb": 20}, "strip_kb is 20; expected one of 32, 64, 96, 128, 160, 192, 224, 256 KB"),
+        ({"strip_kb": 512}, "strip_kb is 512; expected one of 32"),
+        ({"destage_low": 0.9, "destage_high": 0.8}, "destage_high is 0.8; expected more than destage_low, 0.9"),
+        ({"destage_low": 1}, "destage_low is 1; expected at least 0 and less than 1"),
+        ({"write_cache_mb": 0.1, "destage_low": 0.5}, "write_cache_mb is 0.1; expected 0.25 MB above .* 0.5 MB, to"),
+        ({"cache_mb": 0.1}, "cache_mb is 0.1; expected 0.25 to 16777216 MB"),
+        ({"drive_scheduler": "elevator"}, "drive_scheduler is 'elevator'; expected fcfs or"),
+        ({"adapter_mb_per_s": 0}, "adapter_mb_per_s is 0; expected 1e-06 to"),
     ],
 )
 def test_impossible_parameters_are_named(changes, message):
@@ -197,7 +198,7 @@ def test_impossible_parameters_are_named(changes, message):
 
 def test_a_volume_that_fits_neither_drives_nor_cache_is_refused():
     cache = track_cache("lru_top", SMALL.cache_pages, PAGES // 8, track_pages=8)
-    with pytest.raises(ParameterError, match="behind a cache for"):
+    with pytest.raises(ParameterError, match=f"behind a cache for .*expected 1 to {PAGES} pages"):
         StorageController(SMALL, DRIVE, cache, PAGES + 8)
     many = 8 * DRIVE.blocks
     cache = track_cache("lru_top", SMALL.cache_pages, many // 8, track_pages=8)

@@ -10,6 +10,7 @@ import pytest
 from misspenalty import InputError
 from misspenalty.figures import sarc, save_figure
 from misspenalty.studies.sarc import table2 as make_table2
+from misspenalty.studies.sarc_inside import orderings
 from misspenalty.studies.sarc_machine import LOADS, PAPERS
 
 ROOT = Path(__file__).parents[1]
@@ -51,18 +52,20 @@ def tables(points):
         (name, degree, size, 30 / size) for name, degree, size in itertools.product(sarc.STRATEGIES, (4, 8), (1, 4, 16))
     ]
     response = points.groupby(["config", "scaled_iops", "policy"], sort=False)["response_ms"].mean().reset_index()
+    published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
+    varied = table(varied, "parameter", "value", "config", "policy", "response_ms")
     columns = ("config", "policy", "minute", "phase", "stage_rate", "seq_share", "ratio")
     return {
         "table2": {
             "table": make_table2(points),
-            "published": pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv"),
+            "published": published,
         },
-        "fig6": {"table": response.assign(power=1.0), "minutes": table(minutes, *columns)},
+        "fig6": {"table": response.assign(power=1.0), "minutes": table(minutes, *columns), "published": published},
         "lists": {"minutes": table(minutes, *columns)},
         "anomaly": {"table": table(strategies, "strategy", "degree", "tracks_a_stream", "misses_pct")},
         "components": {"table": table(components, "config", "scaled_iops", "policy", "request", "component", "ms")},
         "beyond": {"table": response.replace({"policy": {"lru_top": "arc"}})},
-        "sensitivity": {"table": table(varied, "parameter", "value", "config", "policy", "response_ms")},
+        "sensitivity": {"table": varied, "orderings": orderings(varied)},
         "scale": {"table": pd.concat([response.assign(divisor=divisor) for divisor in (16, 8)])},
     }
 

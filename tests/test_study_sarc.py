@@ -224,6 +224,31 @@ def test_impossible_settings_stop_before_the_first_job(settings, key, value, mes
         check_settings(settings | {key: value}, MACHINE, FITS)
 
 
+def test_a_variation_that_no_prefetcher_can_have_stops_too(settings):
+    with pytest.raises(ParameterError, match=r"sarc.sensitivity: trigger = 6: .*expected a trigger below the degree"):
+        check_settings(settings | {"values": {"degree": 5}}, MACHINE, FITS)
+
+
+def test_a_varied_degree_takes_its_trigger_along(shark):
+    assert sarc_inside.changes(shark, "degree", 4) == {"degree": 4, "trigger": 2}
+    assert sarc_inside.changes(shark, "degree", 32) == {"degree": 32, "trigger": 16}
+    assert sarc_inside.changes(shark, "trigger", 1) == {"trigger": 1}
+
+
+def test_orders_count_near_responses_as_equal():
+    rows = [
+        (parameter, "x", "cache_sensitive", policy, ms)
+        for parameter, times in (("none", (30, 10.4, 10)), ("delta", (30, 10, 10.4)), ("climb", (30, 10.6, 10)))
+        for policy, ms in zip(PAPERS, times, strict=True)
+    ]
+    table = sarc_inside.orderings(
+        pd.DataFrame(rows, columns=["parameter", "value", "config", "policy", "response_ms"])
+    ).set_index("parameter")
+    assert table["order"].tolist() == ["lru_bottom = sarc < lru_top"] * 2 + ["sarc < lru_bottom < lru_top"]
+    assert table["changed"].tolist() == [False, False, True]
+    assert table.loc["climb", "sarc_over_better"] == pytest.approx(10 / 10.6)
+
+
 def test_a_machine_without_fitted_values_says_so():
     shark, _ = load_shark(MACHINE, 16)
     with pytest.raises(ParameterError, match="fit them first"):

@@ -34,6 +34,7 @@ use rule sarc_figure_table2 as sarc_figure_fig6 with:
     input:
         table="results/sarc/fig6.csv",
         minutes="results/sarc/minutes.csv",
+        published="data/published/sarc_table2.csv",
     output:
         pdf="results/sarc/fig6.pdf",
         svg=report(
@@ -148,6 +149,7 @@ use rule sarc_figure_table2 as sarc_figure_beyond with:
 use rule sarc_figure_table2 as sarc_figure_sensitivity with:
     input:
         table="results/sarc/sensitivity.csv",
+        orderings="results/sarc/orderings.csv",
     output:
         pdf="results/sarc/sensitivity.pdf",
         svg=report(

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from misspenalty.figures.parts import SERIES, legend_above, stack
 from misspenalty.figures.style import (
@@ -27,7 +27,9 @@ from misspenalty.figures.style import (
 
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
 PAPERS = ("sarc", "lru_bottom", "lru_top")
-SLOWEST = 1000  # ms; a point beyond is a backlog that grows as long as the phase lasts, and is drawn at the edge
+SLOWEST = 1000  # ms; a point beyond is a backlog that grows as long as the phase lasts, and lies outside the axis
+FAR = 20  # most that the sensitivity figure shows of a response over the unvaried model's
+READS = 0.4  # share of the paper's requests
 
 
 def _configs(table):
@@ -40,10 +42,10 @@ def _lines(axis, table, x, y, error=None, policies=None):
     for policy in policy_order(policies or table["policy"]):
         part = table[table["policy"] == policy].sort_values(x)
         look = policy_line(policy)
-        handles += axis.plot(part[x], np.minimum(part[y], 1.5 * SLOWEST), zorder=3, **look)
+        handles += axis.plot(part[x], part[y], zorder=3, **look)
         if error in part and part[error].notna().any():
             low, high = np.maximum(part[y] - part[error], 0.02), part[y] + part[error]
-            axis.vlines(part[x], low, np.minimum(high, 1.5 * SLOWEST), color=look["color"], linewidth=0.8, zorder=2)
+            axis.vlines(part[x], low, high, color=look["color"], linewidth=0.8, zorder=2)
     return handles
 
 
@@ -52,10 +54,11 @@ def _response_axis(axis, *columns):
     top = max(column.max() for column in columns)
     bottom = min(column.min() for column in columns)
     axis.set_yscale("log")
-    axis.set_ylim(0.7 * bottom, min(1.4 * top, SLOWEST))
+    low, high = 0.7 * bottom, min(1.4 * top, SLOWEST)
+    axis.set_ylim(low, high)
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_locator(NullLocator())
-    axis.tick_params(axis="y", which="minor", size=0)
 
 
 @styled
@@ -77,20 +80,32 @@ def table2(table, published):
         part, printed = (frame[frame["config"] == config] for frame in (table, published))
         for axis, side in zip(row, ("read", "write"), strict=True):
             handles = _lines(axis, part, "scaled_iops", f"{side}_ms", f"{side}_ms_ci")
-            for policy in policy_order(printed["policy"]):
-                line = printed[printed["policy"] == policy].sort_values("scaled_iops")
-                look = {**policy_line(policy), "linestyle": (0, (2, 2)), "linewidth": 0.8, "markerfacecolor": "white"}
-                axis.plot(line["scaled_iops"], line[f"{side}_ms"], **{**look, "markeredgecolor": look["color"]})
+            _published(axis, printed, f"{side}_ms")
             _response_axis(axis, part[f"{side}_ms"], printed[f"{side}_ms"])
             axis.set(title=f"{CONFIGS[config]}, {side}s", xlabel="Scaled IOPS", ylabel="Response (ms)")
-    mark = {"color": INK, "linestyle": (0, (2, 2)), "linewidth": 0.8, "marker": "o", "markerfacecolor": "white"}
-    legend_above(figure, [*handles, Line2D([], [], label="published", **mark)])
+    legend_above(figure, [*handles, _published_mark("published")])
     return figure
 
 
+def _published(axis, printed, column):
+    """Dashed lines with hollow marks, one a policy."""
+    for policy in policy_order(printed["policy"]):
+        line = printed[printed["policy"] == policy].sort_values("scaled_iops")
+        look = {**policy_line(policy), "linestyle": (0, (2, 2)), "linewidth": 0.8, "markerfacecolor": "white"}
+        axis.plot(line["scaled_iops"], line[column], **{**look, "markeredgecolor": look["color"]})
+
+
+def _published_mark(label):
+    mark = {"color": INK, "linestyle": (0, (2, 2)), "linewidth": 0.8, "marker": "o", "markerfacecolor": "white"}
+    return Line2D([], [], label=label, **mark)
+
+
 @styled
-def fig6(table, minutes):
+def fig6(table, minutes, published):
     """Response and power over throughput, tracks staged over time (the paper's Figure 6).
+
+    The paper prints no values of its figure; what stands for them is Table II at 40 % reads, which its overall
+    responses at the peaks equal.
 
     Parameters
     ----------
@@ -98,22 +113,28 @@ def fig6(table, minutes):
         ``config, scaled_iops, policy, response_ms, power``.
     minutes : DataFrame
         ``config, policy, minute, phase, stage_rate``.
+    published : DataFrame
+        ``config, scaled_iops, policy, read_ms, write_ms``.
     """
     need(table, ["config", "scaled_iops", "policy", "response_ms", "power"], "fig6")
     configs = _configs(table)
+    published = published.assign(response_ms=READS * published["read_ms"] + (1 - READS) * published["write_ms"])
+    published["power"] = published["scaled_iops"] / published["response_ms"]
     figure = new_figure(PAGE, 0.4 + 1.8 * len(configs))
     axes = figure.subplots(len(configs), 3, squeeze=False)
     for row, config in zip(axes, configs, strict=True):
-        part = table[table["config"] == config]
+        part, printed = (frame[frame["config"] == config] for frame in (table, published))
         handles = _lines(row[0], part, "scaled_iops", "response_ms", "response_ms_ci")
-        _response_axis(row[0], part["response_ms"])
+        _published(row[0], printed, "response_ms")
+        _response_axis(row[0], part["response_ms"], printed["response_ms"])
         _lines(row[1], part, "scaled_iops", "power")
+        _published(row[1], printed, "power")
         over_time = minutes[minutes["config"] == config].assign(stage_rate=lambda frame: frame["stage_rate"] / 1000)
         _over_time(row[2], over_time, "stage_rate")
         row[0].set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)")
         row[1].set(xlabel="Scaled IOPS", ylabel="Power (scaled IOPS / ms)", ylim=(0, None))
         row[2].set(ylabel="Tracks staged (1000/s)", ylim=(0, None))
-    legend_above(figure, handles)
+    legend_above(figure, [*handles, _published_mark("published (Table II, 40 % reads)")])
     return figure
 
 
@@ -258,14 +279,17 @@ def beyond(table):
 
 
 @styled
-def sensitivity(table):
+def sensitivity(table, orderings):
     """Overall response near the peak as one parameter at a time varies, over the unvaried model's.
+
+    A response more than twenty times as long or as short stands at the edge, with an arrow.
 
     Parameters
     ----------
     table : DataFrame
-        ``parameter, value, config, policy, response_ms``; parameter ``none`` is the unvaried model. A ring marks a
-        value with which the order of the policies differs from its.
+        ``parameter, value, config, policy, response_ms``; parameter ``none`` is the unvaried model.
+    orderings : DataFrame
+        ``parameter, value, config, changed``; a shaded line is a value that changes the order of the policies.
     """
     need(table, ["parameter", "value", "config", "policy", "response_ms"], "sensitivity")
     wide = table.pivot_table(
@@ -277,18 +301,23 @@ def sensitivity(table):
     figure = new_figure(PAGE, 0.8 + 0.125 * len(names))
     axes = figure.subplots(1, len(configs), sharey=True, squeeze=False)[0]
     policies = policy_order(table["policy"])
+    changed = {tuple(row) for row in orderings.loc[orderings["changed"], ["config", "parameter", "value"]].to_numpy()}
     for axis, config in zip(axes, configs, strict=True):
         part = wide[wide["config"] == config].set_index(["parameter", "value"])[policies]
         own = part[part.index.get_level_values(0) == "none"].iloc[0]
-        over_all = (part / own).clip(0.05, 20)
+        over_all = part / own
         for place, name in enumerate(names):
             over = over_all.loc[name]
-            changed = list(part.loc[name].sort_values().index) != list(own.sort_values().index)
-            for policy in policies:
+            if (config, *name) in changed:
+                axis.axhspan(place - 0.45, place + 0.45, color="#fbe7c6", linewidth=0, zorder=0)
+            for shift, policy in zip(np.linspace(-0.25, 0.25, len(policies)), policies, strict=True):
                 look = policy_line(policy)
-                edge = {"markeredgecolor": INK, "markeredgewidth": 1.0} if changed else {"markeredgecolor": "none"}
-                axis.plot(over[policy], place, color=look["color"], marker=look["marker"], markersize=3.4, **edge)
+                x, marker = np.clip(over[policy], 1 / FAR, FAR), look["marker"]
+                if x != over[policy]:
+                    marker = ">" if x == FAR else "<"
+                axis.plot(x, place + shift, color=look["color"], marker=marker, markersize=2.8, markeredgecolor="none")
         axis.axvline(1, color=GREY, linewidth=0.6)
+        over_all = over_all.clip(1 / FAR, FAR)
         axis.set(title=CONFIGS[config], xscale="log", xlabel="Response over the unvaried model's")
         axis.set_xlim(min(0.5, 0.9 * over_all.min().min()), max(2, 1.1 * over_all.max().max()))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -297,8 +326,7 @@ def sensitivity(table):
     axes[0].set_yticks(range(len(names)), [f"{parameter} = {value}" for parameter, value in names], fontsize=5.5)
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     handles = [Line2D([], [], **{**policy_line(policy), "linestyle": ""}) for policy in policies]
-    ring = Line2D([], [], linestyle="", marker="o", markerfacecolor="white", markeredgecolor=INK, label="other order")
-    legend_above(figure, [*handles, ring])
+    legend_above(figure, [*handles, Patch(color="#fbe7c6", label="another order, ties of 5 % counted as equal")])
     return figure
 
 

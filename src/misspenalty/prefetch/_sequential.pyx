@@ -35,7 +35,10 @@ cdef class TrackCache(Policy):
                 raise IndexError(f"places has to give each of {self.blocks} blocks a track below {self.tracks}")
             self.place_of = &places[0] if self.blocks else NULL
         if self.sequential.degree > MOST_DEGREE or self.sequential.trigger >= max(self.sequential.degree, 1):
-            raise ParameterError(f"the degree is at most {MOST_DEGREE}, and the trigger less than the degree")
+            raise ParameterError(
+                f"degree is {self.sequential.degree}, trigger {self.sequential.trigger}; expected a degree from 0 to"
+                f" {MOST_DEGREE} and a trigger below the degree, or -1 for none"
+            )
         return 0
 
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil:

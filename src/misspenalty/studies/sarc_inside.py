@@ -1,5 +1,7 @@
 """The SARC study's side questions: the anomaly of prefetching under LRU, scale, and what the results hang on."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 
@@ -7,6 +9,7 @@ from misspenalty.prefetch.sequential import track_cache
 from misspenalty.studies.sarc import points, simulate
 from misspenalty.studies.sarc_machine import CONFIGS, LOADS, PAPERS
 
+TIE = 1.05  # the ledger's ties: responses this near are equal
 STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
     "synchronous": (None, 1),
     "asynchronous": (0.5, 0),
@@ -126,6 +129,24 @@ def variations(shark, entries):
     return found
 
 
+def changes(shark, parameter, value):
+    """What a variation sets: the value; with the degree also the trigger, which keeps its share of the group.
+
+    Parameters
+    ----------
+    shark : Shark
+    parameter : str
+    value : object
+
+    Returns
+    -------
+    dict of str to object
+    """
+    if parameter == "degree" and shark.degree and shark.trigger >= 0:
+        return {"degree": value, "trigger": shark.trigger * value // shark.degree}
+    return {parameter: value}
+
+
 def vary(shark, parameter, values, seed, load=4):
     """Responses near the peak as one parameter takes other values.
 
@@ -148,7 +169,7 @@ def vary(shark, parameter, values, seed, load=4):
     """
     tables = []
     for value in values:
-        varied = shark if parameter == "none" else shark.with_values({parameter: value})
+        varied = shark if parameter == "none" else shark.with_values(changes(shark, parameter, value))
         for config in CONFIGS:
             for policy in PAPERS:
                 run = simulate(varied, config, policy, seed, [LOADS[config][load]])
@@ -168,18 +189,31 @@ def orderings(sensitivity):
     Returns
     -------
     DataFrame
-        ``parameter, value, config``, ``order``: policies from fast to slow by their mean response, and ``changed``
-        against the unvaried model; ``sarc_over_better``: SARC's response over the better LRU variant's.
+        ``parameter, value, config``; ``order``: policies from fast to slow by their mean response, ``=`` between
+        neighbours at most `TIE` apart, and ``changed`` against the unvaried model; ``sarc_over_better``: SARC's
+        response over the better LRU variant's.
     """
     rows = []
     for (parameter, value, config), part in sensitivity.groupby(["parameter", "value", "config"], sort=False):
         ms = part.set_index("policy")["response_ms"].sort_values(kind="stable")
         better = min(ms["lru_top"], ms["lru_bottom"])
-        rows.append((parameter, value, config, " ".join(ms.index), ms["sarc"] / better))
+        rows.append((parameter, value, config, _order(ms), ms["sarc"] / better))
     table = pd.DataFrame(rows, columns=["parameter", "value", "config", "order", "sarc_over_better"])
     own = table[table["parameter"] == "none"].set_index("config")["order"]
     table["changed"] = table["order"] != table["config"].map(own)
     return table
+
+
+def _order(ms):
+    """Who is faster than whom, fast to slow; of equals the first by name stands first."""
+    names = list(ms.index)
+    runs = [[names[0]]]
+    for before, name in itertools.pairwise(names):
+        if ms[name] <= TIE * ms[before]:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return " < ".join(" = ".join(sorted(run)) for run in runs)
 
 
 def _text(value):

@@ -3,7 +3,9 @@ another."""
 
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
+from misspenalty.prefetch.sequential import check as check_prefetch
 from misspenalty.studies.sarc_fit import STEPS, targets_of
+from misspenalty.studies.sarc_inside import changes, variations
 from misspenalty.studies.sarc_machine import CONFIGS, PAPERS, load_shark
 
 
@@ -32,11 +34,16 @@ def check_settings(settings, machine, fits=()):
         raise ParameterError(f"sarc.values: {error}") from error
     if shark.phase_minutes <= shark.discarded_minutes:
         raise ParameterError(
-            f"sarc.values: phases of {shark.phase_minutes} minutes without their first {shark.discarded_minutes}"
+            f"sarc.values: phases of {shark.phase_minutes} minutes without their first {shark.discarded_minutes}; "
+            "expected phase_minutes to be more than discarded_minutes"
         )
     if settings["short"]["phase_minutes"] <= settings["short"]["discarded_minutes"]:
-        raise ParameterError("sarc.short: phase_minutes has to be more than discarded_minutes")
-    _check_sensitivity(settings["sensitivity"], entries)
+        short = settings["short"]
+        raise ParameterError(
+            f"sarc.short: phases of {short['phase_minutes']} minutes without their first {short['discarded_minutes']}; "
+            "expected phase_minutes to be more than discarded_minutes"
+        )
+    _check_sensitivity(settings["sensitivity"], shark, entries)
     for number, values in enumerate(_combinations(settings["fit"])):
         tried = shark.with_values({**values, **settings["values"]})
         for divisor in {settings["divisor"], *settings["scale_divisors"]} if number == 0 else ():
@@ -66,9 +73,15 @@ def _check_policies(names):
             raise ParameterError(f"sarc.beyond: {name} is one of the paper's own policies, which are always run")
 
 
-def _check_sensitivity(names, entries):
+def _check_sensitivity(names, shark, entries):
+    listed = variations(shark, {name: entry for name, entry in entries.items() if "vary" in entry})
     for name in names:
         if name not in entries:
             raise ParameterError(f"sarc.sensitivity: the machine has no parameter {name!r}")
         if not {"vary", "vary_factors"} & set(entries[name]):
             raise ParameterError(f"sarc.sensitivity: shark.yaml lists no other values for {name}; add `vary` there")
+        for value in listed.get(name, ()):
+            try:
+                check_prefetch(shark.with_values(changes(shark, name, value)).prefetch())
+            except ParameterError as error:
+                raise ParameterError(f"sarc.sensitivity: {name} = {value}: {error}") from error

@@ -1,8 +1,8 @@
 # Drive operations of a controller, from when they are told to the drive until they are done.
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport realloc
 
+from misspenalty.systems._pool cimport grow
 from misspenalty.systems._raid cimport piece_t
 
 cdef enum:
@@ -24,20 +24,14 @@ cdef struct operations_t:
 
 
 cdef inline int32_t new_operation(operations_t* operations) except -2 nogil:
-    cdef int32_t room, i
-    cdef operation_t* grown
+    cdef int32_t which
     if operations.free == NONE:
-        room = 2 * operations.room + 256
-        grown = <operation_t*>realloc(operations.all, room * sizeof(operation_t))
-        if grown == NULL:
-            with gil:
-                raise MemoryError(f"no memory for {room} drive operations")
-        for i in range(operations.room, room):
-            grown[i].next = i + 1 if i + 1 < room else NONE
-        operations.all, operations.free, operations.room = grown, operations.room, room
-    i = operations.free
-    operations.free = operations.all[i].next
-    return i
+        operations.all = <operation_t*>grow(
+            operations.all, &operations.room, &operations.free, sizeof(operation_t), <size_t>&(<operation_t*>NULL).next
+        )
+    which = operations.free
+    operations.free = operations.all[which].next
+    return which
 
 
 cdef inline void free_operation(operations_t* operations, int32_t which) noexcept nogil:

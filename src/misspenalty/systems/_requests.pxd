@@ -1,9 +1,10 @@
 # Host requests under way, the lines they stand in, and the chains of those that wait for one drive operation.
 #
-# Requests and waiters are taken from pools that grow when they are empty: numbers stay valid, pointers do not.
+# Requests and waiters are taken from pools (`_pool.pxd`).
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport realloc
+
+from misspenalty.systems._pool cimport grow
 
 cdef enum:
     NOBODY = -1                     # no request, no waiter
@@ -83,20 +84,14 @@ cdef inline int32_t leave_line(requests_t* requests, line_t* line) noexcept nogi
 
 
 cdef inline int32_t new_request(requests_t* requests) except -2 nogil:
-    cdef int32_t i, room
-    cdef request_t* grown
+    cdef int32_t which
     if requests.free == NOBODY:
-        room = 2 * requests.room + 256
-        grown = <request_t*>realloc(requests.all, room * sizeof(request_t))
-        if grown == NULL:
-            with gil:
-                raise MemoryError(f"no memory for {room} waiting requests")
-        for i in range(requests.room, room):
-            grown[i].next = i + 1 if i + 1 < room else NOBODY
-        requests.all, requests.free, requests.room = grown, requests.room, room
-    i = requests.free
-    requests.free = requests.all[i].next
-    return i
+        requests.all = <request_t*>grow(
+            requests.all, &requests.room, &requests.free, sizeof(request_t), <size_t>&(<request_t*>NULL).next
+        )
+    which = requests.free
+    requests.free = requests.all[which].next
+    return which
 
 
 cdef inline void free_request(requests_t* requests, int32_t which) noexcept nogil:
@@ -105,20 +100,14 @@ cdef inline void free_request(requests_t* requests, int32_t which) noexcept nogi
 
 
 cdef inline int32_t new_waiter(waiters_t* waiters) except -2 nogil:
-    cdef int32_t i, room
-    cdef waiter_t* grown
+    cdef int32_t which
     if waiters.free == NOBODY:
-        room = 2 * waiters.room + 256
-        grown = <waiter_t*>realloc(waiters.all, room * sizeof(waiter_t))
-        if grown == NULL:
-            with gil:
-                raise MemoryError(f"no memory for {room} waiting reads")
-        for i in range(waiters.room, room):
-            grown[i].next = i + 1 if i + 1 < room else NOBODY
-        waiters.all, waiters.free, waiters.room = grown, waiters.room, room
-    i = waiters.free
-    waiters.free = waiters.all[i].next
-    return i
+        waiters.all = <waiter_t*>grow(
+            waiters.all, &waiters.room, &waiters.free, sizeof(waiter_t), <size_t>&(<waiter_t*>NULL).next
+        )
+    which = waiters.free
+    waiters.free = waiters.all[which].next
+    return which
 
 
 cdef inline void free_waiter(waiters_t* waiters, int32_t which) noexcept nogil:

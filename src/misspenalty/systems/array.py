@@ -112,7 +112,8 @@ class Controller:
             `divisor` doesn't divide the arrays.
         """
         if divisor < 1 or self.arrays % divisor:
-            raise ParameterError(f"{self.arrays} arrays cannot be divided by {divisor!r}; expected a divisor of them")
+            divisors = ", ".join(str(n) for n in range(1, self.arrays + 1) if self.arrays % n == 0)
+            raise ParameterError(f"{self.arrays} arrays cannot be divided by {divisor!r}; expected one of {divisors}")
         return replace(
             self,
             arrays=self.arrays // divisor,
@@ -121,27 +122,43 @@ class Controller:
         )
 
     def check(self):
-        """Raise a `ParameterError` that names the first impossible value."""
+        """Raise a `ParameterError` that names the first impossible value and what is possible."""
         strip = self.strip_kb * 1024 // PAGE
+        least = LONGEST * PAGE / MB  # a request has to fit above the fill at which destages begin
+        strips = range(8, STRIP + 1, 8)
         tests = {
-            "cache_mb": 0.25 <= self.cache_mb <= 1 << 24,
-            "write_cache_mb": self.write_cache_mb <= 1 << 20
-            and self.write_cache_mb * (1 - self.destage_low) * MB >= LONGEST * PAGE,
-            "arrays": 1 <= self.arrays <= 4096,
-            "array_members": 3 <= self.array_members <= MEMBERS,
-            "strip_kb": strip * PAGE == self.strip_kb * 1024 and 8 <= strip <= STRIP and strip % 8 == 0,
-            "stripes_per_turn": 1 <= self.stripes_per_turn <= 1 << 20,
-            "host_slots": self.host_slots is not None and 1 <= self.host_slots <= 1 << 20,
-            "controller_us": 0 <= self.controller_us <= 1e6,
-            "adapter_mb_per_s": 1e-6 <= self.adapter_mb_per_s <= 1e6,
-            "drive_window": 1 <= self.drive_window <= 1 << 20,
-            "drive_scheduler": self.drive_scheduler in SCHEDULERS,
-            "destage_high": 0 <= self.destage_low < self.destage_high <= 1,
-            "destages": 1 <= self.destages <= 1 << 20,
+            "cache_mb": (0.25 <= self.cache_mb <= 1 << 24, f"0.25 to {1 << 24} MB"),
+            "destage_low": (0 <= self.destage_low < 1, "at least 0 and less than 1"),
+            "destage_high": (
+                self.destage_low < self.destage_high <= 1,
+                f"more than destage_low, {self.destage_low:g}, and at most 1",
+            ),
+            "write_cache_mb": (
+                self.write_cache_mb * (1 - self.destage_low) >= least and self.write_cache_mb <= 1 << 20,
+                f"{least:g} MB above destage_low, which is {least / (1 - self.destage_low):g} MB, to {1 << 20} MB"
+                if self.destage_low < 1
+                else "a destage_low below 1 first",
+            ),
+            "arrays": (1 <= self.arrays <= 4096, "1 to 4096 arrays"),
+            "array_members": (3 <= self.array_members <= MEMBERS, f"3 to {MEMBERS} drives"),
+            "strip_kb": (
+                strip * PAGE == self.strip_kb * 1024 and strip in strips,
+                f"one of {', '.join(str(pages * PAGE // 1024) for pages in strips)} KB",
+            ),
+            "stripes_per_turn": (1 <= self.stripes_per_turn <= 1 << 20, f"1 to {1 << 20} stripes"),
+            "host_slots": (
+                self.host_slots is not None and 1 <= self.host_slots <= 1 << 20,
+                f"1 to {1 << 20} requests an array",
+            ),
+            "controller_us": (0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
+            "adapter_mb_per_s": (1e-6 <= self.adapter_mb_per_s <= 1e6, "1e-06 to 1e+06 times 10^6 bytes/s"),
+            "drive_window": (1 <= self.drive_window <= 1 << 20, f"1 to {1 << 20} operations"),
+            "drive_scheduler": (self.drive_scheduler in SCHEDULERS, " or ".join(SCHEDULERS)),
+            "destages": (1 <= self.destages <= 1 << 20, f"1 to {1 << 20} stripes an array"),
         }
-        for name, good in tests.items():
+        for name, (good, expected) in tests.items():
             if not good:
-                raise ParameterError(f"{name} is {getattr(self, name)!r}, which is impossible; see shark.schema.yaml")
+                raise ParameterError(f"{name} is {getattr(self, name)!r}; expected {expected}")
 
 
 @dataclass(frozen=True)
@@ -229,7 +246,10 @@ class StorageController:
     def __init__(self, controller, drive, cache, pages):
         controller.check()
         if pages < 1 or -(-pages // cache.track_pages) > cache.tracks:
-            raise ParameterError(f"a volume of {pages} pages behind a cache for {cache.tracks} tracks")
+            most = cache.tracks * cache.track_pages
+            raise ParameterError(
+                f"a volume of {pages} pages behind a cache for {cache.tracks} tracks; expected 1 to {most} pages"
+            )
         strip = controller.strip_kb * 1024 // PAGE
         if strip % cache.track_pages:
             raise ParameterError(

@@ -1,0 +1,22 @@
+# Pools of structs that are taken and given back by number: a chain of free ones through a field of the structs themselves.
+# A pool grows when it is empty; numbers stay valid, pointers do not.
+
+from libc.stdint cimport int32_t
+from libc.stdlib cimport realloc
+
+cdef enum:
+    LAST = -1                       # end of a chain; every pool's own name for none is the same number
+
+
+cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, size_t link) except NULL nogil:
+    """Twice as many structs of `size` bytes, the new ones free, chained by the int32 at byte `link` of each."""
+    cdef int32_t more = 2 * room[0] + 256, i
+    cdef char* grown = <char*>realloc(all, more * size)
+    if grown == NULL:
+        with gil:
+            raise MemoryError(f"no memory for {more} structs of {size} bytes")
+    for i in range(room[0], more):
+        (<int32_t*>(grown + i * size + link))[0] = i + 1 if i + 1 < more else LAST
+    free[0] = room[0]
+    room[0] = more
+    return grown
