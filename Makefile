@@ -79,6 +79,7 @@ clean:  ## take away builds and what results/ holds beside the archived tables a
 	rm -rf build .snakemake results/traces results/*/runs results/*/replay results/*/distance_split results/*/fit results/logs \
 	  results/benchmarks results/bench results/notebooks
 	rm -f results/manifest.json results/report.html $(VENV)/.package
+	find results -name '.*.partial*' -exec rm -rf {} +
 
 distclean: clean  ## clean, and take away .venv
 	rm -rf $(VENV)

@@ -86,6 +86,7 @@ def test_clean_keeps_the_archived_results(checkout):
     taken = [
         "results/traces/a.trace/ids",
         "results/mq/replay/a/lru.csv",
+        "results/mq/.table4.12.partial.csv",
         "results/logs/a.log",
         "results/manifest.json",
         "results/report.html",

@@ -58,6 +58,7 @@ rule manifest:
     params:
         benchmarks="results/benchmarks",
         seeds=SEEDS,
+        config=config,
         code=source_digest(),
     script:
         "../scripts/manifest.py"

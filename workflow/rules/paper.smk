@@ -20,5 +20,6 @@ rule paper:
         "../../environment.yml"
     params:
         code=source_digest("paper"),
+        config=config,
     script:
         "../scripts/paper.py"
