@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from misspenalty import ParameterError
+from misspenalty import ParameterError, disks
 from misspenalty.studies import vlog, vlog_checks, vlog_files, vlog_gap, vlog_locate, vlog_what_if
 from misspenalty.systems.hosts import load_hosts
 
@@ -188,6 +188,13 @@ def test_values_for_the_undecided_claims(latencies):
 def test_impossible_parameters(call):
     with pytest.raises(ParameterError):
         call()
+
+
+def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
+    """The gap's condition short_switch takes it from the description, like every other drive's."""
+    assert vlog_gap.short_switch_ms(disks.load("hp97560")) < disks.load("hp97560").data["mechanics"]["head_switch_ms"]
+    with pytest.raises(ParameterError, match="cheetah9lp.*give one as `vary`"):
+        vlog_gap.short_switch_ms(disks.load("cheetah9lp"))
 
 
 def test_what_if_on_flash_the_map_is_pure_extra():

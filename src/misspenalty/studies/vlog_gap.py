@@ -32,7 +32,6 @@ ALONE = tuple(CONDITIONS)
 WORKLOADS = [("utilisation", 0.5), ("utilisation", 0.68), ("utilisation", 0.9), ("jitter", 0.2), ("jitter", 1.0)]
 PLATFORMS = ("sparc10_hp", "sparc10_seagate", "ultra170_seagate")
 COMPONENTS = ("scsi_overhead", "transfer", "locate", "other")
-SWITCHES_MS = {"hp97560": 1.6, "st19101": 0.195}
 
 
 def apply(conditions, platform, workload):
@@ -48,7 +47,7 @@ def apply(conditions, platform, workload):
             case "no_map":
                 workload = replace(workload, log_map=False)
             case "short_switch":
-                changes["head_switch_ms"] = SWITCHES_MS[platform.drive]
+                changes["head_switch_ms"] = short_switch_ms(platform.kind)
             case "less_live":
                 workload = replace(workload, utilisation=workload.utilisation - RESERVED)
             case "inode":
@@ -61,6 +60,23 @@ def apply(conditions, platform, workload):
             case "8kb":
                 workload = replace(workload, blocks=2)
     return platform.changed(**changes), workload
+
+
+def short_switch_ms(kind):
+    """The other reading of a drive's head-switch time, as its description has it.
+
+    Raises
+    ------
+    ParameterError
+        The description has none.
+    """
+    source = kind.source("mechanics.head_switch_ms") or {}
+    if not source.get("vary"):
+        raise ParameterError(
+            f"drive {kind.name}: the condition short_switch needs another head-switch time; "
+            "give one as `vary` of `mechanics.head_switch_ms` under `sources`"
+        )
+    return source["vary"][0]
 
 
 def per_track(platform):

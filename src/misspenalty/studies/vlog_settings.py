@@ -3,6 +3,7 @@
 from misspenalty.disks.virtual_log import capacity, physical_blocks
 from misspenalty.errors import ParameterError
 from misspenalty.studies.vlog import Workload, make_platforms
+from misspenalty.studies.vlog_gap import short_switch_ms
 from misspenalty.systems.disk_client import BLOCK
 from misspenalty.systems.hosts import load_hosts
 from misspenalty.systems.lfs import RESERVE, SEGMENT
@@ -32,6 +33,7 @@ def check_settings(settings, hosts):
         if unknown:
             raise ParameterError(f"vlog.{key}: no platform called {unknown[0]}; expected {', '.join(platforms)}")
     for label, platform in platforms.items():
+        short_switch_ms(platform.kind)
         blocks, most = physical_blocks(platform.kind), capacity(platform.kind)
         live = int(workload.utilisation * blocks)
         if live > most:
