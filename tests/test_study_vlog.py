@@ -193,7 +193,7 @@ def test_impossible_parameters(call):
 def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
     """The gap's condition short_switch takes it from the description, like every other drive's."""
     assert vlog_gap.short_switch_ms(disks.load("hp97560")) < disks.load("hp97560").data["mechanics"]["head_switch_ms"]
-    with pytest.raises(ParameterError, match="cheetah9lp.*give one as `vary`"):
+    with pytest.raises(ParameterError, match=r"cheetah9lp.*give one as `vary`"):
         vlog_gap.short_switch_ms(disks.load("cheetah9lp"))
 
 
