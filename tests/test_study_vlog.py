@@ -200,7 +200,7 @@ def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
 def test_what_if_on_flash_the_map_is_pure_extra():
     entry = {"host": "server_2015", "drive": "dc_s3700", "blocks": 16}
     platforms = vlog_what_if.make_platforms({"safe": entry, "flash": entry | {"write_units": 0}}, HOSTS)
-    table = vlog_what_if.what_if(platforms, vlog.Workload(utilisation=0.2, updates=400, warm_up=0))
+    table = vlog_what_if.what_if(platforms, vlog.Workload(utilisation=0.1, updates=400, warm_up=0))
     parts = [f"{name}_us" for name in vlog_what_if.COMPONENTS]
     assert np.allclose(table[parts].sum(axis=1), table["total_us"]) and not table["locate_us"].any()
     table = table.set_index(["platform", "system"])
