@@ -2,7 +2,10 @@
 
 import functools
 import hashlib
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,7 @@ from misspenalty.traces import builds
 
 ROOT = Path(__file__).parents[1]
 RAW = ROOT / "data" / "raw" / "builds"
+PROGRAM = ROOT / "data" / "capture" / "builds" / "builds.py"
 FACTS = yaml.safe_load((RAW / "captures.yaml").read_text())
 LARGEST = 10_000_000  # bytes of one file
 CODE = {kind: code for code, kind in enumerate(builds.KINDS)}
@@ -216,6 +220,26 @@ def test_ssh_measures_rebuilds_of_patched_versions():
     patched = found.processes["program"].str.endswith("/patch").groupby(found.processes["run"]).sum()
     assert patched[facts["runs"]["measured"]].eq(23).all()
     assert patched[facts["runs"]["training"]].eq(0).all()
+
+
+# the capture program ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mirror", [None, "", " "])
+def test_a_capture_without_a_mirror_stops_before_it_makes_anything(tmp_path, mirror):
+    environment = {name: value for name, value in os.environ.items() if name != "DEBIAN_MIRROR"}
+    environment |= {} if mirror is None else {"DEBIAN_MIRROR": mirror}
+    command = [sys.executable, str(PROGRAM), "prepare", "andrew", "--work", str(tmp_path / "work")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "DEBIAN_MIRROR names no mirror of Debian: set it" in done.stderr
+    assert not (tmp_path / "work").exists()
+
+
+def test_the_capture_program_says_what_it_can_record(tmp_path):
+    done = subprocess.run([sys.executable, str(PROGRAM), "capture", "x"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in FACTS)
 
 
 # the reader ----------------------------------------------------------------------------------------------------------

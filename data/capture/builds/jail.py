@@ -8,15 +8,25 @@ from pathlib import Path
 from tracing import CaptureError
 
 SUITE = "bookworm"
-MIRROR = os.environ.get("DEBIAN_MIRROR", "")  # a mirror of Debian, as in /etc/apt/sources.list
 PACKAGES = ("make", "binutils", "pcc", "musl-dev", "linux-libc-dev", "gcc", "libc6-dev", "dpkg-dev", "patch", "glimpse")
-SOURCES = f"""deb {MIRROR} {SUITE} main
-deb-src {MIRROR} {SUITE} main
-"""
 MUSL = "/usr/lib/x86_64-linux-musl"
 HEADERS = "/usr/include/x86_64-linux-musl"
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/build", "SHELL": "/bin/sh"}
 TOUCH = "/capture/touch.so"
+
+
+def mirror() -> str:
+    """The mirror of Debian that the environment names, as in /etc/apt/sources.list.
+
+    Raises
+    ------
+    CaptureError
+        It names none.
+    """
+    named = os.environ.get("DEBIAN_MIRROR", "").strip()
+    if not named:
+        raise CaptureError("DEBIAN_MIRROR names no mirror of Debian: set it to a URL as in /etc/apt/sources.list")
+    return named
 
 
 class Jail:
@@ -35,14 +45,16 @@ class Jail:
         Raises
         ------
         CaptureError
-            If debootstrap or apt fail.
+            If no mirror is named, or debootstrap or apt fail.
         """
         if not self.inside("/capture").exists():
+            source = mirror()
             if self.path.exists():
                 shutil.rmtree(self.path)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            run(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(self.path), MIRROR])
-            self.inside("/etc/apt/sources.list").write_text(SOURCES)
+            run(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(self.path), source])
+            listed = f"deb {source} {SUITE} main\ndeb-src {source} {SUITE} main\n"
+            self.inside("/etc/apt/sources.list").write_text(listed)
             self.shell("apt-get update -q && mkdir -p /build /capture")
             self._make_older()
         build = ["cc", "-shared", "-fPIC", "-O1", "-o", self.inside(TOUCH), Path(__file__).parent / "touch.c"]
