@@ -22,7 +22,7 @@ from misspenalty.systems.array_twin import Twin
 from misspenalty.traces.spc1 import requests
 
 ROOT = Path(__file__).resolve().parents[1]
-VALUES = {"load_factor": 0.8, "host_slots": 3, "footprint_sensitive_gb": 350, "insertion": 0.07}  # near the fit's
+VALUES = {"load_factor": 0.95, "host_slots": 4, "footprint_sensitive_gb": 350, "insertion": 0.05}  # near the fit's
 
 
 def kernel_rate(shark, config, policy, minutes, drives=True):
