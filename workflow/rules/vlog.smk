@@ -207,7 +207,7 @@ rule vlog_what_if:
     conda:
         "../../environment.yml"
     params:
-        platform=lambda wildcards: VLOG_LATER[wildcards.later],
+        platforms=VLOG_LATER,
         workload=VLOG["what_if"]["workload"],
         code=source_digest(
             "studies/vlog", "studies/vlog_what_if", "systems/hosts", "files"
