@@ -75,6 +75,7 @@ class Program:
         """
         if name not in KINDS:
             raise ParameterError(f"traversal {name!r}; expected one of {', '.join(KINDS)}")
+        self.cache.check()
         done = self._kernel.traverse(self._modules[module], KINDS[name])
         self.cache.kernel.end_run()
         self.cache.check()
