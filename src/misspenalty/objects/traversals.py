@@ -51,9 +51,16 @@ class Program:
     cache : ClientCache
     database : Database
         The one the cache was made for.
+
+    Raises
+    ------
+    ParameterError
+        It is another.
     """
 
     def __init__(self, cache, database):
+        if cache.database is not database:
+            raise ParameterError("the cache was made for another database; make both from the same one")
         p = database.parameters
         self.cache, self.parameters = cache, p
         parts = p.modules * p.composites * p.parts
