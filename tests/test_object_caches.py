@@ -394,9 +394,3 @@ def test_a_cache_that_failed_is_not_run_on():
     for _ in range(2):
         with pytest.raises(ParameterError, match="no frame could be freed"):
             program.run("T1")
-
-
-def test_a_program_of_another_database_is_refused():
-    database, other = (oo7.generate(oo7.SMALL, np.random.default_rng(seed)) for seed in (1, 2))
-    with pytest.raises(ParameterError, match="another database"):
-        Program(HAC(database, 2**20), other)
