@@ -337,3 +337,8 @@ def test_checks_of_the_ladder_see_what_is_not_in_the_cache():
     assert ladder.run(len(HIT_STEPS) - 1)[0] == -1
     with pytest.raises(ParameterError, match="T1 or T6"):
         Ladder(p, "T1+")
+
+
+def test_a_program_of_another_database_is_refused(tiny):
+    with pytest.raises(ParameterError, match="another database"):
+        Program(HAC(tiny, 2**20), make(TINY, 2))

@@ -122,7 +122,7 @@ cdef class ObjectCache(IndirectionTable):
         cdef Py_ssize_t frame
         cdef frame_t* into
         cdef int64_t begin
-        if self.record(page) < 0:
+        if self.failed or self.free_count == 0 or self.record(page) < 0:
             return -1
         begin = ticks() if self.timed else 0
         self.counts.fetches += 1

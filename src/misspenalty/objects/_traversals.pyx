@@ -201,8 +201,12 @@ cdef class Traversals:
         return done
 
     cdef int read_composite(self, uint8_t* me) noexcept nogil:
-        return self.touch(me, COMPOSITE_TYPE) | self.touch(me, COMPOSITE_PARTS) | self.touch(
-            me, COMPOSITE_USED_PRIVATE) | self.touch(me, COMPOSITE_USED_SHARED)
+        # one after the other: each may fetch, and C leaves the order within an expression open
+        if self.touch(me, COMPOSITE_TYPE) < 0 or self.touch(me, COMPOSITE_PARTS) < 0:
+            return -1
+        if self.touch(me, COMPOSITE_USED_PRIVATE) < 0 or self.touch(me, COMPOSITE_USED_SHARED) < 0:
+            return -1
+        return 0
 
     cdef int touch(self, uint8_t* me, uint32_t field) noexcept nogil:
         """Read the object behind a field."""
@@ -233,7 +237,7 @@ cdef class Traversals:
             self.stopped = True
             self.cache.pop()
             return 1
-        if self.kind == PLUS and (self.touch(me, PART_TYPE) | self.touch(me, PART_FROM)) < 0:
+        if self.kind == PLUS and (self.touch(me, PART_TYPE) < 0 or self.touch(me, PART_FROM) < 0):
             return -1
         array = self.cache.follow(me + 4 * PART_TO)
         if array == NULL:

@@ -78,7 +78,7 @@ class ClientCache:
             raise ParameterError(f"a cache of {size} bytes; expected at least two frames of {PAGE} and less than 2 GB")
         if not 4 <= activation_words <= 4096:
             raise ParameterError(f"activation_words is {activation_words}; expected 4 to 4096")
-        self.size, self.table, self.classes = int(size), table, database.classes
+        self.size, self.table, self.classes, self.database = int(size), table, database.classes, database
         self.pages = database.pages.copy() if writable or not database.pages.flags.writeable else database.pages
         self.frames = min(self.size // PAGE, len(self.pages) + 2)
         self._common = (

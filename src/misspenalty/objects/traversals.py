@@ -51,9 +51,16 @@ class Program:
     cache : ClientCache
     database : Database
         The one the cache was made for.
+
+    Raises
+    ------
+    ParameterError
+        It is another.
     """
 
     def __init__(self, cache, database):
+        if cache.database is not database:
+            raise ParameterError("the cache was made for another database; make both from the same one")
         p = database.parameters
         self.cache, self.parameters = cache, p
         parts = p.modules * p.composites * p.parts
@@ -75,6 +82,7 @@ class Program:
         """
         if name not in KINDS:
             raise ParameterError(f"traversal {name!r}; expected one of {', '.join(KINDS)}")
+        self.cache.check()
         done = self._kernel.traverse(self._modules[module], KINDS[name])
         self.cache.kernel.end_run()
         self.cache.check()
