@@ -1,6 +1,7 @@
 """The EPCM study on a small made-up build: fits, tables, readings, settings."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,7 @@ from misspenalty.studies.epcm import Setting, Study
 from misspenalty.systems.file_client import CALL
 from misspenalty.systems.file_workload import make_workload
 
+BUILDS = Path(__file__).parents[1] / "data" / "raw" / "builds"
 SETTINGS = {
     "captures": {"andrew": "data/raw/builds/andrew.parquet"},
     "partition_sizes": [16, 64],
@@ -194,6 +196,8 @@ def test_readings_vary_one_choice_at_a_time(study):
         ({"captures": {"andrew": "x.csv"}}, "epcm.captures.andrew"),
         ({"fig8": {"partition_size": 64, "model_order": 44}}, "64/44 is no bar of Figure 7"),
         ({"epcm_shares": [0.01]}, "rounds to an order of 0"),
+        ({"thresholds": {"pcm": float("nan"), "epcm": 0.1}}, "threshold"),
+        ({"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}}, "andrew has 23 runs"),
         ({"sensitivity": {"machine": ["ld"]}}, "'ld' is none of epcm.captures"),
     ],
 )

@@ -91,6 +91,20 @@ def settings_of(partition_sizes, pcm_orders, epcm_shares, thresholds):
     return listed
 
 
+def definition_of(setting):
+    """The kernel of a bar's predictor, and all its parameters.
+
+    Raises
+    ------
+    ParameterError
+        The model or a parameter is unknown or impossible.
+    """
+    definition = find_predictor(setting.model)
+    named = {"partition": setting.partition_size, "order": setting.model_order}
+    given = {name: value for name, value in named.items() if value is not None} | setting.parameters
+    return definition.kernel, definition.check(given)
+
+
 class Study(NamedTuple):
     """One workload on one machine.
 
@@ -142,10 +156,8 @@ def predictor_of(study, setting):
     if setting.model == "foresight":
         events = np.concatenate([workload.events(run) for run in study.measured])
         return Foresight(workload.files, events, setting.model_order)
-    definition = find_predictor(setting.model)
-    named = {"partition": setting.partition_size, "order": setting.model_order}
-    given = {name: value for name, value in named.items() if value is not None} | setting.parameters
-    kernel = definition.kernel(workload.files, **definition.check(given))
+    kernel, parameters = definition_of(setting)
+    kernel = kernel(workload.files, **parameters)
     for run in study.training:
         events = workload.events(run)
         kernel.feed(events, np.empty_like(events), np.empty_like(events))

@@ -1,8 +1,11 @@
 """What the schema of a run's configuration cannot tell: whether the settings of the EPCM study fit the package and one
 another."""
 
+from pathlib import Path
+
+from misspenalty.documents import read_yaml
 from misspenalty.errors import ParameterError
-from misspenalty.studies.epcm import settings_of
+from misspenalty.studies.epcm import BASELINES, definition_of, settings_of
 
 
 def check_settings(settings):
@@ -22,6 +25,7 @@ def check_settings(settings):
     for name, path in settings["captures"].items():
         if not path.endswith(".parquet"):
             raise ParameterError(f"epcm.captures.{name}: {path!r} is no recorded build; expected NAME.parquet")
+        _check_training(name, Path(path), settings["training_runs"])
     bars = settings_of(
         settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["thresholds"]
     )
@@ -30,6 +34,8 @@ def check_settings(settings):
             raise ParameterError(
                 f"epcm.epcm_shares: of {bar.partition_size} nodes a share rounds to an order of 0; take a larger share"
             )
+        if bar.model not in BASELINES:
+            definition_of(bar)
     wanted = (settings["fig8"]["partition_size"], settings["fig8"]["model_order"])
     there = [(bar.partition_size, bar.model_order) for bar in bars if bar.model == "epcm"]
     if wanted not in there:
@@ -38,3 +44,14 @@ def check_settings(settings):
     for name in settings["sensitivity"]["machine"]:
         if name not in settings["captures"]:
             raise ParameterError(f"epcm.sensitivity.machine: {name!r} is none of epcm.captures; name one of them")
+
+
+def _check_training(name, path, training):
+    """Where the capture program's facts stand beside a capture, they tell how many runs it has."""
+    facts = path.with_name("captures.yaml")
+    runs = read_yaml(facts).get(path.stem, {}).get("runs", {}) if facts.is_file() else {}
+    recorded = sum(map(len, runs.values()))
+    if runs and recorded <= training:
+        raise ParameterError(
+            f"epcm.training_runs: {training}, but {name} has {recorded} runs, and one must be left to measure"
+        )

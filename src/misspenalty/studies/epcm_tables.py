@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from misspenalty.prefetch.registry import find_predictor
-from misspenalty.studies.epcm import BUCKETS, KEYS, waited_early
+from misspenalty.studies.epcm import BUCKETS, KEYS, definition_of, waited_early
 from misspenalty.systems.file_client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
@@ -202,10 +201,8 @@ def accuracy(benchmark, workload, training, measured, settings):
     for setting in settings:
         if setting.model in ("cold", "hot", "foresight"):
             continue
-        definition = find_predictor(setting.model)
-        named = {"partition": setting.partition_size, "order": setting.model_order}
-        given = {name: value for name, value in named.items() if value is not None} | setting.parameters
-        kernel = definition.kernel(workload.files, **definition.check(given))
+        kernel, parameters = definition_of(setting)
+        kernel = kernel(workload.files, **parameters)
         rank, number = np.empty((2, len(ids)), np.uint32)
         kernel.feed(ids, rank, number)
         judged = slice(max(skip, 1), None)
