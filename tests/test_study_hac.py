@@ -115,6 +115,16 @@ def test_cold_iterations_read_the_disk_and_hot_ones_do_not(sweeps, costs):
     assert cold.hit_pct < hot.run_hit_pct < 100
 
 
+@pytest.mark.parametrize("name", STATIC)
+def test_a_shared_server_has_seen_the_cold_iteration(sweeps, costs, name):
+    """With room for the whole database all its hits are hits, as with one client."""
+    for clients in (1, 2, 8):
+        found = penalty(fetches(sweeps, name), POINTS[name], costs, clients=clients)
+        assert (found.hit_pct, found.us["disk"]) == (100, 0)
+    cold = penalty(fetches(sweeps, name), POINTS[name], costs, clients=2, cold=True)
+    assert cold.hit_pct < 100
+
+
 def test_no_fetches_are_an_error(data, costs):
     idle = hac_runs.run(data, "hac", "T6", 4, 3).fetches
     with pytest.raises(ParameterError, match="no fetches with 4 MB"):

@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from misspenalty.objects._format cimport PAGE_SHIFT, SWIZZLED, USED, class_t, word
+from misspenalty.objects._format cimport MODIFIED, PAGE_SHIFT, SWIZZLED, USED, class_t, word
 from misspenalty.objects._table cimport IndirectionTable, counts_t
 
 cdef enum:
@@ -47,6 +47,7 @@ cdef struct frame_t:
     uint32_t end                    # offset behind the last object
     int64_t pinned                  # fetch at which the stack referred to it last; 0 = never
     int64_t used                    # tick of its last use, where the policy asks for it
+    bint modified                   # an object was modified in it since the last commit; it may have moved since
 
 
 cdef struct log_t:
@@ -97,6 +98,9 @@ cdef class ObjectCache(IndirectionTable):
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef void evict(self, Py_ssize_t frame) noexcept nogil
     cdef void give_back(self, Py_ssize_t frame) noexcept nogil
+    # What a policy ships at a commit beside the frames of pages and survivors: (bytes, objects) are added to.
+    cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
+    cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef int64_t* push(self) noexcept nogil
 
@@ -131,6 +135,12 @@ cdef class ObjectCache(IndirectionTable):
             self.frames[(thing - self.memory) >> PAGE_SHIFT].used = self.tick
         else:
             self.touch(thing)
+
+    cdef inline void modify(self, uint8_t* thing) noexcept nogil:
+        """Mark an object as changed by the running transaction; it stays until the commit."""
+        self.counts.modified += not word(thing) & MODIFIED
+        (<uint32_t*>thing)[0] |= MODIFIED
+        self.frames[(thing - self.memory) >> PAGE_SHIFT].modified = True
 
     cdef inline void pop(self) noexcept nogil:
         self.stack_top -= self.activation

@@ -78,6 +78,9 @@ cdef class ObjectCache(IndirectionTable):
     cdef void touch(self, uint8_t* thing) noexcept nogil:
         pass
 
+    cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil:
+        pass
+
     # --- references
 
     cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil:
@@ -99,7 +102,7 @@ cdef class ObjectCache(IndirectionTable):
         cdef Py_ssize_t frame
         cdef uint8_t* thing
         cdef int64_t begin
-        if page == 0 or page > self.page_count or oid >= objects_on(self.pages + (page - 1) * PAGE):
+        if page == 0 or page > self.page_count or oid >= objects_on(self.pages + (page - 1) * <Py_ssize_t>PAGE):
             self.failed = NO_OBJECT
             return NULL
         if self.frame_of[page] == 0 and self.fetch(page) < 0:
@@ -229,6 +232,7 @@ cdef class ObjectCache(IndirectionTable):
             self.frame_of[self.frames[frame].page] = 0
             self.counts.pages_kept -= 1
         self.frames[frame].kind = FREE
+        self.frames[frame].modified = False
         self.free_frames[self.free_count] = frame
         self.free_count += 1
         self.counts.frames_freed += 1
@@ -292,18 +296,28 @@ cdef class ObjectCache(IndirectionTable):
                 while offset < self.frames[frame].end:
                     thing = self.memory + frame * PAGE + offset
                     size = size_of(self.classes, thing)
-                    if word(thing) & MODIFIED:
-                        (<uint32_t*>thing)[0] &= ~MODIFIED
-                        self.ship(thing, size)
-                        shipped += size
-                        count += 1
+                    self.settle(thing, size, &shipped, &count)
                     offset += size
+            self.ship_buffer(&shipped, &count)
+            for frame in range(self.frame_count):
+                self.frames[frame].modified = False
         return shipped, count
 
+    cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil:
+        """Ship an object if it is modified."""
+        if word(thing) & MODIFIED:
+            (<uint32_t*>thing)[0] &= ~MODIFIED
+            self.ship(thing, size)
+            shipped[0] += size
+            count[0] += 1
+
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil:
-        cdef uint32_t oref = self.entries[word(thing) & ENTRY].oref, i
+        """Write an object to the server's page and to an uninstalled copy of it in the cache."""
+        cdef uint32_t oref = self.entries[word(thing) & ENTRY].oref, oid = oref & ((1 << OID_BITS) - 1), i
         cdef uint8_t* page = self.pages + ((oref >> OID_BITS) - 1) * <Py_ssize_t>PAGE
-        cdef uint32_t* to = <uint32_t*>(page + offset_of(page, oref & ((1 << OID_BITS) - 1)))
+        cdef uint32_t* to = <uint32_t*>(page + offset_of(page, oid))
+        cdef Py_ssize_t frame = <Py_ssize_t>self.frame_of[oref >> OID_BITS] - 1
+        cdef uint8_t* copy = NULL
         cdef uint32_t* source = <uint32_t*>thing
         cdef uint32_t kind = class_of(source[0]), bits = self.classes[kind].references
         cdef bint refers
@@ -313,6 +327,10 @@ cdef class ObjectCache(IndirectionTable):
                 to[i] = self.entries[source[i] & ~SWIZZLED].oref
             else:
                 to[i] = source[i]
+        if frame != NONE:  # the page was fetched again, or is still there as it was
+            copy = self.memory + frame * PAGE + offset_of(self.memory + frame * PAGE, oid)
+            if not word(copy) & INSTALLED:
+                memcpy(copy + 4, to + 1, size - 4)
 
     # --- what Python sees
 

@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from misspenalty.objects._cache cimport BUFFER, FREE, INTACT, NONE, ObjectCache
-from misspenalty.objects._format cimport ENTRY, INSTALLED, PAGE, PAGE_HEADER, size_of, word
+from misspenalty.objects._format cimport ENTRY, INSTALLED, MODIFIED, PAGE, PAGE_HEADER, size_of, word
 
 cdef enum:
     GRANULE = 16                    # smallest block, bytes
@@ -127,13 +127,15 @@ cdef class Kernel(ObjectCache):
         self.prepend(granule, &self.newest, &self.oldest)
 
     cdef int drop_oldest(self) noexcept nogil:
-        """Discard the object used longest ago that the stack does not refer to."""
+        """Discard the object used longest ago that is not modified and not referred to by the stack."""
         cdef uint32_t granule, at = self.oldest
         cdef uint8_t* thing
+        cdef bint pinned
         while at:
             granule = at - 1
             thing = self.object_at(granule)
-            if self.frames[(thing - self.memory) // PAGE].pinned != self.counts.fetches:
+            pinned = self.frames[(thing - self.memory) // PAGE].pinned == self.counts.fetches
+            if not pinned and not word(thing) & MODIFIED:
                 self.unlink(granule, &self.newest, &self.oldest)
                 self.discard(thing, size_of(self.classes, thing))
                 self.give(granule, self.orders[granule])
@@ -155,6 +157,14 @@ cdef class Kernel(ObjectCache):
         self.counts.retained += 1
         self.counts.bytes_moved += size
 
+    cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil:
+        cdef uint32_t at = self.oldest
+        cdef uint8_t* thing
+        while at:
+            thing = self.object_at(at - 1)
+            self.settle(thing, size_of(self.classes, thing), shipped, count)
+            at = self.links[at - 1].before
+
     cdef int free_one(self) noexcept nogil:
         cdef Py_ssize_t frame, oldest = NONE
         cdef uint32_t offset = PAGE_HEADER, size
@@ -163,7 +173,7 @@ cdef class Kernel(ObjectCache):
         for frame in range(self.first):
             if self.frames[frame].kind != INTACT or frame == self.incoming:
                 continue
-            if self.frames[frame].pinned == self.counts.fetches:
+            if self.frames[frame].modified or self.frames[frame].pinned == self.counts.fetches:
                 continue
             if oldest == NONE or self.frames[frame].used < self.frames[oldest].used:
                 oldest = frame

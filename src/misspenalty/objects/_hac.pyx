@@ -32,7 +32,7 @@ cdef class Kernel(ObjectCache):
     cdef uint32_t* members          # frames in the set
     cdef Py_ssize_t size            # of the set
     cdef int64_t entered            # frames entered so far
-    cdef uint32_t retention         # R in thousandths
+    cdef uint32_t[2] retention      # R as a fraction, numerator and denominator
     cdef Py_ssize_t scan            # k, frames
     cdef int64_t lifetime           # E, fetches
     cdef Py_ssize_t primary         # next frame of the primary scan
@@ -43,7 +43,8 @@ cdef class Kernel(ObjectCache):
     def __init__(self, pages, sizes, references, budget, table, frames, activation, retention, scan, lifetime,
                  secondaries):
         ObjectCache.__init__(self, pages, sizes, references, budget, table, frames, activation)
-        self.retention, self.scan, self.lifetime, self.secondaries = retention, scan, lifetime, secondaries
+        self.retention[0], self.retention[1] = retention
+        self.scan, self.lifetime, self.secondaries = scan, lifetime, secondaries
         self.target = NONE
         self.candidates = <candidate_t*>calloc(frames, sizeof(candidate_t))
         self.members = <uint32_t*>calloc(frames, sizeof(uint32_t))
@@ -123,7 +124,7 @@ cdef class Kernel(ObjectCache):
         self.counts.objects_scanned += scanned.objects
         hot = scanned.objects - having[0]
         threshold = 0
-        while hot * 1000 >= self.retention * scanned.objects and threshold < 15:
+        while hot * self.retention[1] >= self.retention[0] * scanned.objects and threshold < 15:
             threshold += 1
             hot -= having[threshold]
         self.enter(frame, threshold, hot)
@@ -131,7 +132,8 @@ cdef class Kernel(ObjectCache):
     cdef void look(self, uint32_t frame) noexcept nogil:
         """Enter a frame many of whose objects are not installed."""
         cdef frame_t* seen = &self.frames[frame]
-        if self.candidates[frame].entered == 0 and seen.installed * 1000 < self.retention * seen.objects:
+        cdef bint few = seen.installed * self.retention[1] < self.retention[0] * seen.objects
+        if self.candidates[frame].entered == 0 and few:
             self.enter(frame, 0, seen.installed)
 
     cdef void enter(self, uint32_t frame, uint32_t threshold, uint32_t hot) noexcept nogil:

@@ -67,7 +67,7 @@ cdef extern from *:
         int64_t done = 1;                                                                                            \\
         uint8_t *array, *link, *other;                                                                               \\
         p->visited[WORD(me, ID)] = p->visit;                                                                         \\
-        p->read += WORD(me, PART_X) + WORD(me, PART_Y);                                                              \\
+        p->read += WORD(me, PART_X) + 2 * WORD(me, PART_Y);                                                          \\
         array = reach(p, me + 4 * PART_TO, step);                                                                    \\
         if (RAISED(step)) return -1;                                                                                 \\
         n = WORD(array, 1);                                                                                          \\

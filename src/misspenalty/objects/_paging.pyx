@@ -17,7 +17,7 @@ cdef class Lru(ObjectCache):
         for frame in range(self.frame_count):
             if self.frames[frame].kind == FREE or frame == self.incoming:
                 continue
-            if self.frames[frame].pinned == self.counts.fetches:
+            if self.frames[frame].modified or self.frames[frame].pinned == self.counts.fetches:
                 continue
             if oldest == NONE or self.frames[frame].used < self.frames[oldest].used:
                 oldest = frame
@@ -43,7 +43,7 @@ cdef class Clock(ObjectCache):
             self.hand = (self.hand + 1) % self.frame_count
             if self.frames[frame].kind == FREE or frame == self.incoming:
                 continue
-            if self.frames[frame].pinned == self.counts.fetches:
+            if self.frames[frame].modified or self.frames[frame].pinned == self.counts.fetches:
                 continue
             if self.frames[frame].used:
                 self.frames[frame].used = 0  # accessed since: a second chance

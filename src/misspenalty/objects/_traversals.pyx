@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
 from misspenalty.objects._cache cimport ObjectCache
-from misspenalty.objects._format cimport ENTRY, MODIFIED, USAGE, class_of, reference_of, word
+from misspenalty.objects._format cimport ENTRY, USAGE, class_of, reference_of, word
 from misspenalty.objects._oo7 cimport (
     BASE,
     BASE_PRIVATE,
@@ -319,12 +319,12 @@ cdef class Traversals:
 
     cdef inline void operate(self, uint8_t* me) noexcept nogil:
         cdef uint32_t x = word(me + 4 * PART_X), y = word(me + 4 * PART_Y)
-        self.read += x + y
+        self.read += x + 2 * y  # weighed, so that a swap shows
         if self.kind == SWAP_ALL or (self.kind == SWAP_ROOT and self.left == self.half):
             (<uint32_t*>(me + 4 * PART_X))[0] = y
             (<uint32_t*>(me + 4 * PART_Y))[0] = x
-            self.cache.counts.modified += not word(me) & MODIFIED
-            (<uint32_t*>me)[0] |= MODIFIED | USAGE
+            (<uint32_t*>me)[0] |= USAGE
+            self.cache.modify(me)
 
     # --- any graph
 

@@ -19,12 +19,16 @@ Deviations, and what no source states
     - A secondary pointer enters only frames that are not in the set.
     - Where every candidate is pinned, the primary scan goes on until it finds one that is not.
     - Entries are freed when their count falls to zero, not in the background.
+    - No-steal in the caches beside HAC as well: FPC and CLOCK keep pages with modified objects until the commit, the
+      dual buffer such pages and the modified objects of its buffer. A transaction that modifies more than fits is an
+      error.
     - The cache's size pays for the table as well, buckets included: a table is memory that a page cache does not
       need. With ``table=False`` the size is that of the frames alone. The list of pages in the cache (4 bytes a page of
       the database) is counted nowhere.
 """
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -177,7 +181,8 @@ class HAC(ClientCache):
     Parameters
     ----------
     retention : float
-        R: share of a frame's objects below which those above the threshold count as hot.
+        R: share of a frame's objects below which those above the threshold count as hot; taken as the fraction with a
+        denominator of up to 10^6.
     scan : int
         k: frames that the primary pointer, and each secondary one, looks at for each fetch.
     lifetime : int
@@ -192,12 +197,13 @@ class HAC(ClientCache):
 
     def __init__(self, database, size, *, retention=2 / 3, scan=3, lifetime=20, secondary=2, **common):
         super().__init__(database, size, **common)
-        if not (0 < retention <= 1 and 1 <= scan <= 1000 and 1 <= lifetime <= 10**6 and 0 <= secondary <= 16):
+        if not (1e-6 <= retention <= 1 and 1 <= scan <= 1000 and 1 <= lifetime <= 10**6 and 0 <= secondary <= 16):
             raise ParameterError(
-                f"retention {retention}, scan {scan}, lifetime {lifetime}, secondary {secondary}: expected a share, "
-                "1 to 1000, from 1, and 0 to 16"
+                f"retention {retention}, scan {scan}, lifetime {lifetime}, secondary {secondary}: expected a share "
+                "from 1e-6, 1 to 1000, from 1, and 0 to 16"
             )
-        self.kernel = _hac.Kernel(*self._common, math.ceil(1000 * retention), scan, lifetime, secondary)
+        share = Fraction(retention).limit_denominator(10**6)  # 2/3 is 2/3; times a page's objects it fits 32 bits
+        self.kernel = _hac.Kernel(*self._common, share.as_integer_ratio(), scan, lifetime, secondary)
 
 
 class FPC(ClientCache):

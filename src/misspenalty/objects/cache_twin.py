@@ -239,7 +239,7 @@ class ClockTwin(CacheTwin):
 class HACTwin(CacheTwin):
     """Usage, candidate set, compaction."""
 
-    def __init__(self, database, size, *, retention=Fraction(667, 1000), scan=3, lifetime=20, secondary=2, **common):
+    def __init__(self, database, size, *, retention=Fraction(2, 3), scan=3, lifetime=20, secondary=2, **common):
         super().__init__(database, size, **common)
         self.retention, self.scan, self.lifetime = retention, scan, lifetime
         count = len(self.frames)

@@ -122,7 +122,9 @@ def penalty(
         As of `PageServer`.
     clients : int
         That run the same program, each from another point of its hot iterations on; with more than one, times are means
-        over the first half of the time, while all are busy.
+        over the first half of each one's fetches, while all are busy. What one client fetches before its hot iterations
+        has gone through the server's cache once by then, so that sharing is measured warm, as one client is; the
+        drive's own cache starts empty.
     background : bool
         Whether replacement is done while waiting as far as the wait lasts; by default it is in the foreground, as
         reported.
@@ -154,7 +156,7 @@ def penalty(
         run_hit = 100 * outcome.hit.mean()
     else:
         streams = _shifted(used[chosen], times[chosen], register, clients)
-        outcomes = server.run(streams)
+        outcomes = server.run(streams, used["page"].to_numpy()[fetch & ~chosen])
         ns = np.concatenate([one.ns[: len(one.ns) // 2] for one in outcomes])
         hit = np.concatenate([one.hit[: len(one.hit) // 2] for one in outcomes])
         begun, run_hit = None, 100 * hit.mean()

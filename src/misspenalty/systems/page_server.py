@@ -122,18 +122,20 @@ class PageServer:
             raise ParameterError(f"{pages} pages do not fit drive {self.drive.name}")
         return np.concatenate([[-1], chosen * self.count])
 
-    def run(self, streams):
+    def run(self, streams, earlier=()):
         """Replay all streams together.
 
         Parameters
         ----------
         streams : sequence of Stream
+        earlier : sequence of int
+            Pages that went through the page cache before the clock starts, in this order.
 
         Returns
         -------
         list of Outcome
         """
-        run = _Run(self, streams)
+        run = _Run(self, streams, earlier)
         run.go()
         return [Outcome(*parts) for parts in zip(run.ns, run.begun, run.hit, strict=True)]
 
@@ -141,7 +143,7 @@ class PageServer:
 class _Run:
     """The state of one replay."""
 
-    def __init__(self, server, streams):
+    def __init__(self, server, streams, earlier):
         self.server, self.streams = server, streams
         self.drive = server.drive.drive()
         self.cache, self.events, self.sequence = OrderedDict(), [], 0
@@ -151,6 +153,8 @@ class _Run:
         self.begun = [np.zeros(len(s.page) + 1, np.int64) for s in streams]
         self.hit = [np.zeros(len(s.page), bool) for s in streams]
         self.at = [0] * len(streams)
+        for page in earlier:
+            self._is_cached(int(page))
 
     def go(self):
         for client, stream in enumerate(self.streams):
@@ -195,6 +199,9 @@ class _Run:
     def _is_hit(self, page):
         if self.server.hit_share is not None:
             return bool(self.server.generator.random() < self.server.hit_share)
+        return self._is_cached(page)
+
+    def _is_cached(self, page):
         hit = page in self.cache
         if hit:
             self.cache.move_to_end(page)
