@@ -192,5 +192,5 @@ def test_kernels_refuse_what_they_do_not_know():
         find_policy("sarc").kernel(10, 9, tracks=0xFFFFFFFE)
     with pytest.raises(ParameterError, match="a track has -1 pages"):
         find_policy("sarc").kernel(10, 9, track_pages=-1)
-    with pytest.raises(ParameterError, match="degree is 257.*expected a degree from 0 to 256"):
+    with pytest.raises(ParameterError, match=r"degree is 257.*expected a degree from 0 to 256"):
         find_policy("sarc").kernel(10, 3, degree=257)
