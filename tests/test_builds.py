@@ -242,6 +242,14 @@ def test_the_capture_program_says_what_it_can_record(tmp_path):
     assert all(name in done.stderr for name in FACTS)
 
 
+def test_all_leaves_out_what_is_there(tmp_path):
+    shutil.copy(RAW / "captures.yaml", tmp_path)
+    command = [sys.executable, str(PROGRAM), "all", "--work", str(tmp_path / "work"), "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [f"{name}: there already" for name in FACTS]
+
+
 # the reader ----------------------------------------------------------------------------------------------------------
 
 

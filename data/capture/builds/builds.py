@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
 from jail import ENVIRONMENT, TOUCH, Jail
 from packing import convert
 from tracing import CaptureError, Gate, check_tracing, described, snapshot, tracing
@@ -19,7 +20,6 @@ SYSTEM = ("/usr", "/etc", "/var/lib", "/capture")  # folders of the jail that no
 
 def record(jail: Jail, work: Workload, folder: Path) -> None:
     """Record all runs of a workload into `folder`, which must not exist; it is removed again if anything fails."""
-    check_tracing()
     if folder.exists():
         raise CaptureError(f"{folder} exists already: remove it or choose another --recording")
     folder.mkdir(parents=True)
@@ -137,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
     command("record", do_record, "record a workload's runs", "workload")
     command("convert", do_convert, "write a recording as Parquet", "workload", "out")
     command("capture", do_capture, "prepare, record, convert; the recording is removed", "workload", "out")
-    command("all", do_all, "all captures, one after another, then clean", "out")
+    command("all", do_all, "all captures that --out lacks, one after another, then clean", "out")
     command("clean", do_clean, "remove the jail and all recordings")
     return top
 
@@ -149,6 +149,7 @@ def do_prepare(options) -> None:
 
 
 def do_record(options) -> None:
+    check_tracing()
     record(Jail(options.work / "jail"), WORKLOADS[options.workload], options.work / "recordings" / options.workload)
 
 
@@ -158,8 +159,9 @@ def do_convert(options) -> None:
 
 
 def do_capture(options) -> None:
-    if (options.out / f"{options.workload}.parquet").exists():
+    if captured(options):
         raise CaptureError(f"{options.out}: {options.workload} is there already; choose another folder or remove it")
+    check_tracing()
     do_prepare(options)
     do_record(options)
     do_convert(options)
@@ -168,8 +170,17 @@ def do_capture(options) -> None:
 
 def do_all(options) -> None:
     for options.workload in WORKLOADS:
-        do_capture(options)
+        if captured(options):
+            print(f"{options.workload}: there already", flush=True)
+        else:
+            do_capture(options)
     do_clean(options)
+
+
+def captured(options) -> bool:
+    """Whether the workload's capture lies in --out: its facts are written last."""
+    facts = options.out / "captures.yaml"
+    return facts.exists() and options.workload in (yaml.safe_load(facts.read_text()) or {})
 
 
 def do_clean(options) -> None:

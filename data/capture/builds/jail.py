@@ -77,12 +77,25 @@ class Jail:
     def install(self, *packages: str) -> None:
         self.shell(f"apt-get install -qy --no-install-recommends {' '.join(packages)}")
 
-    def source(self, package: str, version: str) -> None:
-        """Fetch a source package into /build/packages, not unpacked."""
-        folder = self.inside("/build/packages")
-        folder.mkdir(parents=True, exist_ok=True)
-        if not list(folder.glob(f"{package}_{version.split(':')[-1]}.dsc")):
-            self.shell(f"apt-get source -q --download-only {package}={version}", "/build/packages")
+    def source(self, package: str, version: str) -> str:
+        """Fetch a source package, not unpacked; where in the jail its description lies.
+
+        Raises
+        ------
+        CaptureError
+            The mirror does not have that version, or apt fails for another reason.
+        """
+        folder = "/build/packages"
+        described = f"{folder}/{package}_{version.split(':')[-1]}.dsc"  # an epoch is no part of the file's name
+        self.inside(folder).mkdir(parents=True, exist_ok=True)
+        if not self.inside(described).exists():
+            if f"Version: {version}\n" not in self.shell(f"apt-cache showsrc {package}"):
+                raise CaptureError(
+                    f"DEBIAN_MIRROR has no source of {package} {version}: name a mirror that keeps old versions, such as"
+                    f" a snapshot of {SUITE}'s, or another version in workloads.py, and run 'builds.py clean' first"
+                )
+            self.shell(f"apt-get source -q --download-only {package}={version}", folder)
+        return described
 
     def versions(self, *packages: str) -> dict[str, str]:
         """Version of each installed package."""

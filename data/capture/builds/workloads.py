@@ -66,10 +66,10 @@ ANDREW = "/build/cdparanoia"
 
 def prepare_andrew(jail: Jail) -> None:
     """cdparanoia without its test file: 17 C files, 2 libraries, 1 program."""
-    jail.source("cdparanoia", CDPARANOIA)
+    source = jail.source("cdparanoia", CDPARANOIA)
     jail.shell(
         f"""rm -rf {ANDREW}
-        dpkg-source -q --no-check -x packages/cdparanoia_{CDPARANOIA}.dsc {ANDREW}
+        dpkg-source -q --no-check -x {source} {ANDREW}
         cd {ANDREW}
         rm -rf debian .pc
         cp configure.guess config.guess
@@ -146,7 +146,7 @@ def run_glimpse(training: bool) -> list[Step]:
 
 # 4: building OpenSSH, then patching it through the versions Debian released ------------------------------------------
 
-OPENSSH = "9.2p1-2+deb12u10"
+OPENSSH = "1:9.2p1-2+deb12u10"
 SSH = "/build/openssh"
 PATCHES = {  # version: its patches of Debian's series; deb12u7 and deb12u9 have none that are compiled here
     "deb12u1": "CVE-2023-38408-1 CVE-2023-38408-2 CVE-2023-38408-3",
@@ -164,12 +164,12 @@ WITHOUT = "openssl zlib stackprotect hardening pie pam selinux shadow"
 
 def prepare_ssh(jail: Jail) -> None:
     """OpenSSH 9.2p1-2, configured, with no library but the C library; a copy of it as it is, and one built."""
-    jail.source("openssh", OPENSSH)
+    source = jail.source("openssh", OPENSSH)
     jail.install("autoconf", "automake")
     jail.shell(
         f"""rm -rf {SSH} /spare/openssh /spare/openssh-built
         mkdir -p /spare
-        dpkg-source -q --no-check --skip-patches -x packages/openssh_{OPENSSH}.dsc {SSH}
+        dpkg-source -q --no-check --skip-patches -x {source} {SSH}
         cd {SSH}
         for patch in $(sed '/CVE-2023-38408-1/,$d' debian/patches/series); do patch -s -p1 < debian/patches/$patch; done
         autoreconf -fi
