@@ -74,6 +74,22 @@ def test_kernel_equals_twin_on_any_sequence(name, data):
     assert (rank, number, kernel.predictions()) == expected(name, ids, parameters)
 
 
+RUN = [7, 0, 3, 0, 5, 1, 0, 6, 2, 0, 4, 8, 3, 3, 9, 0, 10, 5, 11, 1, 2, 0, 6, 9]
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.15])
+@pytest.mark.parametrize("longer", [{}, {"most": 4}, {"threshold": 0.55}])
+@pytest.mark.parametrize(("partition", "order"), [(5, 4), (16, 12), (64, 45)])
+def test_kernel_equals_twin_where_chains_grow_long_and_partitions_are_halved(partition, order, longer, noise):
+    rng = np.random.default_rng(3)
+    ids = np.where(rng.random(2500) < noise, rng.integers(0, 12, 2500), np.resize(RUN, 2500)).tolist()
+    parameters = {"partition": partition, "order": order, **longer}
+    kernel = make("epcm", 12, **parameters)
+    rank, number = fed(kernel, ids)
+    assert kernel.halvings > 5
+    assert (rank, number, kernel.predictions()) == expected("epcm", ids, parameters)
+
+
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_kernel_equals_twin_on_long_builds(name):
     """Runs that repeat but for a few files, as a build does; long enough for partitions to fill and halve."""

@@ -1,45 +1,45 @@
 """Kernel of the context models; the definitions are in context.py.
 
-A trie of sequences of files. A partition is a first-order node with its descendants; siblings stand in a list, the
-highest count first, so that likely children are found at once and prediction ends at the first unlikely one.
+A trie of sequences of files (_trie.pxd). Siblings stand in a list, the highest count first, so that likely children
+are found at once and prediction ends at the first unlikely one. Where a node's only likely child lies right behind it,
+as along most chains, the node says how far that goes on: a run. Contexts mostly foretell the same files, and after an
+event that was foretold the same but for the first; so each remembers how much of its run is like that of a longer one,
+and is followed from there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from misspenalty.prefetch._predictor cimport Predictor, file_t
+from misspenalty.prefetch._trie cimport NOTHING, alike, child_of, node_t, partition_t, run_of
 
 cdef enum:
-    NOTHING = -1                    # no node
-    DEAD = 0xFFFFFFFF               # `file` of a node that a purge has freed and nobody has taken yet
-
-
-cdef struct node_t:                 # 16 bytes, as the paper's
-    file_t file                     # last file of the node's sequence
-    uint32_t count                  # times the sequence has been seen, halved at times
-    int32_t child                   # its most frequent child; NOTHING = none
-    int32_t next                    # its next sibling, no more frequent; NOTHING = none; of a free node: the next free
+    FIRST = 4                       # nodes a partition has room for at first
+    MOST_NODES = 0x3FFFFFFF         # in a partition
 
 
 cdef struct context_t:
-    int32_t node                    # where the walk stands
-    uint32_t depth                  # of that node; 1 = first order
     file_t first                    # file of the walk's first event: whose partition it is in
+    int32_t node                    # where the walk stands; NOTHING = a halving took it
+    int64_t birth                   # that event, from 1
+    int64_t way                     # number of the run it is walking along
+    int64_t like                    # the `way` of a longer context whose run has the same files,
+    int32_t until                   # as far as this node of its own
 
 
 cdef class ContextModel(Predictor):
-    cdef node_t* nodes
-    cdef int32_t room               # nodes allocated
-    cdef int32_t fresh              # nodes taken since the start; those above have never been used
-    cdef int32_t free               # first of the freed nodes; NOTHING = none
-    cdef int32_t* roots             # by file: its first-order node; NOTHING = none
-    cdef uint32_t* used             # by file: nodes in its partition
+    cdef partition_t* partitions    # by file
     cdef context_t* contexts        # live contexts, the longest first
-    cdef context_t* before          # those before the event
-    cdef Py_ssize_t live            # live contexts
-    cdef Py_ssize_t old             # contexts before the event
-    cdef uint32_t partition         # most nodes in a partition; 0 = no limit
+    cdef Py_ssize_t live            # live contexts; while an event is learnt, of those that it has been learnt in
+    cdef Py_ssize_t ahead           # then, first of those that it has not
+    cdef Py_ssize_t old             # then, their end
+    cdef int32_t last               # last of the siblings that were searched in vain; NOTHING = unknown, or none
+    cdef int64_t ways               # runs that contexts have walked along, numbered from 1
+    cdef node_t* halved             # a partition while it is halved
+    cdef int32_t* moved             # by node: where halving puts it; NOTHING = nowhere
+    cdef int32_t kept               # nodes in `halved`
+    cdef uint32_t partition         # most nodes in a partition
     cdef uint32_t order             # depth of the deepest nodes
     cdef double threshold           # smallest likelihood that is predicted
     cdef bint one_node              # a walk ends where it makes a node (EPCM)
@@ -47,30 +47,38 @@ cdef class ContextModel(Predictor):
     cdef bint corrected             # along the chain a node's own creation is taken off its count
     cdef bint product               # likelihoods multiply along the chain
     cdef bint longest               # only the longest context that predicts at all does
+    cdef bint runs                  # nodes have runs: a child's likelihood is the same wherever prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # partitions halved
     cdef readonly int64_t ignored   # nodes not made for want of room
 
-    def __init__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
+    def __init__(self, files, order, threshold, most=None, partition=None, one_node=False, chained=False, corrected=1,
                  product=0, longest=0):
-        self.order, self.threshold, self.partition = order, threshold, partition
+        self.order, self.threshold = order, threshold
+        self.partition = MOST_NODES if partition is None else partition
         self.one_node, self.chained, self.corrected = one_node, chained, corrected
         self.product, self.longest = product, longest
-        self.free = NOTHING
-        self.roots = <int32_t*>malloc((files + 1) * sizeof(int32_t))
-        self.used = <uint32_t*>calloc(files + 1, sizeof(uint32_t))
+        self.runs = chained and corrected and not product
+        self.partitions = <partition_t*>calloc(files + 1, sizeof(partition_t))
         self.contexts = <context_t*>calloc(order + 1, sizeof(context_t))
-        self.before = <context_t*>calloc(order + 1, sizeof(context_t))
-        if self.roots == NULL or self.used == NULL or self.contexts == NULL or self.before == NULL:
+        if partition is not None:
+            self.halved = <node_t*>malloc(self.partition * sizeof(node_t))
+            self.moved = <int32_t*>malloc(self.partition * sizeof(int32_t))
+        if (
+            self.partitions == NULL or self.contexts == NULL
+            or partition is not None and (self.halved == NULL or self.moved == NULL)
+        ):
             raise MemoryError(f"no memory for a context model of {files} files")
-        memset(self.roots, 0xFF, files * sizeof(int32_t))
 
     def __dealloc__(self):
-        free(self.nodes)
-        free(self.roots)
-        free(self.used)
+        cdef Py_ssize_t i
+        if self.partitions != NULL:
+            for i in range(self.files):
+                free(self.partitions[i].nodes)
+        free(self.partitions)
         free(self.contexts)
-        free(self.before)
+        free(self.halved)
+        free(self.moved)
 
     @property
     def memory(self):
@@ -81,21 +89,22 @@ cdef class ContextModel(Predictor):
         """Nodes in the partition of `file`."""
         if file >= <file_t>self.files:
             raise IndexError(f"file {file}; there are {self.files}")
-        return self.used[file]
+        return self.partitions[file].used
 
     def count(self, sequence):
         """How often `sequence` of files is counted; 0 where it has no node."""
-        cdef int32_t node = NOTHING
-        for depth, file in enumerate(sequence):
-            if depth == 0:
-                node = self.roots[file] if 0 <= file < self.files else NOTHING
-            else:
-                node = self.nodes[node].child
-                while node != NOTHING and self.nodes[node].file != file:
-                    node = self.nodes[node].next
+        cdef const node_t* nodes
+        cdef int32_t node = 0
+        if not len(sequence) or not 0 <= sequence[0] < self.files or not self.partitions[sequence[0]].used:
+            return 0
+        nodes = self.partitions[sequence[0]].nodes
+        for file in sequence[1:]:
+            node = child_of(nodes, node)
+            while node != NOTHING and nodes[node].file != file:
+                node = nodes[node].next
             if node == NOTHING:
                 return 0
-        return self.nodes[node].count if node != NOTHING else 0
+        return nodes[node].count
 
     cdef int access(self, file_t file) except -1 nogil:
         self.renew()
@@ -103,53 +112,84 @@ cdef class ContextModel(Predictor):
         self.predict()
         return 0
 
-    cdef int learn(self, file_t file) except -1 nogil:
-        cdef context_t context
-        cdef context_t* swapped = self.before
-        cdef int32_t child
-        cdef bint known
+    cdef inline int learn(self, file_t file) except -1 nogil:
+        cdef context_t* context
+        cdef node_t* nodes
         cdef Py_ssize_t i
-        self.before, self.old = self.contexts, self.live
-        self.contexts, self.live = swapped, 0
+        self.old, self.live = self.live, 0
         for i in range(self.old):
-            context = self.before[i]
+            context = &self.contexts[i]
             if context.node == NOTHING:
                 continue
-            child = self.counted(context.node, file)
-            known = child != NOTHING
-            if not known and self.make_room(context.first):
-                if self.before[i].node == NOTHING:
-                    self.ignored += 1       # the purge took the context itself
+            nodes = self.partitions[context.first].nodes
+            if nodes[context.node].child < NOTHING and nodes[context.node + 1].file == file:
+                context.node += 1                   # it stays the only likely child
+                nodes[context.node].count += 1
+                self.renew_run(nodes, context.node)
+            else:
+                self.ahead = i
+                if not self.leave(context, file):
                     continue
-                child = self.append(context.node, file)
-                self.used[context.first] += 1
-            if child != NOTHING and context.depth + 1 < self.order and (known or not self.one_node):
-                self.enter(child, context.depth + 1, context.first)
-        if self.roots[file] == NOTHING:
-            self.roots[file] = self.take(file)
-            self.used[file] += 1
+            if self.events - context.birth + 1 < self.order:
+                if self.live < i:
+                    self.contexts[self.live] = context[0]
+                self.live += 1
+        self.ahead = self.old
+        if self.partitions[file].used:
+            self.partitions[file].nodes[0].count += 1
+            self.renew_run(self.partitions[file].nodes, 0)
         else:
-            self.nodes[self.roots[file]].count += 1
+            self.take(file, file)
         if self.order > 1:
-            self.enter(self.roots[file], 1, file)
+            context = &self.contexts[self.live]
+            context.first, context.node, context.birth = file, 0, self.events
+            self.set_out(context)
+            self.live += 1
         return 0
 
-    cdef inline void enter(self, int32_t node, uint32_t depth, file_t first) noexcept nogil:
-        self.contexts[self.live].node = node
-        self.contexts[self.live].depth = depth
-        self.contexts[self.live].first = first
-        self.live += 1
+    cdef inline void set_out(self, context_t* context) noexcept nogil:
+        """Let a walk set out along another run."""
+        self.ways += 1
+        context.way = self.ways
+        context.like = 0
 
-    cdef inline int32_t counted(self, int32_t parent, file_t file) noexcept nogil:
+    cdef inline bint leave(self, context_t* context, file_t file) except -1 nogil:
+        """Let a walk take a step that is not along a run; whether it goes on."""
+        cdef int32_t child = self.counted(self.partitions[context.first].nodes, context.node, file)
+        cdef bint known = child != NOTHING
+        if not known:
+            if not self.make_room(context.first):
+                return False
+            if context.node == NOTHING:
+                self.ignored += 1                   # the halving took the context itself
+                return False
+            child = self.append(context.first, context.node, file)
+        context.node = child
+        self.set_out(context)
+        return known or not self.one_node
+
+    cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
         """The child for `file`, counted once more and moved before all siblings that are now less frequent."""
-        cdef node_t* nodes = self.nodes
-        cdef int32_t* link = &nodes[parent].child   # the link that leads to `node`
+        cdef int32_t first = child_of(nodes, parent), node = self.promoted(nodes, &first, file)
+        if node == NOTHING:
+            return NOTHING
+        if first != child_of(nodes, parent):
+            self.set_run(nodes, parent, 0)
+            nodes[parent].child = first
+        self.renew_run(nodes, parent)
+        self.renew_run(nodes, node)
+        return node
+
+    cdef inline int32_t promoted(self, node_t* nodes, int32_t* link, file_t file) noexcept nogil:
+        """`counted`, in the list that begins at `link`."""
         cdef int32_t* equal = link                  # the link that leads to the first sibling as frequent as `node`
         cdef int32_t node = link[0]
+        self.last = NOTHING
         while node != NOTHING and nodes[node].file != file:
             link = &nodes[node].next
             if link[0] != NOTHING and nodes[link[0]].count != nodes[node].count:
                 equal = link
+            self.last = node
             node = link[0]
         if node == NOTHING:
             return NOTHING
@@ -160,131 +200,173 @@ cdef class ContextModel(Predictor):
             equal[0] = node
         return node
 
-    cdef inline int32_t append(self, int32_t parent, file_t file) except -2 nogil:
+    cdef inline int32_t append(self, file_t first, int32_t parent, file_t file) except -2 nogil:
         """A new child of `parent`, last of its siblings, counted once."""
-        cdef int32_t node = self.take(file)
-        cdef int32_t* link = &self.nodes[parent].child
+        cdef int32_t node = self.take(first, file)
+        cdef node_t* nodes = self.partitions[first].nodes
+        cdef int32_t* link = &nodes[parent].child
+        self.set_run(nodes, parent, 0)
+        if self.last != NOTHING:
+            link = &nodes[self.last].next
         while link[0] != NOTHING:
-            link = &self.nodes[link[0]].next
+            link = &nodes[link[0]].next
         link[0] = node
+        self.renew_run(nodes, parent)
         return node
 
-    cdef inline int32_t take(self, file_t file) except -2 nogil:
-        cdef int32_t node = self.free
+    cdef inline int32_t take(self, file_t first, file_t file) except -2 nogil:
+        """A new node in the partition of `first`, without children or siblings."""
+        cdef partition_t* partition = &self.partitions[first]
         cdef node_t* nodes
-        if node != NOTHING:
-            self.free = self.nodes[node].next
-        else:
-            if self.fresh == self.room:
-                if self.room > 0x3FFFFFFF:
-                    with gil:
-                        raise MemoryError(f"the trie has {self.room} nodes; limit the partitions or the order")
-                nodes = <node_t*>realloc(self.nodes, (2 * <size_t>self.room + 256) * sizeof(node_t))
-                if nodes == NULL:
-                    with gil:
-                        raise MemoryError(f"no memory for {2 * self.room + 256} nodes")
-                self.nodes = nodes
-                self.room = 2 * self.room + 256
-            node = self.fresh
-            self.fresh += 1
-        self.nodes[node].file = file
-        self.nodes[node].count = 1
-        self.nodes[node].child = self.nodes[node].next = NOTHING
+        cdef uint32_t room
+        if partition.used == partition.room:
+            if partition.room >= MOST_NODES:
+                with gil:
+                    raise MemoryError(f"file {first} has {partition.room} nodes; limit the partitions or the order")
+            room = min(2 * partition.room + FIRST, self.partition)
+            nodes = <node_t*>realloc(partition.nodes, room * sizeof(node_t))
+            if nodes == NULL:
+                with gil:
+                    raise MemoryError(f"no memory for {room} nodes of file {first}")
+            partition.nodes, partition.room = nodes, room
+        nodes = &partition.nodes[partition.used]
+        nodes.file, nodes.count = file, 1
+        nodes.child = nodes.next = NOTHING
+        partition.used += 1
         self.nodes_live += 1
-        return node
+        return partition.used - 1
+
+    cdef inline void renew_run(self, node_t* nodes, int32_t node) noexcept nogil:
+        """See whether the only likely child of `node` lies right behind it."""
+        cdef int32_t child = child_of(nodes, node), second
+        cdef double seen
+        if not self.runs or child != node + 1:
+            return
+        seen = max(<double>nodes[node].count - 1, 1.0)
+        second = nodes[child].next
+        if nodes[child].count / seen >= self.threshold and (
+            second == NOTHING or nodes[second].count / seen < self.threshold
+        ):
+            if nodes[node].child >= 0:
+                self.set_run(nodes, node, run_of(nodes, child) + 1)
+        elif nodes[node].child < NOTHING:
+            self.set_run(nodes, node, 0)
+
+    cdef inline void set_run(self, node_t* nodes, int32_t node, int32_t run) noexcept nogil:
+        """Give `node` a run, or 0 = none, and with it those whose run it is in."""
+        if nodes[node].child < NOTHING or run:
+            nodes[node].child = NOTHING - run if run else node + 1
+            while node and nodes[node - 1].child < NOTHING:
+                node -= 1
+                run += 1
+                nodes[node].child = NOTHING - run
 
     cdef inline bint make_room(self, file_t first) noexcept nogil:
         """Whether the partition of `first` can take a node, after halving it if it is full."""
-        cdef Py_ssize_t i
-        if not self.partition or self.used[first] < self.partition:
+        if self.partitions[first].used < self.partition:
             return True
         self.halvings += 1
-        self.nodes[self.roots[first]].count >>= 1
-        self.halve(first, &self.nodes[self.roots[first]].child)
-        for i in range(self.old):
-            if self.before[i].node != NOTHING and self.nodes[self.before[i].node].file == DEAD:
-                self.before[i].node = NOTHING
-        for i in range(self.live):
-            if self.contexts[i].node != NOTHING and self.nodes[self.contexts[i].node].file == DEAD:
-                self.contexts[i].node = NOTHING
-        if self.used[first] < self.partition:
+        self.halve(first)
+        if self.partitions[first].used < self.partition:
             return True
         self.ignored += 1
         return False
 
-    cdef void halve(self, file_t first, int32_t* link) noexcept nogil:
-        """Halve a list of siblings and what is below them; drop those that come to nothing."""
-        cdef int32_t node
-        while link[0] != NOTHING:
-            node = link[0]
-            self.nodes[node].count >>= 1
-            if self.nodes[node].count:
-                self.halve(first, &self.nodes[node].child)
-                link = &self.nodes[node].next
-            else:
-                link[0] = self.nodes[node].next
-                self.drop(first, node)
+    cdef void halve(self, file_t first) noexcept nogil:
+        """Halve the counts of a partition, drop what comes to nothing, lay each first child right behind its node."""
+        cdef partition_t* partition = &self.partitions[first]
+        cdef int32_t i
+        memset(self.moved, 0xFF, partition.used * sizeof(int32_t))
+        self.kept, self.last = 0, NOTHING
+        self.keep(partition.nodes, 0)
+        self.nodes_live += self.kept - <int32_t>partition.used
+        partition.used = self.kept
+        memcpy(partition.nodes, self.halved, partition.used * sizeof(node_t))
+        for i in range(self.kept):
+            self.renew_run(partition.nodes, i)
+        for i in range(self.old):
+            if (i < self.live or i >= self.ahead) and self.contexts[i].first == first:
+                if self.contexts[i].node != NOTHING:
+                    self.contexts[i].node = self.moved[self.contexts[i].node]
+                self.set_out(&self.contexts[i])
 
-    cdef void drop(self, file_t first, int32_t node) noexcept nogil:
-        """Free a node and all below it."""
-        cdef int32_t child = self.nodes[node].child, following
-        while child != NOTHING:
-            following = self.nodes[child].next
-            self.drop(first, child)
-            child = following
-        self.nodes[node].file = DEAD
-        self.nodes[node].next = self.free
-        self.free = node
-        self.used[first] -= 1
-        self.nodes_live -= 1
+    cdef int32_t keep(self, const node_t* nodes, int32_t node) noexcept nogil:
+        """Put a node, and behind it what is left below it, at the end of `halved`; its place there."""
+        cdef int32_t place = self.kept, child = child_of(nodes, node)
+        cdef int32_t* link = &self.halved[place].child
+        self.kept += 1
+        self.moved[node] = place
+        self.halved[place].file, self.halved[place].count = nodes[node].file, nodes[node].count >> 1
+        self.halved[place].child = self.halved[place].next = NOTHING
+        while child != NOTHING and nodes[child].count > 1:      # its later siblings are no more frequent
+            link[0] = self.keep(nodes, child)
+            link = &self.halved[link[0]].next
+            child = nodes[child].next
+        return place
 
     cdef inline void predict(self) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(self.live):
-            if self.contexts[i].node != NOTHING and self.follow(self.contexts[i].node) and self.longest:
-                return
-            if self.number == self.most:
-                return
+        cdef context_t* context = self.contexts
+        cdef const context_t* end = self.contexts + self.live
+        cdef const context_t* model = NULL      # the last whose run is not only what it shares with the model before
+        cdef const node_t* nodes                # of the context's partition
+        cdef const node_t* others = NULL        # from where the model stands
+        cdef int32_t node, run, length = 0, same
+        while context < end and self.number < self.most:
+            if context.node != NOTHING:
+                nodes, node = self.partitions[context.first].nodes, context.node
+                run, same = run_of(nodes, node), 0
+                if model != NULL:
+                    same = alike(
+                        nodes + node, others, context.until - node if context.like == model.way else 0, min(run, length)
+                    )
+                    context.like, context.until = model.way, node + same
+                if self.follow(nodes, node + same, node + run) and self.longest:
+                    return
+                if same < run:
+                    model, others, length = context, nodes + node, run
+            context += 1
 
-    cdef inline bint follow(self, int32_t node) noexcept nogil:
-        """Emit what is likely after `node`, and with `chained` what is likely after its most likely child, and so on."""
-        cdef const node_t* nodes = self.nodes
-        cdef const node_t* child
-        cdef double seen = max(<double>nodes[node].count - 1, 1.0), along = 1, threshold = self.threshold, likelihood
-        cdef double corrected = self.corrected
-        cdef bint predicts = False, chained = self.chained, product = self.product
-        while nodes[node].child != NOTHING:
-            node = nodes[node].child
-            child = &nodes[node]
-            likelihood = along * (child.count / seen)
+    cdef inline bint follow(self, const node_t* nodes, int32_t node, int32_t end) noexcept nogil:
+        """Emit the run from `node` to `end` and what is likely behind it; whether anything of this was likely."""
+        cdef double seen, along = 1, threshold = self.threshold, likelihood
+        cdef double corrected = 1
+        cdef int32_t child
+        cdef bint predicts = end > node
+        cdef const uint32_t* stamps = self.stamps
+        cdef uint32_t stamp = self.stamp
+        while True:
+            while node < end:
+                node += 1
+                if stamps[nodes[node].file] != stamp and self.put(nodes[node].file):
+                    return True
+            child = nodes[node].child
+            if child == NOTHING:
+                return predicts
+            seen = max(<double>nodes[node].count - corrected, 1.0)
+            likelihood = along * (nodes[child].count / seen)
             if likelihood < threshold:
                 return predicts
             predicts = True
-            if not self.note(child.file):
-                return predicts
-            while child.next != NOTHING:
-                child = &nodes[child.next]
-                if along * (child.count / seen) < threshold:
-                    break
-                if not self.note(child.file):
-                    return predicts
-            if not chained:
-                return predicts
-            if product:
+            node = child
+            while child != NOTHING and along * (nodes[child].count / seen) >= threshold:
+                if stamps[nodes[child].file] != stamp and self.put(nodes[child].file):
+                    return True
+                child = nodes[child].next
+            if not self.chained:
+                return True
+            if self.product:
                 along = likelihood
-            seen = max(<double>nodes[node].count - corrected, 1.0)
-        return predicts
+            corrected = self.corrected
+            end = node + run_of(nodes, node)
 
-    cdef inline bint note(self, file_t file) noexcept nogil:
-        """`emit`, without a call: a chain passes here for every context that foresees it."""
-        if self.stamps[file] == self.stamp:
-            return self.number < self.most
+    cdef inline bint put(self, file_t file) noexcept nogil:
+        """`emit` a file that is not predicted yet, without a call; whether the list is full then."""
         if self.number == self.most:
-            return False
+            return True
         self.stamps[file] = self.stamp
         self.predicted[self.number] = file
         self.number += 1
-        return True
+        return self.number == self.most
 
 
 class FMOCM(ContextModel):
