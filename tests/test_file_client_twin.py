@@ -77,7 +77,7 @@ def made(runs, machine, seed=1):
     )
 
 
-def both(machine, runs, predictor, cold, drive=None, resident=()):
+def both(machine, runs, predictor, cold, drive=None, resident=(), named=()):
     """Outcomes of kernel and twin on the same runs, one after the other."""
     workload = made(runs, machine)
     kind = disks.load(drive) if drive else None
@@ -89,10 +89,11 @@ def both(machine, runs, predictor, cold, drive=None, resident=()):
         values = definition.check(predictor[1])
         fast, slow = definition.kernel(workload.files, **values), definition.twin(**values)
     for number in range(len(runs)):
-        run = client.run(number, cold=cold, predictor=fast, start=1000, resident=resident)
+        run = client.run(number, cold=cold, predictor=fast, start=1000, resident=resident, named=named)
         if cold:
             twin.begin_cold()
-            twin.warm(resident)
+            twin.warm(named, True)
+            twin.warm(resident, False)
         twin.drive = kind and kind.drive()
         reads = twin.run(workload.calls(number), workload.sizes[number], workload.known[number], 1000, slow)
         yield run, twin, reads
@@ -125,9 +126,10 @@ def compare(run, twin, reads):
     st.sampled_from(PREDICTORS),
     st.booleans(),
     st.sampled_from([(), (2, 0)]),
+    st.sampled_from([(), (1, 2), range(5)]),
 )
-def test_kernel_equals_twin_on_any_calls(machine, runs, predictor, cold, resident):
-    for outcome in both(machine, runs, predictor, cold, resident=resident):
+def test_kernel_equals_twin_on_any_calls(machine, runs, predictor, cold, resident, named):
+    for outcome in both(machine, runs, predictor, cold, resident=resident, named=named):
         compare(*outcome)
 
 

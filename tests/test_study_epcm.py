@@ -169,7 +169,7 @@ def test_workload_facts_count_each_page_and_file_once(study):
 
 
 def test_readings_vary_one_choice_at_a_time(study):
-    choices = {"model": {"threshold": [0.5]}, "protocol": {"training": [1], "resident": ["programs"]}}
+    choices = {"model": {"threshold": [0.5]}, "protocol": {"training": [1], "resident": ["programs", "names", "both"]}}
     variations = epcm_sensitivity.variations_of(choices, None)
     settings = [Setting("cold"), Setting("last_successor"), Setting("epcm", 64, 45), Setting("foresight", None, 8)]
     table = epcm_sensitivity.sensitivity(study, None, settings, variations, {}, 1)
@@ -182,6 +182,9 @@ def test_readings_vary_one_choice_at_a_time(study):
     ]
     own = table[table["parameter"] == "none"].set_index("model")["io_wait_s"]
     assert own["foresight"] <= own["last_successor"] + 1e-9
+    resident = table[table["parameter"] == "resident"].set_index(["value", "model"])["io_wait_s"]
+    assert resident["names", "cold"] < own["cold"], "the way to a file takes no disk time then"
+    assert resident["both", "cold"] <= min(resident["names", "cold"], resident["programs", "cold"])
     for wrong in (
         epcm_sensitivity.Variation("protocol", "training", 9),
         epcm_sensitivity.Variation("protocol", "x", 1),

@@ -121,6 +121,8 @@ class Study(NamedTuple):
         Factor on recorded compute.
     resident : sequence of int
         Paths that are in memory even when the caches are cold.
+    named : sequence of int
+        Paths whose directories and inodes are.
     seed : int
         Of the phase of the drive's rotation at the start of each run.
     """
@@ -134,6 +136,7 @@ class Study(NamedTuple):
     scale: float
     seed: int
     resident: tuple = ()
+    named: tuple = ()
 
     def starts(self):
         """Time at which each run begins, ns: a phase of the drive's rotation, the same for every setting."""
@@ -184,9 +187,12 @@ def play(study, setting):
         for run in study.training:
             client.run(run, cold=False, scale=study.scale, start=starts[run])
     return [
-        client.run(run, cold=cold, scale=study.scale, predictor=predictor, start=starts[run], resident=study.resident)
+        client.run(
+            run, cold=cold, scale=study.scale, predictor=predictor, start=starts[run], resident=study.resident,
+            named=study.named,
+        )
         for run in study.measured
-    ]
+    ]  # fmt: skip
 
 
 def histogram(latency):

@@ -18,7 +18,7 @@ from misspenalty.studies.epcm_tables import fig7, leads
 from misspenalty.systems.file_client import CALLS
 
 MODEL, WORKLOAD, MACHINE, PROTOCOL = "model", "workload", "machine", "protocol"
-RESIDENT = ("none", "programs")
+RESIDENT = ("none", "programs", "names", "both")
 
 
 class Variation(NamedTuple):
@@ -140,8 +140,14 @@ def _protocol(study, parameter, value):
             )
         return study._replace(training=tuple(range(value)))
     if parameter == "resident" and value in RESIDENT:
-        return study._replace(resident=tuple(programs_of(study.workload)) if value == "programs" else ())
-    raise ParameterError(f"the protocol has no {parameter} {value!r}; expected training or resident programs")
+        paths = range(len(study.workload.first))
+        return study._replace(
+            resident=tuple(programs_of(study.workload)) if value in ("programs", "both") else (),
+            named=tuple(paths) if value in ("names", "both") else (),
+        )
+    raise ParameterError(
+        f"the protocol has no {parameter} {value!r}; expected training, or resident {', '.join(RESIDENT)}"
+    )
 
 
 def programs_of(workload):

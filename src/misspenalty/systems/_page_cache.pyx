@@ -59,8 +59,8 @@ cdef class PageCache(BlockLayer):
             self.inode_of[i] = <int32_t>i
             self.inodes[i].present, self.inodes[i].ahead = 0, NOTHING
 
-    def warm(self, const int32_t[::1] resident):
-        """Bring files and their metadata into memory, as long as there is room, without taking time."""
+    def warm(self, const int32_t[::1] resident, bint named_only):
+        """Bring the metadata of files, and the files, into memory, as long as there is room, without taking time."""
         cdef Py_ssize_t i, j
         cdef inode_t* inode
         cdef entry_t* e
@@ -73,6 +73,8 @@ cdef class PageCache(BlockLayer):
                 if self.spare and not e.flags & BUFFER:
                     self.hold(self.walks[j], True, 0)
                     e.flags |= BUFFER | BUFFER_USED
+            if named_only:
+                continue
             for j in range(inode.first, inode.first + inode.pages):
                 e = &self.entries[j]
                 if self.spare and not e.flags & PAGE:

@@ -190,7 +190,7 @@ class Client:
             workload.walks, workload.files,
         )  # fmt: skip
 
-    def run(self, number, *, cold, scale=1.0, predictor=None, start=0, resident=()):
+    def run(self, number, *, cold, scale=1.0, predictor=None, start=0, resident=(), named=()):
         """Replay one recorded run.
 
         Parameters
@@ -207,6 +207,8 @@ class Client:
             Time of the start, ns: the phase of the drive's rotation.
         resident : sequence of int
             Paths that are in memory all the same when the caches have been emptied.
+        named : sequence of int
+            Paths of which only the directories on the way and the inode are.
 
         Returns
         -------
@@ -214,7 +216,8 @@ class Client:
         """
         if cold:
             self.kernel.begin_cold()
-            self.kernel.warm(np.asarray(resident, np.int32))
+            self.kernel.warm(np.asarray(named, np.int32), True)
+            self.kernel.warm(np.asarray(resident, np.int32), False)
         self.kernel.attach(None if self.kind is None else self.kind.drive())
         calls = self.workload.calls(number, scale)
         reads = int((calls["kind"] == CALLS.index("read")).sum())

@@ -40,13 +40,13 @@ class FileClientTwin(BlockLayerTwin):
             inode.ahead = None
         self.inode_of = list(self.inodes)
 
-    def warm(self, resident):
-        """Bring files and their metadata into memory, as long as there is room."""
+    def warm(self, resident, named_only):
+        """Bring the metadata of files, and the files, into memory, as long as there is room."""
         for path in resident:
             blocks = self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist()
             for kind, entries in (
                 ("buffer", [self.entries[block] for block in blocks]),
-                ("page", self.inode_of[path].entries),
+                ("page", [] if named_only else self.inode_of[path].entries),
             ):
                 for entry in entries:
                     if self.unused and not getattr(entry, kind):
