@@ -130,7 +130,9 @@ def fig8(table):
     for run, (model, shift) in looks.items():
         part = table[table["run"] == run].set_index("bucket_high_us")["events"].reindex(ends)
         bars = axis.bar(np.arange(len(ends)) + shift, part, 0.38, **_bar(model))
-        axis.bar_label(bars, [f"{n:.0f}" if n else "" for n in part], fontsize=5.5, padding=1)
+        words = axis.bar_label(bars, [f"{n:.0f}" if n else "" for n in part], fontsize=5.5, padding=1)
+        for word in words:  # away from the neighbour's
+            word.xyann = (10 * shift, 1)
     lows = table.groupby("bucket_high_us")["bucket_low_us"].first()
     axis.set_xticks(range(len(ends)), [f"{lows[end]}–{end}" for end in ends], rotation=30, ha="right")
     axis.set(xlabel="Time of the read call (µs)", ylabel="Read calls")
@@ -270,10 +272,10 @@ def today(table):
         mine = table[table["benchmark"] == name]
         for at, model in enumerate(shown):
             rows = mine[mine["model"] == model]
-            colour = _MODELS[model][1]
             value = 1000 * rows["io_wait_s"].iloc[-1]
-            axis.bar(at, value, 0.75, facecolor="white", edgecolor=colour, hatch=_MODELS[model][2])
-            axis.text(at, value, f"{value:.3g}", ha="center", va="bottom", fontsize=5.5)
+            axis.bar(at, value, 0.75, **_bar(model))
+            words = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+            axis.text(at, value, words, ha="center", va="bottom", fontsize=5.5)
         axis.set_xticks(range(len(shown)), [_MODELS[model][0] for model in shown], rotation=90)
         axis.tick_params(axis="x", length=0)
         total = 1000 * mine.loc[mine["model"] == "cold", "elapsed_s"].iloc[0]
