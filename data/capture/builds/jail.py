@@ -107,5 +107,6 @@ def run(command: list[str], env: dict | None = None) -> str:
     """Run a command that must not fail; returns its output."""
     done = subprocess.run(command, env=env or dict(os.environ), capture_output=True, text=True)
     if done.returncode != 0:
-        raise CaptureError(f"{' '.join(command[:6])} …: exit status {done.returncode}\n{done.stderr.strip()[-1500:]}")
+        said = done.stderr.strip() or done.stdout.strip()
+        raise CaptureError(f"{' '.join(command[:6])} …: exit status {done.returncode}\n{said[-1500:]}")
     return done.stdout
