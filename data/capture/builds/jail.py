@@ -91,8 +91,8 @@ class Jail:
         if not self.inside(described).exists():
             if f"Version: {version}\n" not in self.shell(f"apt-cache showsrc {package}"):
                 raise CaptureError(
-                    f"DEBIAN_MIRROR has no source of {package} {version}: name a mirror that keeps old versions, such as"
-                    f" a snapshot of {SUITE}'s, or another version in workloads.py, and run 'builds.py clean' first"
+                    f"DEBIAN_MIRROR has no source of {package} {version}: name a mirror that keeps old versions, such"
+                    f" as a snapshot of {SUITE}'s, or another version in workloads.py, and run 'builds.py clean' first"
                 )
             self.shell(f"apt-get source -q --download-only {package}={version}", folder)
         return described
