@@ -244,10 +244,15 @@ def test_the_capture_program_says_what_it_can_record(tmp_path):
 
 def test_all_leaves_out_what_is_there(tmp_path):
     shutil.copy(RAW / "captures.yaml", tmp_path)
+    for name in FACTS:
+        (tmp_path / f"{name}.parquet").touch()
     command = [sys.executable, str(PROGRAM), "all", "--work", str(tmp_path / "work"), "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [f"{name}: there already" for name in FACTS]
+    (tmp_path / "ssh.parquet").unlink()
+    elsewhere = {name: value for name, value in os.environ.items() if name != "DEBIAN_MIRROR"}
+    assert subprocess.run(command, env=elsewhere, capture_output=True).returncode == 2, "facts alone are no capture"
 
 
 # the reader ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ SYSTEM = ("/usr", "/etc", "/var/lib", "/capture")  # folders of the jail that no
 def record(jail: Jail, work: Workload, folder: Path) -> None:
     """Record all runs of a workload into `folder`, which must not exist; it is removed again if anything fails."""
     if folder.exists():
-        raise CaptureError(f"{folder} exists already: remove it or choose another --recording")
+        raise CaptureError(f"{folder} holds a recording already: convert it, or remove it")
     folder.mkdir(parents=True)
     try:
         facts = {"workload": work.name, "started": jail.shell("date -u +%Y-%m-%dT%H:%M:%S+00:00").strip()}
@@ -163,7 +163,8 @@ def do_capture(options) -> None:
         raise CaptureError(f"{options.out}: {options.workload} is there already; choose another folder or remove it")
     check_tracing()
     do_prepare(options)
-    do_record(options)
+    if not (options.work / "recordings" / options.workload).exists():  # left where converting failed
+        do_record(options)
     do_convert(options)
     shutil.rmtree(options.work / "recordings" / options.workload)
 
@@ -178,9 +179,9 @@ def do_all(options) -> None:
 
 
 def captured(options) -> bool:
-    """Whether the workload's capture lies in --out: its facts are written last."""
-    facts = options.out / "captures.yaml"
-    return facts.exists() and options.workload in (yaml.safe_load(facts.read_text()) or {})
+    """Whether the workload's capture lies in --out, with its facts, which are written last."""
+    facts, events = options.out / "captures.yaml", options.out / f"{options.workload}.parquet"
+    return facts.exists() and events.exists() and options.workload in (yaml.safe_load(facts.read_text()) or {})
 
 
 def do_clean(options) -> None:

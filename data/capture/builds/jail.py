@@ -55,8 +55,9 @@ class Jail:
             run(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(self.path), source])
             listed = f"deb {source} {SUITE} main\ndeb-src {source} {SUITE} main\n"
             self.inside("/etc/apt/sources.list").write_text(listed)
-            self.shell("apt-get update -q && mkdir -p /build /capture")
+            self.shell("apt-get update -q && mkdir /build")
             self._make_older()
+            self.inside("/capture").mkdir()  # it stands
         build = ["cc", "-shared", "-fPIC", "-O1", "-o", self.inside(TOUCH), Path(__file__).parent / "touch.c"]
         run([str(word) for word in build])
 

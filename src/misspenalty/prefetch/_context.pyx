@@ -40,6 +40,7 @@ cdef class ContextModel(Predictor):
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = nowhere
     cdef int32_t kept               # nodes in `halved`
     cdef uint32_t partition         # most nodes in a partition
+    cdef bint limited               # a full one is halved
     cdef uint32_t order             # depth of the deepest nodes
     cdef double threshold           # smallest likelihood that is predicted
     cdef bint one_node              # a walk ends where it makes a node (EPCM)
@@ -52,21 +53,21 @@ cdef class ContextModel(Predictor):
     cdef readonly int64_t halvings  # partitions halved
     cdef readonly int64_t ignored   # nodes not made for want of room
 
-    def __init__(self, files, order, threshold, most=None, partition=None, one_node=False, chained=False, corrected=1,
+    def __init__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
                  product=0, longest=0):
         self.order, self.threshold = order, threshold
-        self.partition = MOST_NODES if partition is None else partition
+        self.limited, self.partition = partition > 0, partition or MOST_NODES
         self.one_node, self.chained, self.corrected = one_node, chained, corrected
         self.product, self.longest = product, longest
         self.runs = chained and corrected and not product
         self.partitions = <partition_t*>calloc(files + 1, sizeof(partition_t))
         self.contexts = <context_t*>calloc(order + 1, sizeof(context_t))
-        if partition is not None:
+        if self.limited:
             self.halved = <node_t*>malloc(self.partition * sizeof(node_t))
             self.moved = <int32_t*>malloc(self.partition * sizeof(int32_t))
         if (
             self.partitions == NULL or self.contexts == NULL
-            or partition is not None and (self.halved == NULL or self.moved == NULL)
+            or self.limited and (self.halved == NULL or self.moved == NULL)
         ):
             raise MemoryError(f"no memory for a context model of {files} files")
 
@@ -263,7 +264,7 @@ cdef class ContextModel(Predictor):
 
     cdef inline bint make_room(self, file_t first) noexcept nogil:
         """Whether the partition of `first` can take a node, after halving it if it is full."""
-        if self.partitions[first].used < self.partition:
+        if not self.limited or self.partitions[first].used < self.partition:
             return True
         self.halvings += 1
         self.halve(first)
