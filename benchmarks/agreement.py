@@ -21,7 +21,7 @@ import pandas as pd
 from policies import PEERS, TRACES, run_peer, write_oracle_general
 
 from misspenalty import hit_ratio_curve, open_trace, simulate
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 from misspenalty.traces import Trace
 from misspenalty.traces._compile import Interner
 

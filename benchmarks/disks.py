@@ -4,7 +4,7 @@
 a request stays the same. DiskSim 4.0 does 20,000 to 54,000 requests a second on a machine like those of today.
 
 `demerit`: six measured drives beside DiskSim 4.0, and what each decision to read DiskSim's parameters otherwise
-(`misspenalty.disks.decisions`) does alone.
+(`misspenalty.disks.disksim.decisions`) does alone.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import disks
-from misspenalty.disk_replay import read_requests, replay
-from misspenalty.disks._replay import as_they_arrive, one_by_one
-from misspenalty.files import write_csv
+from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
+from misspenalty.disks.requests import read_requests, replay
+from misspenalty.io.files import write_csv
 
 ROOT = Path(__file__).parents[1]
 TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", ROOT.parent / "shared" / "traces")) / "drives"

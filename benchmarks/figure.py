@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from misspenalty.figures import save_figure
-from misspenalty.figures.style import PAGE, new_figure, policy_name, styled
+from misspenalty.plotting import save_figure
+from misspenalty.plotting.style import PAGE, new_figure, policy_name, styled
 
 TARGETS = {3: "none below", 5: "median", 8: "goal"}
 RATIOS, SHARES = (1, 3, 5, 8, 20, 50, 100), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)

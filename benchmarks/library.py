@@ -22,7 +22,7 @@ import pyarrow as pa
 from policies import TRACES, WORKLOADS, load, run_peer, write_oracle_general
 
 from misspenalty import hit_ratio_curve, open_trace, simulate
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 from misspenalty.policies import known_policies
 from misspenalty.traces import Trace
 

@@ -28,10 +28,10 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import open_trace
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 from misspenalty.policies import known_policies
 from misspenalty.policies._limit import touch
-from misspenalty.simulation import SLICE
+from misspenalty.replay.simulation import SLICE
 from misspenalty.traces._compile import Interner
 from misspenalty.traces._distance import NEVER, next_use
 

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 from policies import zipf_trace
 
-from misspenalty.files import write_csv
-from misspenalty.prefetch.registry import find_predictor
+from misspenalty.io.files import write_csv
+from misspenalty.prefetch.predictors.registry import find_predictor
 from misspenalty.traces import builds
 
 TARGET = 2.0  # M events/s

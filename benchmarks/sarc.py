@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 from misspenalty.policies import known_policies
-from misspenalty.prefetch.sequential import track_cache
+from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.traces.spc1 import SLICE, Workload, requests
 
 SPACE = 32 << 30  # bytes

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import open_trace
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 from misspenalty.policies import known_policies
-from misspenalty.prefetch.layout import places
-from misspenalty.prefetch.sequential import track_cache
+from misspenalty.policies.track_layout import places
+from misspenalty.prefetch.sequential.prefetcher import track_cache
 
 FOLDER = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", Path(__file__).parents[2] / "shared" / "traces"))
 TRACES = {

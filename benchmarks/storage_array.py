@@ -1,7 +1,7 @@
 """Host requests a second through the storage controller, caches alone and with drives, on one core.
 
 The SARC study's load at its two configurations, 90 % of the peak, after a warm-up; CPU time, best of several stretches.
-The twin's rate stands beside the kernel's.
+The reference's rate stands beside the kernel's.
 
     python benchmarks/storage_array.py [--minutes 5] [--csv results/bench/storage_array.csv]
 """
@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 import pandas as pd
+from reference.array import Reference
 
 from misspenalty import disks
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 from misspenalty.policies import find_policy
-from misspenalty.studies.sarc_machine import CONFIGS, LOADS, TRACK, Run, load_shark
-from misspenalty.systems.array import StorageController
-from misspenalty.systems.array_twin import Twin
+from misspenalty.studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, load_shark
+from misspenalty.systems.array.controller import StorageController
 from misspenalty.traces.spc1 import requests
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,18 +39,18 @@ def kernel_rate(shark, config, policy, minutes, drives=True):
     return max(rates)
 
 
-def twin_rate(shark, config, seconds):
-    """The same of the twin, over the first seconds."""
+def reference_rate(shark, config, seconds):
+    """The same of the reference, over the first seconds."""
     run = Run(shark, config, "sarc", seed=1)
     run.load(0.9 * LOADS[config][-1])
     model = shark.model()
     settings = {name: value for name, value in shark.prefetch().items()}
-    cache = find_policy("sarc").twin(model.cache_pages, track_pages=TRACK, **settings)
-    twin = Twin(model, disks.load(shark.drive), cache, run.bases[-1])
+    cache = find_policy("sarc").reference(model.cache_pages, track_pages=TRACK, **settings)
+    reference = Reference(model, disks.load(shark.drive), cache, run.bases[-1])
     drawn = requests(run.workload, 1 << 20, seconds * 10**9)
     page = drawn["block"] + pd.Series(run.bases).to_numpy()[drawn["asu"]]
     before = time.process_time()
-    twin.run(drawn["time"], page, drawn["blocks"], drawn["write"], seconds * 10**9)
+    reference.run(drawn["time"], page, drawn["blocks"], drawn["write"], seconds * 10**9)
     return drawn["time"].size / (time.process_time() - before)
 
 
@@ -63,7 +63,7 @@ def main():
     shark, _ = load_shark(ROOT / "data" / "machines" / "shark.yaml", 16, VALUES)
     rows = []
     for config in CONFIGS:
-        slow = twin_rate(shark, config, 3)
+        slow = reference_rate(shark, config, 3)
         for policy in ("lru_top", "lru_bottom", "sarc", "arc"):
             for drives in (False, True):
                 rate = kernel_rate(shark, config, policy, arguments.minutes, drives)
@@ -73,7 +73,7 @@ def main():
                         "policy": policy,
                         "drives": drives,
                         "million_requests_per_s": rate / 1e6,
-                        "twin_requests_per_s": slow if drives and policy == "sarc" else float("nan"),
+                        "reference_requests_per_s": slow if drives and policy == "sarc" else float("nan"),
                     }
                 )
     table = pd.DataFrame(rows)

@@ -1,6 +1,6 @@
-"""Writes per second of the virtual-log disk, beside its readable twin; what a recovery reads and takes.
+"""Writes per second of the virtual-log disk, beside its readable reference; what a recovery reads and takes.
 
-The disk is the study's slice of the ST19101, four fifths in use, updated at random; the twin, which tries every
+The disk is the study's slice of the ST19101, four fifths in use, updated at random; the reference, which tries every
 free place, gets a smaller slice. One thread; medians of CPU times over the repeats.
 
     python benchmarks/virtual_log.py
@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from reference.virtual_log import Reference
 
 from misspenalty import disks
-from misspenalty.disks.recovery import recover
-from misspenalty.disks.slices import cut
-from misspenalty.disks.virtual_log import physical_blocks, spread, virtual_log
-from misspenalty.disks.virtual_log_twin import Twin
-from misspenalty.files import write_csv
+from misspenalty.disks.drive.slices import cut
+from misspenalty.disks.virtual_log.log import physical_blocks, spread, virtual_log
+from misspenalty.disks.virtual_log.recovery import recover
+from misspenalty.io.files import write_csv
 
 CYLINDERS, SMALL = 11, 2
 TWIN_UPDATES = 40
@@ -52,10 +52,10 @@ def updates(cylinders, count):
     return timed(lambda: disk.replay(sector[warm:], size[warm:], host, 0))
 
 
-def twin(count):
-    """The same by the twin, without the way to steady state."""
+def reference(count):
+    """The same by the reference, without the way to steady state."""
     kind, blocks, _ = slices(SMALL)
-    slow = Twin(kind, blocks)
+    slow = Reference(kind, blocks)
     slow.lay_out(spread(blocks, physical_blocks(kind)).tolist())
     order = np.random.default_rng(1).integers(0, blocks, count).tolist()
     return timed(lambda: [slow.request(slow.now, True, 8 * block, 8) for block in order])
@@ -83,8 +83,8 @@ def measure(count, repeat):
     fast = count / statistics.median(updates(CYLINDERS, count) for _ in range(repeat))
     yield {"measure": f"updates, {CYLINDERS} cylinders", "value": fast, "unit": "updates/s"}
     small = count / statistics.median(updates(SMALL, count) for _ in range(repeat))
-    slow = TWIN_UPDATES / statistics.median(twin(TWIN_UPDATES) for _ in range(repeat))
-    yield {"measure": f"updates, {SMALL} cylinders, over the twin", "value": small / slow, "unit": "ratio"}
+    slow = TWIN_UPDATES / statistics.median(reference(TWIN_UPDATES) for _ in range(repeat))
+    yield {"measure": f"updates, {SMALL} cylinders, over the reference", "value": small / slow, "unit": "ratio"}
     yield from recoveries()
 
 

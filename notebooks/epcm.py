@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -27,8 +28,8 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.errors import InputError
-from misspenalty.figures import epcm
-from misspenalty.prefetch.registry import find_predictor
+from misspenalty.prefetch.predictors.registry import find_predictor
+from misspenalty.studies.epcm import figures as epcm
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
 pd.options.display.precision = 2
@@ -45,15 +46,15 @@ def read(name):
 # %% [markdown]
 # ## 1. How the model learns
 #
-# The readable definition of each predictor is a Python class, its *twin*. EPCM grows by one node each time a
+# The readable definition of each predictor is a Python class, its *reference*. EPCM grows by one node each time a
 # sequence recurs, so after k runs of the sequence ABCDE it foresees k files after A:
 
 # %%
-twin = find_predictor("epcm").twin(partition=16, order=12)
+reference = find_predictor("epcm").reference(partition=16, order=12)
 steps = []
 for run in range(5):
     for file in "ABCDE":
-        predicted = twin.access(file)
+        predicted = reference.access(file)
         if file == "A":
             steps.append({"run": run + 1, "after A": " ".join(predicted)})
 pd.DataFrame(steps).set_index("run")

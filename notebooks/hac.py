@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -31,11 +32,12 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import InputError
-from misspenalty.figures import hac, hac_hit_time
 from misspenalty.objects import oo7
 from misspenalty.objects.cache import COUNTS, FPC, HAC
 from misspenalty.objects.traversals import Program
-from misspenalty.studies import hac_measured
+from misspenalty.studies.hac import figures as hac
+from misspenalty.studies.hac import figures_hit_time as hac_hit_time
+from misspenalty.studies.hac import measured as hac_measured
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
 pd.options.display.precision = 2

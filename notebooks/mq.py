@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -33,7 +34,7 @@ import yaml
 
 import misspenalty
 from misspenalty.errors import InputError
-from misspenalty.figures import mq
+from misspenalty.studies.mq import figures as mq
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
 pd.options.display.precision = 2
@@ -85,18 +86,18 @@ mq.fig4(read("results/mq/fig4.csv"))
 # of the lowest queue. A history of evicted blocks remembers their counts, so that a block that comes back
 # does not start from zero.
 #
-# The readable definition is a Python class, its *twin*; the compiled kernel gives the same outcome for every
-# access. Here the twin runs on a handful of accesses to a cache of three blocks. Note that A, which was used
+# The readable definition is a Python class, its *reference*; the compiled kernel gives the same outcome for every
+# access. Here the reference runs on a handful of accesses to a cache of three blocks. Note that A, which was used
 # three times, survives the scan D E F G that would have emptied an LRU cache:
 
 # %%
 definition = misspenalty.policies()["mq"]
-twin = definition.twin(3, life_time=6)
+reference = definition.reference(3, life_time=6)
 steps = []
 for block in "AABADEFGA":
-    hit = twin.access(block)
-    queues = {f"Q{k}": " ".join(queue) for k, queue in enumerate(twin.queues[:3])}
-    steps.append({"access": block, "": "hit" if hit else "miss", **queues, "history": " ".join(twin.history)})
+    hit = reference.access(block)
+    queues = {f"Q{k}": " ".join(queue) for k, queue in enumerate(reference.queues[:3])}
+    steps.append({"access": block, "": "hit" if hit else "miss", **queues, "history": " ".join(reference.history)})
 pd.DataFrame(steps)
 
 # %% [markdown]

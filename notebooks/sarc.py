@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -33,8 +34,8 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 from misspenalty.errors import InputError
-from misspenalty.figures import sarc
-from misspenalty.studies.sarc_machine import Run, fitted_shark
+from misspenalty.studies.sarc import figures as sarc
+from misspenalty.studies.sarc.runs import Run, fitted_shark
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
 pd.options.display.precision = 2

@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -34,13 +35,13 @@ import pandas as pd
 import yaml
 
 from misspenalty import disks
-from misspenalty.disks.recovery import recover
-from misspenalty.disks.slices import cut
-from misspenalty.disks.virtual_log import physical_blocks, recovered, spread, virtual_log
+from misspenalty.disks.drive.slices import cut
+from misspenalty.disks.virtual_log.log import physical_blocks, recovered, spread, virtual_log
+from misspenalty.disks.virtual_log.recovery import recover
 from misspenalty.errors import InputError
-from misspenalty.figures import vlog as draw
-from misspenalty.studies import vlog
-from misspenalty.systems.hosts import load_hosts
+from misspenalty.studies.vlog import figures as draw
+from misspenalty.studies.vlog import runs as vlog
+from misspenalty.systems.file_systems.hosts import load_hosts
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
 pd.options.display.precision = 2

@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -27,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import disks
-from misspenalty.disk_replay import Requests, read_requests, replay
+from misspenalty.disks.requests import Requests, read_requests, replay
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
 pd.options.display.precision = 3

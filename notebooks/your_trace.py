@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -27,9 +28,9 @@ import numpy as np
 import pandas as pd
 
 import misspenalty
-from misspenalty.figures import mq
-from misspenalty.policies.registry import Twin
-from misspenalty.studies.mq import distance_histogram
+from misspenalty.policies.registry import Reference
+from misspenalty.studies.mq import figures as mq
+from misspenalty.studies.mq.tables import distance_histogram
 from misspenalty.traces import formats
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
@@ -101,7 +102,7 @@ mq.hit_ratio_curve(curve)
 
 
 # %%
-class Clock(Twin):
+class Clock(Reference):
     """CLOCK: a ring with one mark a block."""
 
     def __init__(self, capacity):
@@ -148,4 +149,4 @@ pd.Series(ratios, name=f"hit ratio of reads, %, {cache_blocks} blocks").to_frame
 #
 # To make it a full member, which the command line, the curves and the workflow know by name, put the class
 # into `src/misspenalty/policies/clock.py` and a kernel beside it; `CONTRIBUTING.md`, *Add a policy*, has the
-# three steps. The tests then compare kernel and twin on random traces without another line.
+# three steps. The tests then compare kernel and reference on random traces without another line.

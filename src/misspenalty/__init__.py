@@ -9,9 +9,9 @@ Open a trace, replay it, draw a curve:
 """
 
 from misspenalty import policies
-from misspenalty.curves import stack_distances
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
-from misspenalty.simulation import Result, hit_ratio_curve, simulate
+from misspenalty.replay.curves import stack_distances
+from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
 
 policies.known_policies()  # imported now, so that the first replay takes no longer than the next

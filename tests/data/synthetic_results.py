@@ -15,7 +15,7 @@ import pandas as pd
 import yaml
 
 from misspenalty.claims import write_claims
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 
 ROOT = Path(__file__).parents[2]
 SIZES = (128, 256, 512)

@@ -4,19 +4,17 @@ from pathlib import Path
 
 import misspenalty
 from misspenalty.claims import load_calibration
-from misspenalty.disks import description
-from misspenalty.documents import read_yaml
+from misspenalty.disks.drive import description
+from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
 from misspenalty.objects.traversals import STATIC
-from misspenalty.paper import paper_inputs
-from misspenalty.provenance import source_digest
-from misspenalty.studies import (
-    epcm_settings,
-    hac_settings,
-    mq_settings,
-    sarc_settings,
-    vlog_settings,
-)
+from misspenalty.reporting.paper import paper_inputs
+from misspenalty.reporting.provenance import source_digest
+from misspenalty.studies.epcm import settings as epcm_settings
+from misspenalty.studies.hac import settings as hac_settings
+from misspenalty.studies.mq import settings as mq_settings
+from misspenalty.studies.sarc import settings as sarc_settings
+from misspenalty.studies.vlog import settings as vlog_settings
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 

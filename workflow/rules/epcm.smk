@@ -58,7 +58,7 @@ rule epcm_copy_fit:
         build="andrew",
         settings=EPCM,
         code=source_digest(
-            "claims", "studies/epcm_setup", "systems/testbed", "traces/builds"
+            "claims", "studies/epcm/setup", "machine", "traces/builds"
         ),
     script:
         "../scripts/epcm_copy_fit.py"
@@ -82,7 +82,7 @@ rule epcm_scale_fit:
         build="{build}",
         settings=EPCM,
         code=source_digest(
-            "claims", "studies/epcm_setup", "systems/testbed", "traces/builds"
+            "claims", "studies/epcm/setup", "machine", "traces/builds"
         ),
     script:
         "../scripts/epcm_scale_fit.py"
@@ -108,7 +108,7 @@ rule epcm_runs:
         kernel="{kernel}",
         settings=EPCM,
         code=source_digest(
-            "files", "studies/epcm_setup", "systems/testbed", "traces/builds"
+            "io/files", "studies/epcm/setup", "machine", "traces/builds"
         ),
     script:
         "../scripts/epcm_runs.py"
@@ -134,10 +134,10 @@ rule epcm_facts:
         build="{build}",
         settings=EPCM,
         code=source_digest(
-            "files",
-            "studies/epcm_setup",
-            "studies/epcm_tables",
-            "systems/testbed",
+            "io/files",
+            "studies/epcm/setup",
+            "studies/epcm/tables",
+            "machine",
             "traces/builds",
         ),
     script:
@@ -160,10 +160,10 @@ rule epcm_today:
         build="{build}",
         settings=EPCM,
         code=source_digest(
-            "files",
-            "studies/epcm_setup",
-            "studies/epcm_tables",
-            "systems/testbed",
+            "io/files",
+            "studies/epcm/setup",
+            "studies/epcm/tables",
+            "machine",
             "traces/builds",
         ),
     script:
@@ -189,7 +189,7 @@ rule epcm_sensitivity_of:
         build="{build}",
         settings=EPCM,
         code=source_digest(
-            "files", "studies/epcm_sensitivity", "systems/testbed", "traces/builds"
+            "io/files", "studies/epcm/sensitivity", "machine", "traces/builds"
         ),
     script:
         "../scripts/epcm_sensitivity.py"

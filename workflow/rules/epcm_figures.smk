@@ -23,7 +23,7 @@ rule epcm_figure_fig7:
         "../../environment.yml"
     params:
         draw="fig7",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
     script:
         "../scripts/epcm_figure.py"
 
@@ -46,7 +46,7 @@ use rule epcm_figure_fig7 as epcm_figure_fig8 with:
         "results/benchmarks/epcm_figure_fig8.tsv"
     params:
         draw="fig8",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule epcm_figure_fig7 as epcm_figure_components with:
@@ -67,7 +67,7 @@ use rule epcm_figure_fig7 as epcm_figure_components with:
         "results/benchmarks/epcm_figure_components.tsv"
     params:
         draw="components",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule epcm_figure_fig7 as epcm_figure_sensitivity with:
@@ -88,7 +88,7 @@ use rule epcm_figure_fig7 as epcm_figure_sensitivity with:
         "results/benchmarks/epcm_figure_sensitivity.tsv"
     params:
         draw="sensitivity",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule epcm_figure_fig7 as epcm_figure_today with:
@@ -109,4 +109,4 @@ use rule epcm_figure_fig7 as epcm_figure_today with:
         "results/benchmarks/epcm_figure_today.tsv"
     params:
         draw="today",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),

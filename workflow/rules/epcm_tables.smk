@@ -20,7 +20,7 @@ rule epcm_tables:
         "../../environment.yml"
     params:
         fig8=EPCM["fig8"],
-        code=source_digest("files", "studies/epcm_tables"),
+        code=source_digest("io/files", "studies/epcm/tables"),
     script:
         "../scripts/epcm_tables.py"
 
@@ -37,7 +37,7 @@ rule epcm_accuracy:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -104,6 +104,6 @@ rule epcm_logged:
         "../../environment.yml"
     params:
         fig8=EPCM["fig8"],
-        code=source_digest("files", "studies/epcm_tables"),
+        code=source_digest("io/files", "studies/epcm/tables"),
     script:
         "../scripts/epcm_logged.py"

@@ -77,7 +77,7 @@ rule hac_sweep:
         database=HAC["database"],
         sizes_mb=hac_sizes,
         iterations=HAC["iterations"],
-        code=source_digest("files", "studies/hac_runs", "systems/object_client"),
+        code=source_digest("io/files", "studies/hac/runs", "systems/object_server/object_client"),
     script:
         "../scripts/hac_sweep.py"
 
@@ -98,7 +98,7 @@ rule hac_misses_of:
         database=HAC["database"],
         sizes_mb=hac_comparator_sizes,
         shares=HAC["gom_shares"],
-        code=source_digest("files", "studies/hac_runs", "systems/object_client"),
+        code=source_digest("io/files", "studies/hac/runs", "systems/object_server/object_client"),
     script:
         "../scripts/hac_misses_of.py"
 
@@ -122,7 +122,7 @@ rule hac_misses:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files", "studies/hac"),
+        code=source_digest("io/files", "studies/hac/tables"),
     script:
         "../scripts/hac_misses.py"
 
@@ -144,7 +144,7 @@ rule hac_dynamic:
         sizes_mb=HAC["dynamic_mb"],
         dynamic=HAC["dynamic"],
         shares=HAC["gom_shares"],
-        code=source_digest("files", "studies/hac_variants"),
+        code=source_digest("io/files", "studies/hac/variants"),
     script:
         "../scripts/hac_dynamic.py"
 
@@ -167,7 +167,7 @@ rule hac_fit:
         seed=HAC["seed"],
         database=HAC["database"],
         point_mb=HAC["points_mb"]["T1"],
-        code=source_digest("claims", "files", "studies/hac"),
+        code=source_digest("claims", "io/files", "studies/hac/tables"),
     script:
         "../scripts/hac_fit.py"
 
@@ -190,7 +190,7 @@ rule hac_fig9_of:
         seed=HAC["seed"],
         database=HAC["database"],
         least_share=HAC["least_share"],
-        code=source_digest("files", "studies/hac"),
+        code=source_digest("io/files", "studies/hac/tables"),
     script:
         "../scripts/hac_fig9_of.py"
 
@@ -209,7 +209,7 @@ rule hac_fig9:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -228,7 +228,7 @@ rule hac_fig9_frames:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -254,7 +254,7 @@ rule hac_points:
         seed=HAC["seed"],
         database=HAC["database"],
         points_mb=HAC["points_mb"],
-        code=source_digest("files", "studies/hac"),
+        code=source_digest("io/files", "studies/hac/tables"),
     script:
         "../scripts/hac_points.py"
 
@@ -273,6 +273,6 @@ rule hac_peaks:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files", "studies/hac"),
+        code=source_digest("io/files", "studies/hac/tables"),
     script:
         "../scripts/hac_peaks.py"

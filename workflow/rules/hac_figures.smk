@@ -22,7 +22,7 @@ rule hac_figure_fig9:
         "../../environment.yml"
     params:
         draw="fig9",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
     script:
         "../scripts/hac_figure.py"
 
@@ -46,7 +46,7 @@ use rule hac_figure_fig9 as hac_figure_fig10 with:
         "results/benchmarks/hac_figure_fig10.tsv"
     params:
         draw="fig10",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_fig11 with:
@@ -67,7 +67,7 @@ use rule hac_figure_fig9 as hac_figure_fig11 with:
         "results/benchmarks/hac_figure_fig11.tsv"
     params:
         draw="fig11",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_misses with:
@@ -92,7 +92,7 @@ use rule hac_figure_fig9 as hac_figure_misses with:
         "results/benchmarks/hac_figure_misses.tsv"
     params:
         draw="misses",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_peaks with:
@@ -115,7 +115,7 @@ use rule hac_figure_fig9 as hac_figure_peaks with:
         "results/benchmarks/hac_figure_peaks.tsv"
     params:
         draw="peaks",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_projections with:
@@ -139,7 +139,7 @@ use rule hac_figure_fig9 as hac_figure_projections with:
         "results/benchmarks/hac_figure_projections.tsv"
     params:
         draw="projections",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_hit_time with:
@@ -161,7 +161,7 @@ use rule hac_figure_fig9 as hac_figure_hit_time with:
         "results/benchmarks/hac_figure_hit_time.tsv"
     params:
         draw="hit_time",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_elapsed with:
@@ -185,7 +185,7 @@ use rule hac_figure_fig9 as hac_figure_elapsed with:
         "results/benchmarks/hac_figure_elapsed.tsv"
     params:
         draw="elapsed",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_sensitivity with:
@@ -207,7 +207,7 @@ use rule hac_figure_fig9 as hac_figure_sensitivity with:
         "results/benchmarks/hac_figure_sensitivity.tsv"
     params:
         draw="sensitivity",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule hac_figure_fig9 as hac_figure_hit_time_measured with:
@@ -230,4 +230,4 @@ use rule hac_figure_fig9 as hac_figure_hit_time_measured with:
         "results/benchmarks/hac_figure_hit_time_measured.tsv"
     params:
         draw="hit_time_measured",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),

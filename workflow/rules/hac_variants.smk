@@ -22,7 +22,7 @@ rule hac_projections:
         database=HAC["database"],
         points_mb=HAC["points_mb"],
         iterations=HAC["iterations"],
-        code=source_digest("files", "studies/hac_projections"),
+        code=source_digest("io/files", "studies/hac/projections"),
     script:
         "../scripts/hac_projections.py"
 
@@ -48,7 +48,7 @@ rule hac_elapsed:
         database=HAC["database"],
         points_mb=HAC["points_mb"],
         iterations=HAC["iterations"],
-        code=source_digest("files", "studies/hac_variants"),
+        code=source_digest("io/files", "studies/hac/variants"),
     script:
         "../scripts/hac_elapsed.py"
 
@@ -69,7 +69,7 @@ rule hac_hit_time:
         seed=HAC["seed"],
         database=HAC["database"],
         cache_mb=HAC["hit_time_mb"],
-        code=source_digest("files", "studies/hac_variants"),
+        code=source_digest("io/files", "studies/hac/variants"),
     script:
         "../scripts/hac_hit_time.py"
 
@@ -91,7 +91,7 @@ rule hac_updates:
         seed=HAC["seed"],
         database=HAC["database"],
         cache_mb=HAC["updates_mb"],
-        code=source_digest("files", "studies/hac_variants"),
+        code=source_digest("io/files", "studies/hac/variants"),
     script:
         "../scripts/hac_updates.py"
 
@@ -117,7 +117,7 @@ rule hac_server:
         database=HAC["database"],
         points_mb=HAC["points_mb"],
         server_mb=HAC["server_cache_mb"],
-        code=source_digest("files", "studies/hac_variants"),
+        code=source_digest("io/files", "studies/hac/variants"),
     script:
         "../scripts/hac_server.py"
 
@@ -142,7 +142,7 @@ rule hac_cost_sensitivity:
         seed=HAC["seed"],
         database=HAC["database"],
         points_mb=HAC["points_mb"],
-        code=source_digest("files", "studies/hac_variants"),
+        code=source_digest("io/files", "studies/hac/variants"),
     script:
         "../scripts/hac_cost_sensitivity.py"
 
@@ -166,7 +166,7 @@ rule hac_sensitivity_of:
         points_mb=HAC["points_mb"],
         settings=HAC["sensitivity"],
         layouts=HAC["layouts"],
-        code=source_digest("files", "studies/hac_variants"),
+        code=source_digest("io/files", "studies/hac/variants"),
     script:
         "../scripts/hac_sensitivity_of.py"
 
@@ -185,7 +185,7 @@ rule hac_sensitivity:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -203,7 +203,7 @@ rule hac_logged:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files", "studies/hac"),
+        code=source_digest("io/files", "studies/hac/tables"),
     script:
         "../scripts/hac_logged.py"
 
@@ -227,6 +227,6 @@ rule hac_measured:
         cache_mb=HAC["hit_time_mb"],
         points_mb=HAC["points_mb"],
         iterations=HAC["iterations"],
-        code=source_digest("files", "studies/hac_measured"),
+        code=source_digest("io/files", "studies/hac/measured"),
     script:
         "../scripts/hac_measured.py"

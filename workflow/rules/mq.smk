@@ -72,7 +72,7 @@ rule mq_replay:
         cache_mb=MQ["table2_mb"],
         writes=MQ["writes"],
         warm_up=MQ["warm_up"],
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_replay.py"
 
@@ -92,7 +92,7 @@ rule mq_distance_split:
     params:
         entry=mq_policy,
         cache_mb=MQ["table3_mb"],
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_distance_split.py"
 
@@ -112,7 +112,7 @@ rule mq_lru_curve:
     params:
         cache_mb=MQ["lru_curve_mb"],
         warm_up=MQ["warm_up"],
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_lru_curve.py"
 
@@ -133,7 +133,7 @@ rule mq_sensitivity:
         cache_mb=MQ["cache_mb"],
         variations=MQ["sensitivity"],
         warm_up=MQ["warm_up"],
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_sensitivity.py"
 
@@ -154,7 +154,7 @@ rule mq_table2:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -175,7 +175,7 @@ rule mq_table3:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -213,7 +213,7 @@ rule mq_table4:
         "../../environment.yml"
     params:
         cache_mb=MQ["cache_mb"],
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/mq_table4.py"
 
@@ -246,7 +246,7 @@ rule mq_distances_client:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_distances.py"
 
@@ -274,7 +274,7 @@ rule mq_frequencies:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_frequencies.py"
 
@@ -293,7 +293,7 @@ rule mq_bounds:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_bounds.py"
 
@@ -313,6 +313,6 @@ rule mq_first_level:
         policies=MQ["first_level"]["policies"],
         first_mb=MQ["first_level"]["sizes_mb"],
         cache_mb=MQ["cache_mb"],
-        code=source_digest("studies/mq"),
+        code=source_digest("studies/mq/tables"),
     script:
         "../scripts/mq_first_level.py"

@@ -21,7 +21,7 @@ rule mq_figure_table2:
         "../../environment.yml"
     params:
         draw="table2",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
     script:
         "../scripts/mq_figure.py"
 
@@ -45,7 +45,7 @@ use rule mq_figure_table2 as mq_figure_table3 with:
         "results/benchmarks/mq_figure_table3.tsv"
     params:
         draw="table3",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 use rule mq_figure_table2 as mq_figure_fig2 with:
@@ -66,7 +66,7 @@ use rule mq_figure_table2 as mq_figure_fig2 with:
         "results/benchmarks/mq_figure_fig2.tsv"
     params:
         draw="distances",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 use rule mq_figure_table2 as mq_figure_fig3 with:
@@ -87,7 +87,7 @@ use rule mq_figure_table2 as mq_figure_fig3 with:
         "results/benchmarks/mq_figure_fig3.tsv"
     params:
         draw="distances",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 use rule mq_figure_table2 as mq_figure_fig4 with:
@@ -108,7 +108,7 @@ use rule mq_figure_table2 as mq_figure_fig4 with:
         "results/benchmarks/mq_figure_fig4.tsv"
     params:
         draw="fig4",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 use rule mq_figure_table2 as mq_figure_sensitivity with:
@@ -129,7 +129,7 @@ use rule mq_figure_table2 as mq_figure_sensitivity with:
         "results/benchmarks/mq_figure_sensitivity.tsv"
     params:
         draw="sensitivity",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 rule mq_figure_table4:
@@ -155,7 +155,7 @@ rule mq_figure_table4:
     params:
         draw="table4",
         captures=[MQ["server"], MQ["variant"]],
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
     script:
         "../scripts/mq_figure_published.py"
 
@@ -178,7 +178,7 @@ use rule mq_figure_table2 as mq_figure_fig7_components with:
         "results/benchmarks/mq_figure_fig7_components.tsv"
     params:
         draw="fig7_components",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 use rule mq_figure_table2 as mq_figure_fig7_sensitivity with:
@@ -200,7 +200,7 @@ use rule mq_figure_table2 as mq_figure_fig7_sensitivity with:
     params:
         draw="sensitivity",
         options={"column": "normalized_rate", "label": "Normalised transaction rate"},
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 use rule mq_figure_table2 as mq_figure_first_level with:
@@ -221,7 +221,7 @@ use rule mq_figure_table2 as mq_figure_first_level with:
         "results/benchmarks/mq_figure_first_level.tsv"
     params:
         draw="first_level",
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 use rule mq_figure_table4 as mq_figure_fig7 with:
@@ -249,7 +249,7 @@ use rule mq_figure_table4 as mq_figure_fig7 with:
     params:
         draw="fig7",
         captures=[MQ["server"], MQ["variant"]],
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
 
 
 rule overview:
@@ -275,6 +275,6 @@ rule overview:
         "../../environment.yml"
     params:
         captures=[MQ["server"], MQ["variant"]],
-        code=source_digest("claims", "figures"),
+        code=source_digest("claims", "plotting"),
     script:
         "../scripts/overview.py"

@@ -24,7 +24,7 @@ rule mq_fig7:
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        code=source_digest("claims", "studies/mq_rates"),
+        code=source_digest("claims", "studies/mq/rates"),
     script:
         "../scripts/mq_fig7.py"
 
@@ -48,7 +48,7 @@ use rule mq_fig7 as mq_fig7_64mb with:
         raw=config["captures"][MQ["variant"]],
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        code=source_digest("claims", "studies/mq_rates"),
+        code=source_digest("claims", "studies/mq/rates"),
 
 
 rule mq_fit:
@@ -63,7 +63,7 @@ rule mq_fit:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -88,7 +88,7 @@ rule mq_fig7_sensitivity:
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        code=source_digest("claims", "studies/mq_rates"),
+        code=source_digest("claims", "studies/mq/rates"),
     script:
         "../scripts/mq_fig7_sensitivity.py"
 
@@ -109,7 +109,7 @@ rule mq_logged:
         "../../environment.yml"
     params:
         raw=config["captures"][MQ["server"]],
-        code=source_digest("studies/mq_rates"),
+        code=source_digest("studies/mq/rates"),
     script:
         "../scripts/mq_logged.py"
 
@@ -128,4 +128,4 @@ use rule mq_logged as mq_logged_64mb with:
         "results/benchmarks/mq_logged_64mb.tsv"
     params:
         raw=config["captures"][MQ["variant"]],
-        code=source_digest("studies/mq_rates"),
+        code=source_digest("studies/mq/rates"),

@@ -19,7 +19,7 @@ rule paper:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("paper"),
+        code=source_digest("reporting/paper"),
         config=config,
     script:
         "../scripts/paper.py"

@@ -75,7 +75,7 @@ rule sarc_fit_load:
         settings=SARC_SHORT,
         grid=SARC["fit"],
         step="load",
-        code=source_digest("studies/sarc_fit"),
+        code=source_digest("studies/sarc/fit"),
     script:
         "../scripts/sarc_fit_try.py"
 
@@ -94,7 +94,7 @@ rule sarc_fit_load_choose:
         "../../environment.yml"
     params:
         step="load",
-        code=source_digest("claims", "studies/sarc_fit"),
+        code=source_digest("claims", "studies/sarc/fit"),
     script:
         "../scripts/sarc_fit_choose.py"
 
@@ -114,7 +114,7 @@ use rule sarc_fit_load as sarc_fit_space with:
         settings=SARC_SHORT,
         grid=SARC["fit"],
         step="space",
-        code=source_digest("studies/sarc_fit"),
+        code=source_digest("studies/sarc/fit"),
 
 
 use rule sarc_fit_load_choose as sarc_fit_space_choose with:
@@ -136,7 +136,7 @@ use rule sarc_fit_load_choose as sarc_fit_space_choose with:
         "results/benchmarks/sarc_fit_space_choose.tsv"
     params:
         step="space",
-        code=source_digest("claims", "studies/sarc_fit"),
+        code=source_digest("claims", "studies/sarc/fit"),
 
 
 rule sarc_fit:
@@ -155,7 +155,7 @@ rule sarc_fit:
         "../../environment.yml"
     params:
         ranges=SARC["fit"],
-        code=source_digest("studies/sarc_fit"),
+        code=source_digest("studies/sarc/fit"),
     script:
         "../scripts/sarc_fit.py"
 
@@ -175,7 +175,7 @@ rule sarc_run:
         "../../environment.yml"
     params:
         settings=SARC_MODEL,
-        code=source_digest("studies/sarc"),
+        code=source_digest("studies/sarc/tables"),
     script:
         "../scripts/sarc_run.py"
 
@@ -213,7 +213,7 @@ rule sarc_tables:
     params:
         settings=SARC_MODEL,
         seed=SARC["seeds"][0],
-        code=source_digest("studies/sarc"),
+        code=source_digest("studies/sarc/tables"),
     script:
         "../scripts/sarc_tables.py"
 
@@ -234,7 +234,7 @@ rule sarc_scale_run:
     params:
         settings=SARC_SHORT,
         loads=SARC["scale_loads"],
-        code=source_digest("studies/sarc_inside"),
+        code=source_digest("studies/sarc/sensitivity"),
     script:
         "../scripts/sarc_scale.py"
 
@@ -255,7 +255,7 @@ rule sarc_scale:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -276,7 +276,7 @@ rule sarc_vary:
     params:
         settings=SARC_SHORT,
         load=SARC["sensitivity_load"],
-        code=source_digest("studies/sarc_inside"),
+        code=source_digest("studies/sarc/sensitivity"),
     script:
         "../scripts/sarc_vary.py"
 
@@ -297,7 +297,7 @@ rule sarc_sensitivity:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("studies/sarc_inside"),
+        code=source_digest("studies/sarc/sensitivity"),
     script:
         "../scripts/sarc_sensitivity.py"
 
@@ -314,7 +314,7 @@ rule sarc_anomaly_run:
     params:
         anomaly=SARC["anomaly"],
         seed=SARC["seeds"][0],
-        code=source_digest("studies/sarc_inside"),
+        code=source_digest("studies/sarc/sensitivity"),
     script:
         "../scripts/sarc_anomaly.py"
 
@@ -331,7 +331,7 @@ rule sarc_anomaly:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/stack_tables.py"
 
@@ -351,6 +351,6 @@ rule sarc_logged:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("claims", "studies/sarc_fit"),
+        code=source_digest("claims", "studies/sarc/fit"),
     script:
         "../scripts/sarc_logged.py"

@@ -25,7 +25,7 @@ rule sarc_figure_table2:
         "../../environment.yml"
     params:
         draw="table2",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
     script:
         "../scripts/sarc_figure.py"
 
@@ -50,7 +50,7 @@ use rule sarc_figure_table2 as sarc_figure_fig6 with:
         "results/benchmarks/sarc_figure_fig6.tsv"
     params:
         draw="fig6",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule sarc_figure_table2 as sarc_figure_lists with:
@@ -74,7 +74,7 @@ use rule sarc_figure_table2 as sarc_figure_lists with:
         "results/benchmarks/sarc_figure_lists.tsv"
     params:
         draw="lists",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule sarc_figure_table2 as sarc_figure_anomaly with:
@@ -98,7 +98,7 @@ use rule sarc_figure_table2 as sarc_figure_anomaly with:
         "results/benchmarks/sarc_figure_anomaly.tsv"
     params:
         draw="anomaly",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule sarc_figure_table2 as sarc_figure_components with:
@@ -119,7 +119,7 @@ use rule sarc_figure_table2 as sarc_figure_components with:
         "results/benchmarks/sarc_figure_components.tsv"
     params:
         draw="components",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule sarc_figure_table2 as sarc_figure_beyond with:
@@ -143,7 +143,7 @@ use rule sarc_figure_table2 as sarc_figure_beyond with:
         "results/benchmarks/sarc_figure_beyond.tsv"
     params:
         draw="beyond",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule sarc_figure_table2 as sarc_figure_sensitivity with:
@@ -165,7 +165,7 @@ use rule sarc_figure_table2 as sarc_figure_sensitivity with:
         "results/benchmarks/sarc_figure_sensitivity.tsv"
     params:
         draw="sensitivity",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule sarc_figure_table2 as sarc_figure_scale with:
@@ -186,4 +186,4 @@ use rule sarc_figure_table2 as sarc_figure_scale with:
         "results/benchmarks/sarc_figure_scale.tsv"
     params:
         draw="scale",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),

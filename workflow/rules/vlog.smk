@@ -71,7 +71,7 @@ rule vlog_updates:
     params:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
-        code=source_digest("studies/vlog", "systems/hosts", "files"),
+        code=source_digest("studies/vlog/runs", "systems/file_systems/hosts", "io/files"),
     script:
         "../scripts/vlog_updates.py"
 
@@ -92,7 +92,7 @@ rule vlog_gap:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         seeds=VLOG["gap_seeds"],
-        code=source_digest("studies/vlog_gap", "systems/hosts", "files"),
+        code=source_digest("studies/vlog/gap", "systems/file_systems/hosts", "io/files"),
     script:
         "../scripts/vlog_gap.py"
 
@@ -117,7 +117,7 @@ rule vlog_locate:
         reserves=VLOG["fig2_reserves"],
         trials=VLOG["locate_trials"],
         code=source_digest(
-            "studies/vlog", "studies/vlog_locate", "systems/hosts", "files"
+            "studies/vlog/runs", "studies/vlog/locate", "systems/file_systems/hosts", "io/files"
         ),
     script:
         "../scripts/vlog_locate.py"
@@ -143,7 +143,7 @@ rule vlog_files:
         small_files=VLOG["small_files"],
         large_file_mb=VLOG["large_file_mb"],
         utilisations=VLOG["fig8_utilisations"],
-        code=source_digest("studies/vlog_files", "systems/hosts", "files"),
+        code=source_digest("studies/vlog/file_systems", "systems/file_systems/hosts", "io/files"),
     script:
         "../scripts/vlog_files.py"
 
@@ -166,7 +166,7 @@ rule vlog_bursts:
         burst_kb=VLOG["burst_kb"],
         idle_ms=VLOG["idle_ms"],
         updates=VLOG["burst_updates"],
-        code=source_digest("studies/vlog_files", "systems/hosts", "files"),
+        code=source_digest("studies/vlog/file_systems", "systems/file_systems/hosts", "io/files"),
     script:
         "../scripts/vlog_bursts.py"
 
@@ -189,7 +189,7 @@ rule vlog_sensitivity:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         factors=VLOG["host_factors"],
-        code=source_digest("studies/vlog_gap", "systems/hosts", "files"),
+        code=source_digest("studies/vlog/gap", "systems/file_systems/hosts", "io/files"),
     script:
         "../scripts/vlog_sensitivity.py"
 
@@ -210,7 +210,7 @@ rule vlog_what_if:
         platforms=VLOG_LATER,
         workload=VLOG["what_if"]["workload"],
         code=source_digest(
-            "studies/vlog", "studies/vlog_what_if", "systems/hosts", "files"
+            "studies/vlog/runs", "studies/vlog/what_if", "systems/file_systems/hosts", "io/files"
         ),
     script:
         "../scripts/vlog_what_if.py"
@@ -258,7 +258,7 @@ rule vlog_tables:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("files"),
+        code=source_digest("io/files"),
     script:
         "../scripts/vlog_tables.py"
 
@@ -281,7 +281,7 @@ rule vlog_table2:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         code=source_digest(
-            "studies/vlog", "studies/vlog_checks", "studies/vlog_gap", "files"
+            "studies/vlog/runs", "studies/vlog/checks", "studies/vlog/gap", "io/files"
         ),
     script:
         "../scripts/vlog_table2.py"
@@ -305,6 +305,6 @@ rule vlog_text:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("studies/vlog_checks", "files"),
+        code=source_digest("studies/vlog/checks", "io/files"),
     script:
         "../scripts/vlog_checks.py"

@@ -21,7 +21,7 @@ rule vlog_figure_fig9:
         "../../environment.yml"
     params:
         draw="fig9",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
     script:
         "../scripts/vlog_figure.py"
 
@@ -44,7 +44,7 @@ use rule vlog_figure_fig9 as vlog_figure_gap with:
         "results/benchmarks/vlog_figure_gap.tsv"
     params:
         draw="gap",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_host_range with:
@@ -65,7 +65,7 @@ use rule vlog_figure_fig9 as vlog_figure_host_range with:
         "results/benchmarks/vlog_figure_host_range.tsv"
     params:
         draw="host_range",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_fig1 with:
@@ -86,7 +86,7 @@ use rule vlog_figure_fig9 as vlog_figure_fig1 with:
         "results/benchmarks/vlog_figure_fig1.tsv"
     params:
         draw="fig1",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_fig2 with:
@@ -107,7 +107,7 @@ use rule vlog_figure_fig9 as vlog_figure_fig2 with:
         "results/benchmarks/vlog_figure_fig2.tsv"
     params:
         draw="fig2",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_fig6 with:
@@ -128,7 +128,7 @@ use rule vlog_figure_fig9 as vlog_figure_fig6 with:
         "results/benchmarks/vlog_figure_fig6.tsv"
     params:
         draw="fig6",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_fig7 with:
@@ -149,7 +149,7 @@ use rule vlog_figure_fig9 as vlog_figure_fig7 with:
         "results/benchmarks/vlog_figure_fig7.tsv"
     params:
         draw="fig7",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_fig8 with:
@@ -170,7 +170,7 @@ use rule vlog_figure_fig9 as vlog_figure_fig8 with:
         "results/benchmarks/vlog_figure_fig8.tsv"
     params:
         draw="fig8",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_fig10 with:
@@ -192,7 +192,7 @@ use rule vlog_figure_fig9 as vlog_figure_fig10 with:
         "results/benchmarks/vlog_figure_fig10.tsv"
     params:
         draw="fig10",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),
 
 
 use rule vlog_figure_fig9 as vlog_figure_what_if with:
@@ -213,4 +213,4 @@ use rule vlog_figure_fig9 as vlog_figure_what_if with:
         "results/benchmarks/vlog_figure_what_if.tsv"
     params:
         draw="what_if",
-        code=source_digest("figures"),
+        code=source_digest("plotting"),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.figures import epcm, save_figure
+from misspenalty.plotting import save_figure
+from misspenalty.studies.epcm import figures as epcm
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

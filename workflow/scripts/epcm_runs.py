@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import epcm, epcm_setup
-from misspenalty.systems.file_client import ClientMachine
-from misspenalty.systems.testbed import load_machine
+from misspenalty.io.files import write_csv
+from misspenalty.machine import load_machine
+from misspenalty.studies.epcm import runs as epcm
+from misspenalty.studies.epcm import setup as epcm_setup
+from misspenalty.systems.file_client.client import ClientMachine
 from misspenalty.traces import builds
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)

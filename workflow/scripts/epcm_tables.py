@@ -4,8 +4,8 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import epcm_tables
+from misspenalty.io.files import write_csv
+from misspenalty.studies.epcm import tables as epcm_tables
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -2,8 +2,9 @@
 
 import sys
 
-from misspenalty.files import write_csv
-from misspenalty.studies import hac_runs, hac_variants
+from misspenalty.io.files import write_csv
+from misspenalty.studies.hac import runs as hac_runs
+from misspenalty.studies.hac import variants as hac_variants
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

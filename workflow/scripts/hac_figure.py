@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.figures import hac, hac_hit_time, save_figure
+from misspenalty.plotting import save_figure
+from misspenalty.studies.hac import figures as hac
+from misspenalty.studies.hac import figures_hit_time as hac_hit_time
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -5,10 +5,11 @@ import sys
 import pandas as pd
 
 from misspenalty.claims import load_calibration
-from misspenalty.files import write_csv
-from misspenalty.studies import hac, hac_runs
-from misspenalty.studies.hac_prices import Costs
-from misspenalty.systems.object_client import load_testbed
+from misspenalty.io.files import write_csv
+from misspenalty.studies.hac import runs as hac_runs
+from misspenalty.studies.hac import tables as hac
+from misspenalty.studies.hac.prices import Costs
+from misspenalty.systems.object_server.object_client import load_testbed
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from misspenalty.files import write_csv
-from misspenalty.studies import hac_runs
+from misspenalty.io.files import write_csv
+from misspenalty.studies.hac import runs as hac_runs
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

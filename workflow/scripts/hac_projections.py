@@ -2,8 +2,11 @@
 
 import sys
 
-from misspenalty.files import write_csv
-from misspenalty.studies import hac, hac_prices, hac_projections, hac_runs
+from misspenalty.io.files import write_csv
+from misspenalty.studies.hac import prices as hac_prices
+from misspenalty.studies.hac import projections as hac_projections
+from misspenalty.studies.hac import runs as hac_runs
+from misspenalty.studies.hac import tables as hac
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

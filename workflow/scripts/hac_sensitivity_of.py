@@ -4,8 +4,10 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import hac_prices, hac_runs, hac_variants
+from misspenalty.io.files import write_csv
+from misspenalty.studies.hac import prices as hac_prices
+from misspenalty.studies.hac import runs as hac_runs
+from misspenalty.studies.hac import variants as hac_variants
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

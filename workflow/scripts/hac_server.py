@@ -2,8 +2,10 @@
 
 import sys
 
-from misspenalty.files import write_csv
-from misspenalty.studies import hac, hac_prices, hac_variants
+from misspenalty.io.files import write_csv
+from misspenalty.studies.hac import prices as hac_prices
+from misspenalty.studies.hac import tables as hac
+from misspenalty.studies.hac import variants as hac_variants
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -4,9 +4,9 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import atomic_path
-from misspenalty.studies import hac_runs
-from misspenalty.systems.object_client import load_testbed
+from misspenalty.io.files import atomic_path
+from misspenalty.studies.hac import runs as hac_runs
+from misspenalty.systems.object_server.object_client import load_testbed
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

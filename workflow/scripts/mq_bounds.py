@@ -4,8 +4,8 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import mq
+from misspenalty.io.files import write_csv
+from misspenalty.studies.mq import tables as mq
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

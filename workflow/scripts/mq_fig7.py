@@ -7,9 +7,9 @@ import yaml
 
 import misspenalty
 from misspenalty.claims import load_calibration
-from misspenalty.files import write_csv
-from misspenalty.studies import mq_rates
-from misspenalty.systems.testbed import load_machine
+from misspenalty.io.files import write_csv
+from misspenalty.machine import load_machine
+from misspenalty.studies.mq import rates as mq_rates
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.figures import mq, save_figure
+from misspenalty.plotting import save_figure
+from misspenalty.studies.mq import figures as mq
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

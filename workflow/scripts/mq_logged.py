@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from misspenalty.files import write_csv
-from misspenalty.studies import mq_rates
+from misspenalty.io.files import write_csv
+from misspenalty.studies.mq import rates as mq_rates
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

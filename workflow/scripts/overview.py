@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.claims import load_calibration
-from misspenalty.figures import save_figure
-from misspenalty.figures.overview import OVERVIEW_DPI, overview
+from misspenalty.plotting import save_figure
+from misspenalty.studies.overview import OVERVIEW_DPI, overview
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from misspenalty.files import write_csv
-from misspenalty.studies import sarc_inside
+from misspenalty.io.files import write_csv
+from misspenalty.studies.sarc import sensitivity as sarc_inside
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

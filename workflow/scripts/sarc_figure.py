@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.figures import sarc, save_figure
+from misspenalty.plotting import save_figure
+from misspenalty.studies.sarc import figures as sarc
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -4,8 +4,8 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import sarc_fit
+from misspenalty.io.files import write_csv
+from misspenalty.studies.sarc import fit as sarc_fit
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

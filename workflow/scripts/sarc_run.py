@@ -2,9 +2,9 @@
 
 import sys
 
-from misspenalty.files import write_csv
-from misspenalty.studies import sarc
-from misspenalty.studies.sarc_machine import fitted_shark
+from misspenalty.io.files import write_csv
+from misspenalty.studies.sarc import tables as sarc
+from misspenalty.studies.sarc.runs import fitted_shark
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

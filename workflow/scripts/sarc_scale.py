@@ -4,9 +4,9 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import sarc_inside
-from misspenalty.studies.sarc_machine import PAPERS, fitted_shark
+from misspenalty.io.files import write_csv
+from misspenalty.studies.sarc import sensitivity as sarc_inside
+from misspenalty.studies.sarc.runs import PAPERS, fitted_shark
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -4,9 +4,9 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import sarc
-from misspenalty.studies.sarc_machine import load_shark
+from misspenalty.io.files import write_csv
+from misspenalty.studies.sarc import tables as sarc
+from misspenalty.studies.sarc.runs import load_shark
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -3,9 +3,10 @@
 import sys
 from dataclasses import replace
 
-from misspenalty.files import write_csv
-from misspenalty.studies import vlog, vlog_files
-from misspenalty.systems.hosts import load_hosts
+from misspenalty.io.files import write_csv
+from misspenalty.studies.vlog import file_systems as vlog_files
+from misspenalty.studies.vlog import runs as vlog
+from misspenalty.systems.file_systems.hosts import load_hosts
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

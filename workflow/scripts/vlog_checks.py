@@ -4,8 +4,8 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import vlog_checks
+from misspenalty.io.files import write_csv
+from misspenalty.studies.vlog import checks as vlog_checks
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

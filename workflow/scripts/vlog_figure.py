@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.figures import save_figure, vlog
+from misspenalty.plotting import save_figure
+from misspenalty.studies.vlog import figures as vlog
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

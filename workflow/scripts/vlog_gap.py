@@ -2,9 +2,10 @@
 
 import sys
 
-from misspenalty.files import write_csv
-from misspenalty.studies import vlog, vlog_gap
-from misspenalty.systems.hosts import load_hosts
+from misspenalty.io.files import write_csv
+from misspenalty.studies.vlog import gap as vlog_gap
+from misspenalty.studies.vlog import runs as vlog
+from misspenalty.systems.file_systems.hosts import load_hosts
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

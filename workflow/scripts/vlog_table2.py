@@ -4,8 +4,10 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
-from misspenalty.studies import vlog, vlog_checks, vlog_gap
+from misspenalty.io.files import write_csv
+from misspenalty.studies.vlog import checks as vlog_checks
+from misspenalty.studies.vlog import gap as vlog_gap
+from misspenalty.studies.vlog import runs as vlog
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -4,7 +4,7 @@ import sys
 
 import pandas as pd
 
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

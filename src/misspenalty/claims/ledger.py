@@ -7,8 +7,8 @@ from pathlib import Path
 from misspenalty.claims.formula import FormulaError
 from misspenalty.claims.layout import TABLES
 from misspenalty.claims.reading import Reading, compile_reading
-from misspenalty.documents import read_yaml, worst_error
 from misspenalty.errors import InputError
+from misspenalty.io.documents import read_yaml, worst_error
 
 STUDIES = ("mq", "sarc", "hac", "epcm", "vlog")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from misspenalty.errors import InputError
-from misspenalty.files import atomic_path
+from misspenalty.io.files import atomic_path
 
 
 def update_between_markers(path, name, text):

@@ -11,7 +11,7 @@ from misspenalty.claims.measures import number, tolerance_text
 from misspenalty.claims.remarks import load_reasons, with_reasons
 from misspenalty.claims.verdicts import VERDICTS, Outcome, decide
 from misspenalty.errors import InputError
-from misspenalty.files import write_csv
+from misspenalty.io.files import write_csv
 
 COLUMNS = [
     "id", "study", "kind", "published", "reproduced", "deviation", "tolerance", "verdict", "basis", "note",

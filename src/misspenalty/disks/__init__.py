@@ -7,10 +7,10 @@
 True
 """
 
-from misspenalty.disks._drive import COMPONENTS, RECORD, SCHEDULERS, Drive
-from misspenalty.disks._mechanics import Mechanics
-from misspenalty.disks.description import Description, load, names
-from misspenalty.disks.flash import Flash, FlashDescription
+from misspenalty.disks.drive._drive import COMPONENTS, RECORD, SCHEDULERS, Drive
+from misspenalty.disks.drive._mechanics import Mechanics
+from misspenalty.disks.drive.description import Description, load, names
+from misspenalty.disks.flash.model import Flash, FlashDescription
 
 __all__ = [
     "COMPONENTS",

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from misspenalty.policies._list cimport append, oldest, remove
 from misspenalty.policies._tracks cimport TrackLists, slot_t
-from misspenalty.prefetch._sequential cimport count_pages
+from misspenalty.policies._track_cache cimport count_pages
 
 
 cdef class LRUBottom(TrackLists):

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from misspenalty.policies._list cimport Link
-from misspenalty.prefetch._sequential cimport TrackCache, mark_t
+from misspenalty.policies._track_cache cimport TrackCache, mark_t
 
 cdef enum:
     NO_SLOT = 0                     # slot of a track that is not cached

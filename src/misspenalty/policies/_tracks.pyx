@@ -2,7 +2,7 @@
 
 from misspenalty.policies._list cimport append, make_list, oldest, remove
 from misspenalty.policies._policy cimport prefetch
-from misspenalty.prefetch._sequential cimport UNREAD, count_pages
+from misspenalty.policies._track_cache cimport UNREAD, count_pages
 
 from misspenalty.errors import ParameterError
 

@@ -17,11 +17,11 @@ gives the published hit ratios within 0.02 points. With ratios rounded down they
 from collections import OrderedDict
 
 from misspenalty.policies._arc import ARC as Kernel
-from misspenalty.policies.registry import Twin, register
+from misspenalty.policies.registry import Reference, register
 
 
 @register("arc", Kernel)
-class ARC(Twin):
+class ARC(Reference):
     """Adaptive replacement cache: recency and frequency balanced by ghost hits."""
 
     def __init__(self, capacity):

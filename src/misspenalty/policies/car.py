@@ -16,11 +16,11 @@ bit clear, as the figure has it. CART, the paper's second policy, is not include
 from collections import OrderedDict, deque
 
 from misspenalty.policies._car import CAR as Kernel
-from misspenalty.policies.registry import Twin, register
+from misspenalty.policies.registry import Reference, register
 
 
 @register("car", Kernel)
-class CAR(Twin):
+class CAR(Reference):
     """Clock with adaptive replacement: ARC's lists as clocks."""
 
     def __init__(self, capacity):

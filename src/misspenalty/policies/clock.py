@@ -15,13 +15,13 @@ several bits are the generalisation that libCacheSim and S3-FIFO use.
 """
 
 from misspenalty.policies._clock import Clock as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (Parameter("bits", 1, "bits of the reference counter", 1, 7),)
 
 
 @register("clock", Kernel, PARAMETERS)
-class Clock(Twin):
+class Clock(Reference):
     """CLOCK: FIFO with a second chance for referenced blocks."""
 
     def __init__(self, capacity, bits=1):

@@ -30,7 +30,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from misspenalty.policies._clockpro import ClockPro as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("min_cold", 0.01, "least m_c, as a share of the cache; at least one page", 0, 1, float),
@@ -52,7 +52,7 @@ class Page:
 
 
 @register("clockpro", Kernel, PARAMETERS)
-class ClockPro(Twin):
+class ClockPro(Reference):
     """CLOCK-Pro: hot and cold pages by reuse distance, on a clock with three hands."""
 
     def __init__(self, capacity, min_cold=0.01, max_cold=0.99, history=1.0):

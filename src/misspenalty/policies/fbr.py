@@ -25,7 +25,7 @@ from collections import OrderedDict
 
 from misspenalty.errors import ParameterError
 from misspenalty.policies._fbr import FBR as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("f_new", 0.25, "new section, as a share of the cache", 0, 1, float),
@@ -43,7 +43,7 @@ def check(f_new, f_old, **_):
 
 
 @register("fbr", Kernel, PARAMETERS, check=check)
-class FBR(Twin):
+class FBR(Reference):
     """FBR: lowest count among the blocks not used for long, locality factored out."""
 
     def __init__(self, capacity, f_new=0.25, f_old=0.6, c_max=256, a_max=100.0, history=0.0):

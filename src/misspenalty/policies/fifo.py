@@ -12,11 +12,11 @@ Deviations: none.
 from collections import OrderedDict
 
 from misspenalty.policies._fifo import FIFO as Kernel
-from misspenalty.policies.registry import Twin, register
+from misspenalty.policies.registry import Reference, register
 
 
 @register("fifo", Kernel)
-class FIFO(Twin):
+class FIFO(Reference):
     """First in, first out."""
 
     def __init__(self, capacity):

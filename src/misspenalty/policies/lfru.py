@@ -13,7 +13,7 @@ Authors' code: none published.
 Deviations and decisions:
 
 - All CRFs decay alike, so log2(CRF) + lam * (time of last use) orders the blocks and does not change until the next
-  use. Kernel and twin compute it in the same steps and agree to the bit.
+  use. Kernel and reference compute it in the same steps and agree to the bit.
 - Ties go to the least recently used. The history is a FIFO in order of eviction, as MQ's Qout.
 - The default lam = 0.001 is the order of the best values in the LRFU paper as we remember it, found with small caches;
   as lam times the cache size grows beyond 1 the policy comes close to LRU. The MQ paper tried several values and names
@@ -25,7 +25,7 @@ from collections import OrderedDict
 from math import exp2, log2
 
 from misspenalty.policies._lfru import LFRU as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float),
@@ -34,7 +34,7 @@ PARAMETERS = (
 
 
 @register("lfru", Kernel, PARAMETERS)
-class LFRU(Twin):
+class LFRU(Reference):
     """LFRU (LRFU with a history): evict by combined recency and frequency."""
 
     def __init__(self, capacity, lam=0.001, history=4.0):

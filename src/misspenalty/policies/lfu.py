@@ -16,13 +16,13 @@ miss evicts another.
 from collections import OrderedDict
 
 from misspenalty.policies._lfu import LFU as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (Parameter("history", 0.0, "counts of evicted blocks kept, in multiples of the cache", 0, 1000, float),)
 
 
 @register("lfu", Kernel, PARAMETERS)
-class LFU(Twin):
+class LFU(Reference):
     """Least frequently used, with or without a history of counts."""
 
     def __init__(self, capacity, history=0.0):

@@ -23,7 +23,7 @@ Deviations and decisions:
 from collections import OrderedDict
 
 from misspenalty.policies._lirs import LIRS as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("hirs", 0.01, "share of the cache for HIR blocks; at least one block", 0, 1, float),
@@ -32,7 +32,7 @@ PARAMETERS = (
 
 
 @register("lirs", Kernel, PARAMETERS)
-class LIRS(Twin):
+class LIRS(Reference):
     """Low inter-reference recency set: keep blocks used twice within a short time."""
 
     def __init__(self, capacity, hirs=0.01, stack_limit=None):

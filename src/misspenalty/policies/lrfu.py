@@ -22,7 +22,7 @@ from collections import OrderedDict
 from math import exp2, log2
 
 from misspenalty.policies._lfru import LFRU as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float),
@@ -31,7 +31,7 @@ PARAMETERS = (
 
 
 @register("lrfu", Kernel, PARAMETERS)
-class LRFU(Twin):
+class LRFU(Reference):
     """LRFU: evict by combined recency and frequency."""
 
     def __init__(self, capacity, lam=0.001, correlated_period=0):

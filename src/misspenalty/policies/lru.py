@@ -9,11 +9,11 @@ Deviations: none.
 from collections import OrderedDict
 
 from misspenalty.policies._lru import LRU as Kernel
-from misspenalty.policies.registry import Twin, register
+from misspenalty.policies.registry import Reference, register
 
 
 @register("lru", Kernel)
-class LRU(Twin):
+class LRU(Reference):
     """Least recently used."""
 
     def __init__(self, capacity):

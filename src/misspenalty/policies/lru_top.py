@@ -2,7 +2,7 @@
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, section
 III-A, where it is a baseline.
-Deviations: none. Without the prefetcher (`misspenalty.prefetch.sequential`) it is LRU.
+Deviations: none. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`) it is LRU.
 """
 
 from misspenalty.policies._lru_top import LRUTop as Kernel

@@ -27,7 +27,7 @@ Deviations and decisions:
 from collections import OrderedDict
 
 from misspenalty.policies._lruk import LRUK as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("k", 2, "uses of a block that are known, of which the oldest decides", 1, 64),
@@ -37,7 +37,7 @@ PARAMETERS = (
 
 
 @register("lru2", Kernel, PARAMETERS)
-class LRUK(Twin):
+class LRUK(Reference):
     """LRU-K: evict by the K-th-to-last use, by default the second-to-last."""
 
     def __init__(self, capacity, k=2, history=4.0, correlated_period=0):

@@ -23,7 +23,7 @@ Deviations and decisions, where the paper is silent:
 from collections import OrderedDict
 
 from misspenalty.policies._mq import MQ as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("queues", 8, "number of LRU queues", 1, 32),
@@ -36,7 +36,7 @@ PARAMETERS = (
 
 
 @register("mq", Kernel, PARAMETERS)
-class MQ(Twin):
+class MQ(Reference):
     """Multi-Queue: rank by log2 of the access count, expiry, history."""
 
     def __init__(self, capacity, queues=8, history=4.0, life_time=None, life_time_factor=1.0):

@@ -8,11 +8,11 @@ Deviations: none.
 from collections import OrderedDict
 
 from misspenalty.policies._mru import MRU as Kernel
-from misspenalty.policies.registry import Twin, register
+from misspenalty.policies.registry import Reference, register
 
 
 @register("mru", Kernel)
-class MRU(Twin):
+class MRU(Reference):
     """Most recently used."""
 
     def __init__(self, capacity):

@@ -4,18 +4,18 @@ No policy has fewer misses.
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
 1966 (MIN); proof of optimality in Mattson et al. 1970.
-Deviations: none in the outcome of any access. The twin is MIN as it is written; the kernel finds the same hits and
+Deviations: none in the outcome of any access. The reference is MIN as it is written; the kernel finds the same hits and
 misses, and so the same number of evictions, without looking ahead and without naming victims (see its head).
 """
 
 from collections import defaultdict, deque
 
 from misspenalty.policies._opt import OPT as Kernel
-from misspenalty.policies.registry import Twin, register
+from misspenalty.policies.registry import Reference, register
 
 
 @register("opt", Kernel, offline=True)
-class OPT(Twin):
+class OPT(Reference):
     """Optimal: the off-line bound of Belady (MIN)."""
 
     def __init__(self, capacity, future):

@@ -13,13 +13,13 @@ takes the place of the victim.
 """
 
 from misspenalty.policies._random_replacement import Random as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),)
 
 
 @register("random", Kernel, PARAMETERS)
-class Random(Twin):
+class Random(Reference):
     """Random replacement, from a seeded generator."""
 
     def __init__(self, capacity, seed=42):

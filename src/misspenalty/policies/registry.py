@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from misspenalty.errors import ParameterError
-from misspenalty.prefetch.layout import places
+from misspenalty.policies.track_layout import places
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Parameter:
         return self.kind(value)
 
 
-class Twin(ABC):
+class Reference(ABC):
     """The slow, readable definition of a policy, which the kernel has to equal."""
 
     @abstractmethod
@@ -68,8 +68,8 @@ class Definition:
         What ``--policy`` takes.
     kernel : callable
         ``kernel(capacity, blocks, **parameters)``.
-    twin : type
-        ``twin(capacity, **parameters)``, or with `offline` ``twin(capacity, future, **parameters)``.
+    reference : type
+        ``reference(capacity, **parameters)``, or with `offline` ``reference(capacity, future, **parameters)``.
     parameters : tuple of Parameter
     offline : bool
         Whether its definition looks into the future, so that no real cache can run it.
@@ -81,7 +81,7 @@ class Definition:
 
     name: str
     kernel: Callable
-    twin: type
+    reference: type
     parameters: tuple[Parameter, ...] = field(default=())
     offline: bool = False
     spatial: bool = False
@@ -90,7 +90,7 @@ class Definition:
     @property
     def summary(self):
         """One line."""
-        return inspect.getdoc(self.twin).splitlines()[0].rstrip(".")
+        return inspect.getdoc(self.reference).splitlines()[0].rstrip(".")
 
     def check(self, parameters):
         """All parameters, defaults filled in.
@@ -130,11 +130,11 @@ _policies: dict[str, Definition] = {}
 
 
 def register(name, kernel, parameters=(), offline=False, spatial=False, check=None):
-    """Class decorator on a `Twin`: make the policy known under `name`."""
+    """Class decorator on a `Reference`: make the policy known under `name`."""
 
-    def enter(twin):
-        _policies[name] = Definition(name, kernel, twin, tuple(parameters), offline, spatial, check)
-        return twin
+    def enter(reference):
+        _policies[name] = Definition(name, kernel, reference, tuple(parameters), offline, spatial, check)
+        return reference
 
     return enter
 

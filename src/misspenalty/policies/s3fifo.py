@@ -26,7 +26,7 @@ Deviations and decisions:
 from collections import OrderedDict, deque
 
 from misspenalty.policies._s3fifo import S3FIFO as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("small", 0.1, "share of the cache that S has", 0, 1, float),
@@ -38,7 +38,7 @@ MOST = 3  # of the two-bit counter
 
 
 @register("s3fifo", Kernel, PARAMETERS)
-class S3FIFO(Twin):
+class S3FIFO(Reference):
     """S3-FIFO: small, main and ghost FIFO queues."""
 
     def __init__(self, capacity, small=0.1, ghost=0.9, threshold=2, fill_main=1):

@@ -16,14 +16,14 @@ with the lists below deltaL and the start of the desired size as in pymesh. delt
 (20) are not in the paper, nor whether writes adapt. The desired size stays between 0 and the cache size; at 0 it starts
 again from the size of SEQ. As sizes are counted in pages, an evicted track moves it by half of `adapt` for each of its
 pages. Frames are freed when they are needed, not ahead of need. Alone, without the prefetcher
-(`misspenalty.prefetch.sequential`), blocks are tracks of one page and nothing is prefetched: SEQ then holds blocks of
+(`misspenalty.prefetch.sequential.prefetcher`), blocks are tracks of one page and nothing is prefetched: SEQ then holds blocks of
 runs, a run being told by `threshold` as the prefetcher does.
 """
 
 from misspenalty.policies._sarc import SARC as Kernel
 from misspenalty.policies.registry import Parameter, register
+from misspenalty.policies.track_cache import THRESHOLD
 from misspenalty.policies.tracks import DELTA, TrackLists
-from misspenalty.prefetch.sequential import THRESHOLD
 
 PARAMETERS = [
     THRESHOLD,

@@ -11,11 +11,11 @@ Deviations: none.
 """
 
 from misspenalty.policies._sieve import SIEVE as Kernel
-from misspenalty.policies.registry import Twin, register
+from misspenalty.policies.registry import Reference, register
 
 
 @register("sieve", Kernel)
-class SIEVE(Twin):
+class SIEVE(Reference):
     """SIEVE: FIFO order, and a hand that evicts what was not visited."""
 
     def __init__(self, capacity):

@@ -23,7 +23,7 @@ Deviations and decisions:
 from collections import OrderedDict
 
 from misspenalty.policies._slru import SLRU as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("segments", 2, "number of segments", 2, 16),
@@ -35,7 +35,7 @@ PARAMETERS = (
 
 
 @register("slru", Kernel, PARAMETERS)
-class SLRU(Twin):
+class SLRU(Reference):
     """Segmented LRU: probationary and protected blocks."""
 
     def __init__(self, capacity, segments=2, protected=0.8, fill_up=0):

@@ -13,7 +13,7 @@ observed whether the policy makes use of it or not.
 from collections import OrderedDict
 
 from misspenalty.policies.registry import Parameter
-from misspenalty.prefetch.sequential import Tracks
+from misspenalty.policies.track_cache import Tracks
 
 DELTA = Parameter("delta", 0.05, "deltaL, the bottom of a list, as a share of the cache", 0, 1, float)
 

@@ -26,7 +26,7 @@ from collections import OrderedDict
 
 from misspenalty.policies._twoq import Simplified2Q
 from misspenalty.policies._twoq import TwoQ as Full2Q
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("kin", 0.25, "size from which A1in (or A1) gives the victim, as a share of the cache", 0, 1, float),
@@ -41,7 +41,7 @@ def make_kernel(capacity, blocks, kin=0.25, kout=0.5, simplified=0):
 
 
 @register("2q", make_kernel, PARAMETERS)
-class TwoQ(Twin):
+class TwoQ(Reference):
     """2Q: a FIFO for blocks used once, LRU for those that came back."""
 
     def __init__(self, capacity, kin=0.25, kout=0.5, simplified=0):

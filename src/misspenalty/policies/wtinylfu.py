@@ -31,7 +31,7 @@ window is counted once more, equal counts are told apart by a sketch with other 
 from collections import OrderedDict
 
 from misspenalty.policies._wtinylfu import WTinyLFU as Kernel
-from misspenalty.policies.registry import Parameter, Twin, register
+from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
     Parameter("window", 0.01, "size of the window, as a share of the cache", 0, 1, float),
@@ -85,7 +85,7 @@ def _mix(z):
 
 
 @register("wtinylfu", Kernel, PARAMETERS)
-class WTinyLFU(Twin):
+class WTinyLFU(Reference):
     """W-TinyLFU: an LRU window and SLRU behind admission by frequency."""
 
     def __init__(self, capacity, window=0.01, protected=0.8, sample_size=10.0):

@@ -1,1 +1,1 @@
-"""One module a paper: traces and parameters in, tidy tables out. A study knows nothing of files or of the workflow."""
+"""One package per paper: settings, runs, tables, figures, claims. A study knows the library; the library knows no study."""

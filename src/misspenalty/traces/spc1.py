@@ -41,7 +41,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from misspenalty.errors import ParameterError
-from misspenalty.files import atomic_path, open_output
+from misspenalty.io.files import atomic_path, open_output
 from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
 
 BLOCK = 4096  # bytes

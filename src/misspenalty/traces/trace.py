@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.files import atomic_path
+from misspenalty.io.files import atomic_path
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.reader import find_format, unreadable
 

@@ -1,0 +1,149 @@
+"""The command line's ``disk list|info|replay|import``."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.io.files import write_csv
+
+
+def add(commands, command):
+    """Add the commands to a parser's; `command` makes one with the options that all share."""
+    parser = commands.add_parser("disk", help="drives: list them, look at one, replay requests, import one")
+    disk = parser.add_subparsers(required=True, metavar="COMMAND")
+    command(disk, "list", "list the drives that come with the package", _list)
+
+    info = command(disk, "info", "what a drive is, or where each of its values comes from", _info)
+    info.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
+    info.add_argument("--sources", action="store_true", help="list the sources of its values")
+
+    play = command(disk, "replay", "replay timed requests and compare service times", _replay)
+    play.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
+    play.add_argument("requests", metavar="REQUESTS", help="lines of R|W action lbn blocks service_us delay_us")
+    play.add_argument(
+        "--records", metavar="FILE", type=Path, help="also write each request's components, in ns, as CSV"
+    )
+    play.add_argument("--literal", action="store_true", help="read values imported from DiskSim as DiskSim does")
+
+    get = command(disk, "import", "make a description from DiskSim's parameter files", _import)
+    get.add_argument("file", metavar="FILE", help="a .parv or .diskspecs; .model and .seek stand beside it")
+    get.add_argument("output", metavar="OUTPUT", type=Path, help="description to write, such as mine.yaml")
+    get.add_argument("--name", help="the drive's name (default: the file's)")
+    get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv, where FILE has none")
+    get.add_argument("--literal", action="store_true", help="read every value as DiskSim does")
+
+
+def _load(drive):
+    from misspenalty.disks.drive import description  # with the schema's checker it takes seconds: not at every start
+
+    return description.load(drive)
+
+
+def _list(options):
+    from misspenalty.disks.drive import description
+
+    kinds = [description.load(name) for name in description.names()]
+    return pd.DataFrame(
+        {
+            "drive": kind.name,
+            "model": kind.model,
+            "kind": kind.data["kind"],
+            "gigabytes": round(kind.gigabytes, 2),
+            "rpm": kind.data["mechanics"]["rpm"] if kind.data["kind"] == "disk" else None,
+        }
+        for kind in kinds
+    ).astype({"rpm": "Int64"})
+
+
+def _info(options):
+    kind = _load(options.drive)
+    if options.sources:
+        columns = ["value", "status", "source", "reason", "decision", "disksim"]
+        rows = [{"value": key} | entry for key, entry in kind.data["sources"].items()]
+        return pd.DataFrame(rows).reindex(columns=columns).astype(object).fillna("")
+    return _flash_summary(kind) if kind.data["kind"] == "flash" else _summary(kind)
+
+
+def _summary(kind):
+    """What a reader wants to know first of a disk."""
+    geometry, mechanics, cache = kind.data["geometry"], kind.data["mechanics"], kind.data["cache"]
+    sectors = [zone["sectors"] for zone in geometry["zones"]]
+    rates = [count * geometry["sector_bytes"] * mechanics["rpm"] / 60e6 for count in sectors]
+    distance = np.arange(1, kind.mechanics.cylinders)
+    seeks = np.array([kind.mechanics.seek(int(d)) for d in distance]) / 1e6
+    pairs = kind.mechanics.cylinders - distance  # of cylinders so far apart
+    return {
+        "drive": kind.name,
+        "model": kind.model,
+        "blocks": kind.blocks,
+        "gigabytes": round(kind.gigabytes, 2),
+        "heads": geometry["heads"],
+        "cylinders": geometry["cylinders"],
+        "zones": len(sectors),
+        "sectors_per_track": f"{max(sectors)} to {min(sectors)}",
+        "media_mb_per_s": f"{max(rates):.1f} to {min(rates):.1f}",
+        "rpm": mechanics["rpm"],
+        "revolution_ms": round(kind.mechanics.revolution_ns / 1e6, 3),
+        "seek_one_cylinder_ms": float(seeks[0]) if len(seeks) else 0.0,
+        "seek_mean_ms": round(float((seeks * pairs).sum() / pairs.sum()), 3) if len(seeks) else 0.0,
+        "seek_full_ms": float(seeks[-1]) if len(seeks) else 0.0,
+        "head_switch_ms": mechanics["head_switch_ms"],
+        "cache": f"{cache['segments']} x {cache['segment_blocks']} blocks",
+        "read_ahead": cache["read_ahead"],
+        "write_behind": cache["write_behind"],
+        "note": kind.data["note"],
+    }
+
+
+def _flash_summary(kind):
+    """What a reader wants to know first of a flash drive."""
+    geometry, flash, settings = kind.data["geometry"], kind.data["flash"], kind.settings
+    page = geometry["planes"] * geometry["page_bytes"]
+    dies = geometry["channels"] * geometry["dies"]
+    return {
+        "drive": kind.name,
+        "model": kind.model,
+        "blocks": kind.blocks,
+        "gigabytes": round(kind.gigabytes, 2),
+        "channels": geometry["channels"],
+        "dies": dies,
+        "page_kb": page / 1024,
+        "erase_block_kb": geometry["pages"] * page // 1024,
+        "spare_pct": round(100 * kind.spare, 1),
+        "page_read_us": flash["read_us"],
+        "page_program_us": flash["program_us"],
+        "block_erase_us": flash["erase_us"],
+        "program_mb_per_s": round(
+            1e3 * dies * page / (settings["program"] + settings["page_units"] * settings["move"]), 1
+        ),
+        "interface_mb_per_s": kind.data["interface"]["mb_per_s"],
+        "power_safe_buffer_kb": kind.data["cache"]["write_units"] * geometry["unit_bytes"] // 1024,
+        "note": kind.data["note"],
+    }
+
+
+def _replay(options):
+    from misspenalty.disks import requests as disk_replay
+
+    kind = _load(options.drive)
+    if options.literal:
+        kind = kind.as_disksim()
+    outcome = disk_replay.replay(kind, disk_replay.read_requests(options.requests))
+    if options.records:
+        write_csv(pd.DataFrame(outcome.records).drop(columns=["tag", "unused"]), options.records)
+    return outcome.row()
+
+
+def _import(options):
+    from misspenalty.disks.disksim import importer
+    from misspenalty.disks.drive.description import Description
+
+    if options.output.exists():
+        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    data = importer.from_disksim(options.file, options.name, options.bus, options.literal)
+    kind = Description(importer.check(data), options.file)
+    importer.write(data, options.output)
+    decided = ", ".join(sorted({entry["decision"] for entry in kind.decisions().values()}))
+    return {"output": str(options.output), "drive": kind.name, "blocks": kind.blocks, "decisions": decided or None}

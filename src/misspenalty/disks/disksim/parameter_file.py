@@ -1,0 +1,177 @@
+"""Reader of DiskSim 4.0's parameter files: blocks of ``name = value`` with lists, nested blocks and ``source FILE``.
+
+Only the syntax is known here (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer` knows what the
+parameters mean.
+"""
+
+import math
+import re
+from pathlib import Path
+
+from misspenalty.errors import InputError
+
+MOST_BYTES = 16 << 20
+DEEPEST = 32
+LONGEST = 30  # of numbers, characters
+TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
+
+
+class Block(dict):
+    """A block's parameters by name; `type` and `name` are the words in front of its brace."""
+
+    def __init__(self, type_, name=None):
+        super().__init__()
+        self.type, self.name = type_, name
+
+
+def read(path, _depth=0):
+    """All named blocks of a parameter file and of the files it sources, in order.
+
+    Returns
+    -------
+    blocks : list of Block
+    instances : dict of str to str
+        ``instantiate [ disk0 ] as ATLAS``: ``{"disk0": "ATLAS"}``.
+    topology : list
+        Nested ``[type, name, [children]]``.
+
+    Raises
+    ------
+    InputError
+        The file is missing, too large, no text, or breaks the grammar.
+    """
+    return _Parser(path, _depth).file()
+
+
+class _Parser:
+    def __init__(self, path, depth):
+        self.path, self.depth = Path(path), depth
+        if depth > DEEPEST:
+            raise InputError("files source each other without end", path=path)
+        try:
+            if self.path.stat().st_size > MOST_BYTES:
+                raise InputError(f"more than {MOST_BYTES >> 20} MiB; no parameter file is that large", path=path)
+            text = self.path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+        except UnicodeDecodeError as error:
+            raise InputError("not a text file", path=path, expected="a DiskSim parameter file") from error
+        self.tokens = []
+        for number, line in enumerate(text.splitlines(), 1):
+            self.tokens += [(match.group().strip(), number) for match in TOKEN.finditer(line.partition("#")[0])]
+        self.at = 0
+
+    def file(self):
+        blocks, instances, topology = [], {}, []
+        while self.at < len(self.tokens):
+            word = self.next()
+            first, _, rest = word.partition(" ")
+            if first == "source":
+                inner = read(self.beside(rest), self.depth + 1)
+                blocks += inner[0]
+                instances.update(inner[1])
+                topology = topology or inner[2]
+            elif first == "instantiate":
+                names = self.list()
+                kind = self.next().removeprefix("as").strip()
+                instances.update((str(name), kind) for name in names)
+            elif first == "topology":
+                topology = self.node(rest)
+            elif self.peek() == "{":
+                blocks.append(self.block(word))
+            elif self.peek() == "=":  # a loose assignment; nothing here needs one
+                self.next()
+                self.value()
+            else:
+                self.fail(f"{word!r}")
+        return blocks, instances, topology
+
+    def node(self, words):
+        kind, _, name = words.partition(" ")
+        children = []
+        self.enter("[")
+        while self.peek() != "]":
+            children.append(self.node(self.next()))
+            if self.peek() == ",":
+                self.next()
+        self.leave("]")
+        return [kind, name.strip(), children]
+
+    def block(self, words):
+        kind, _, name = words.partition(" ")
+        made = Block(kind, name.strip() or None)
+        self.enter("{")
+        while self.peek() != "}":
+            key = self.next()
+            self.expect("=")
+            made[key] = self.value()
+            if self.peek() == ",":
+                self.next()
+        self.leave("}")
+        return made
+
+    def value(self):
+        if self.peek() == "[":
+            return self.list()
+        word = self.next()
+        if word in "{}],=":
+            self.fail(f"{word!r}", "a value")
+        if self.peek() == "{":
+            return self.block(word)
+        first, _, rest = word.partition(" ")
+        if first == "source":
+            blocks, _, _ = read(self.beside(rest), self.depth + 1)
+            if len(blocks) != 1:
+                self.fail(f"{rest!r} holds {len(blocks)} blocks", "one block")
+            return blocks[0]
+        if not NUMBER.match(word):
+            return word
+        if len(word) > LONGEST or not math.isfinite(float(word)):
+            self.fail(f"number {word[:LONGEST]}", f"a finite one of at most {LONGEST} characters")
+        return float(word) if re.search("[.eE]", word) else int(word)
+
+    def list(self):
+        items = []
+        self.enter("[")
+        while self.peek() != "]":
+            items.append(self.value())
+            if self.peek() == ",":
+                self.next()
+        self.leave("]")
+        return items
+
+    def enter(self, bracket):
+        self.expect(bracket)
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail("depth", f"at most {DEEPEST} brackets in each other")
+
+    def leave(self, bracket):
+        self.expect(bracket)
+        self.depth -= 1
+
+    def beside(self, name):
+        """A sourced file: a plain name, in the folder of the file that names it."""
+        name = name.strip()
+        if not name or Path(name).name != name:
+            self.fail(f"source {name!r}", "a file of the same folder")
+        return self.path.parent / name
+
+    def peek(self):
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else None
+
+    def next(self):
+        if self.at == len(self.tokens):
+            raise InputError("ends in the middle of a block", path=self.path)
+        self.at += 1
+        return self.tokens[self.at - 1][0]
+
+    def expect(self, token):
+        if self.next() != token:
+            self.at -= 1
+            self.fail(f"{self.peek()!r}", repr(token))
+
+    def fail(self, what, expected=None):
+        line = self.tokens[min(self.at, len(self.tokens) - 1)][1]
+        raise InputError(f"unexpected {what}", path=self.path, line=line, expected=expected)

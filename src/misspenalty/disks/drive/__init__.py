@@ -1,0 +1,1 @@
+"""A mechanical disk: description, layout, mechanics, medium, cache, queue; times are whole nanoseconds."""

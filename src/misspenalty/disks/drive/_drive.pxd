@@ -1,0 +1,29 @@
+# A simulated drive: arm, cache segments, command queue. Time is integer ns.
+#
+# Two ways to use one, both without the GIL:
+#   service(&drive, now, lbn, count, write, &record)    the caller decides the order; `now` never before the last
+#                                                       record's `done`
+#   arrive(&drive, now, lbn, count, write, tag)         the drive has a queue: schedule an event at the time returned
+#   complete(&drive, &record)                           at that event: the record of the request (record.tag); schedule
+#                                                       the next event at the time returned
+# Both of the latter return IDLE where no event is to be scheduled: a drive has at most one event pending.
+
+from libc.stdint cimport int64_t
+
+from misspenalty.disks.drive._mechanics cimport Mechanics
+from misspenalty.disks.drive._service cimport service
+from misspenalty.disks.drive._state cimport (
+    BUFFERED, CLOOK, FCFS, FULL, IDLE, LOOK, MISS, PARTIAL_HIT, SPTF, SSTF, WHOLE_HIT, drive_t, pending_t, record_t,
+)
+
+
+# A request comes to the drive's queue: the time of the drive's next event where it was idle, else IDLE; FULL.
+cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil
+# The request being served is done: its record, and the time of the next event, or IDLE.
+cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil
+
+
+cdef class Drive:
+    cdef drive_t d
+    cdef readonly Mechanics mechanics
+    cdef int check_request(self, int64_t now, int64_t lbn, int64_t count) except -1

@@ -1,0 +1,226 @@
+"""Kernel of a drive's queue, and the drive itself; `reference.drive_queue` reads easier, _drive.pxd says its use."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free, realloc
+
+from misspenalty.disks.drive._mechanics cimport TURN, Mechanics, behind, ceil_ns, locate, move_arm, phase, place_t
+from misspenalty.disks.drive._medium cimport arm_stopped
+from misspenalty.disks.drive._service cimport command_time, service, settle
+from misspenalty.disks.drive._state cimport CLOOK, FCFS, FULL, IDLE, LOOK, SPTF, SSTF, drive_t, pending_t, record_t, segment_t
+from misspenalty.errors import ParameterError
+
+RECORD = np.dtype([
+    *((name, np.int64) for name in ("arrival", "start", "done", "queue", "overhead", "seek", "rotation", "switch",
+                                    "transfer", "bus", "cache", "tag", "lbn")),
+    ("count", np.int32), ("write", np.uint8), ("hit", np.uint8), ("unused", np.uint16),
+])  # fmt: skip
+COMPONENTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
+SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
+
+
+cdef int64_t positioned(
+    const drive_t* d, const pending_t* p, int64_t now, int64_t here, int64_t released, int32_t track
+) noexcept nogil:
+    """Ticks from `now` until the first sector of a request passes that is begun now and is not in the cache.
+
+    `here` is the angle under the heads, `released` when the arm can move and `track` where it is then.
+    """
+    cdef int64_t move = move_arm(d.m, p.cylinder - d.m.tracks[track].cylinder, p.head != d.m.tracks[track].head, p.write)
+    cdef int64_t ticks = behind(p.angle, here) - TURN, ready
+    if p.write and move < d.s.least_seek:
+        move = d.s.least_seek
+    ready = max(released - now, command_time(d, p.lbn, p.count, p.write)) + move
+    while ticks <= (ready - 1) * d.m.rpm:   # a boundary met within a ns is met, as `rotation` says
+        ticks += TURN
+    return ticks
+
+
+cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
+    """The request of the window that is next; `now` is of the drive's own clock."""
+    cdef Py_ssize_t i, best = 0
+    cdef int64_t value, least = 0, here = 0, released = 0
+    cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, track = d.track
+    cdef pending_t* p
+    cdef bint ahead = False
+    if d.scheduler == LOOK:
+        for i in range(d.waiting):
+            if d.direction * (d.window[i].cylinder - cylinder) >= 0:
+                ahead = True
+        if not ahead:
+            d.direction = -d.direction
+    if d.scheduler == SPTF:
+        here = phase(d.m, now)
+        released = arm_stopped(d, now, &track)
+    for i in range(d.waiting):
+        p = &d.window[i]
+        if d.scheduler == SSTF:
+            value = p.cylinder - cylinder
+            value = -value if value < 0 else value
+        elif d.scheduler == LOOK:
+            value = d.direction * (p.cylinder - cylinder)
+            if value < 0:
+                value += 4 * <int64_t>highest
+        elif d.scheduler == CLOOK:
+            value = p.cylinder - cylinder
+            if value < 0:
+                value += 2 * <int64_t>highest
+        elif d.scheduler == SPTF:
+            value = positioned(d, p, now, here, released, track)
+        else:
+            value = p.sequence
+        if i == 0 or value < least or (value == least and p.sequence < d.window[best].sequence):
+            best = i
+            least = value
+    return best
+
+
+cdef int64_t next_request(drive_t* d, int64_t now) noexcept nogil:
+    """Begin with the next request of the queue, if there is one."""
+    cdef Py_ssize_t i
+    cdef pending_t p
+    if d.waiting == 0:
+        d.active = False
+        return IDLE
+    if d.waiting > 1 and d.scheduler != FCFS and d.ahead >= 0:
+        settle(d, now + d.turned)
+    i = choose(d, now + d.turned)
+    p = d.window[i]
+    d.waiting -= 1
+    d.window[i] = d.window[d.waiting]
+    if d.backlogged:
+        d.window[d.waiting] = d.backlog[d.head]
+        d.waiting += 1
+        d.backlogged -= 1
+        d.head += 1
+        if d.head == d.room:
+            d.head = 0
+    service(d, now, p.lbn, p.count, p.write, &d.current)
+    d.current.arrival = p.arrival
+    d.current.queue = now - p.arrival
+    d.current.tag = p.tag
+    d.active = True
+    return d.current.done
+
+
+cdef int grow(drive_t* d) noexcept nogil:
+    """Twice the room for the backlog; -1 = no memory."""
+    cdef Py_ssize_t room = 2 * d.room + 64, i
+    cdef pending_t* ring = <pending_t*>realloc(d.backlog, room * sizeof(pending_t))
+    if ring == NULL:
+        return -1
+    for i in range(d.head):                 # what wrapped round goes behind the rest
+        ring[d.room + i] = ring[i]
+    d.backlog = ring
+    d.room = room
+    return 0
+
+
+cdef pending_t waiting(const drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
+    """A request as it waits."""
+    cdef place_t place
+    cdef pending_t p
+    locate(d.m, lbn, &place)
+    p.arrival = now
+    p.lbn = lbn
+    p.tag = tag
+    p.angle = place.angle
+    p.sequence = d.sequence
+    p.count = <int32_t>count
+    p.head = d.m.tracks[place.track].head
+    p.cylinder = place.cylinder
+    p.write = write
+    return p
+
+
+cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
+    cdef pending_t p = waiting(d, now, lbn, count, write, tag)
+    cdef Py_ssize_t last
+    d.sequence += 1
+    if d.waiting < d.depth:
+        d.window[d.waiting] = p
+        d.waiting += 1
+    else:
+        if d.backlogged == d.room and grow(d) < 0:
+            return FULL
+        last = d.head + d.backlogged
+        d.backlog[last if last < d.room else last - d.room] = p
+        d.backlogged += 1
+    return IDLE if d.active else next_request(d, now)
+
+
+cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil:
+    record[0] = d.current
+    return next_request(d, d.current.done)
+
+
+cdef class Drive:
+    """A drive of a kind; `settings` are the fields of settings_t by name.
+
+    `misspenalty.disks.load(...).drive()` makes one from a description.
+    """
+
+    def __cinit__(self, Mechanics mechanics, dict settings, str scheduler="fcfs", Py_ssize_t depth=256, int64_t turned=0):
+        if scheduler not in SCHEDULERS:
+            raise ParameterError(f"scheduler {scheduler!r}: expected one of {', '.join(SCHEDULERS)}")
+        if not 1 <= depth <= 1 << 20:
+            raise ParameterError(f"depth {depth}: expected 1 to {1 << 20} requests")
+        self.mechanics = mechanics
+        self.d.m = &mechanics.m
+        self.d.s = settings
+        self.d.segments = <segment_t*>calloc(max(self.d.s.segments, 1), sizeof(segment_t))
+        self.d.depth = depth
+        self.d.window = <pending_t*>calloc(self.d.depth, sizeof(pending_t))
+        if self.d.segments == NULL or self.d.window == NULL:
+            raise MemoryError(f"no memory for a queue of {depth} requests")
+        self.d.scheduler = SCHEDULERS.index(scheduler)
+        self.d.direction = 1
+        self.d.turned = turned
+        self.d.ahead = -1
+        self.d.read_end = -1
+        self.d.after_read = True
+
+    def __dealloc__(self):
+        free(self.d.segments)
+        free(self.d.window)
+        free(self.d.backlog)
+
+    cdef int check_request(self, int64_t now, int64_t lbn, int64_t count) except -1:
+        self.mechanics.check(lbn, count)
+        if not self.d.now <= now <= 1 << 60:
+            raise ParameterError(f"a request at {now} ns: the drive is at {self.d.now} ns already, and time does not go back")
+        if count > 1 << 30:
+            raise ParameterError(f"{count} blocks: expected at most {1 << 30}")
+        return 0
+
+    def service(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
+        """Serve one request, whole: a dict of the record, times in ns.
+
+        Raises
+        ------
+        ParameterError
+            The drive has no such blocks, or `now` is before the drive was last done.
+        """
+        cdef record_t record
+        self.check_request(now, lbn, count)
+        service(&self.d, now, lbn, count, write, &record)
+        made = dict(record)
+        made["switch"] = made.pop("switches")
+        return made
+
+    def position(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
+        """Time until the first block passes under the head were a request begun now, ns: what SPTF compares.
+
+        Command, work of the arm that cannot be stopped, seek or switch, settling and rotation; the cache is not asked.
+        """
+        cdef int32_t track
+        cdef int64_t released
+        cdef pending_t p
+        self.check_request(now, lbn, count)
+        self.d.now = now
+        now += self.d.turned
+        settle(&self.d, now)
+        released = arm_stopped(&self.d, now, &track)
+        p = waiting(&self.d, now, lbn, count, write, 0)
+        return ceil_ns(self.d.m, positioned(&self.d, &p, now, phase(self.d.m, now), released, track))

@@ -1,0 +1,129 @@
+"""Kernel that plays requests to a drive: one behind the other, or as they arrive, through its queue."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from misspenalty.disks.drive._drive cimport Drive, arrive, complete
+from misspenalty.disks.drive._service cimport service
+from misspenalty.disks.drive._state cimport FULL, IDLE, record_t
+from misspenalty.disks.drive._drive import RECORD
+from misspenalty.disks.drive._mechanics cimport mechanics_t
+from misspenalty.errors import ParameterError
+
+cdef extern from *:
+    # A macro: GCC takes a function that only prefetches for one without effect, and drops the call.
+    """
+    #define MISSPENALTY_FETCH(m, later, sooner, next) do { \\
+        __builtin_prefetch(&(m)->buckets[(later) >> (m)->shift]); \\
+        __builtin_prefetch(&(m)->runs[(m)->buckets[(sooner) >> (m)->shift]]); \\
+        __builtin_prefetch(&(m)->tracks[(m)->runs[(m)->buckets[(next) >> (m)->shift]].track]); \\
+        __builtin_prefetch(&(m)->tracks[(m)->runs[(m)->buckets[(next) >> (m)->shift]].track] + 1); \\
+    } while (0)
+    """
+    # What requests to come will need: a bucket, the run it names, that run's track.
+    void fetch "MISSPENALTY_FETCH" (const mechanics_t* m, int64_t later, int64_t sooner, int64_t next) noexcept nogil
+
+cdef enum:
+    LATER = 18                      # requests ahead whose bucket is fetched …
+    SOONER = 12                     # … run …
+    NEXT = 6                        # … track
+
+cdef int64_t LATEST = <int64_t>1 << 60     # of all times, ns
+
+
+cdef int check(
+    Drive drive, const int64_t[::1] lbn, const int32_t[::1] count, Py_ssize_t writes, const int64_t[::1] times, int64_t first,
+    bint rising,
+) except -1:
+    """Refuse requests that the kernel could not serve: outside the drive, or at a time that goes back.
+
+    No time may be below `first`, nor, where they are `rising`, below the one before.
+    """
+    cdef Py_ssize_t i, n = lbn.shape[0], wrong = -1
+    cdef int64_t least = first
+    if not n == count.shape[0] == writes == times.shape[0]:
+        raise ParameterError("lbn, count, write and times differ in length")
+    with nogil:
+        for i in range(n):
+            if lbn[i] < 0 or count[i] < 1 or lbn[i] > drive.d.m.blocks - count[i]:
+                wrong = i
+                break
+    if wrong >= 0:
+        raise ParameterError(
+            f"request {wrong + 1}: {count[wrong]} blocks from {lbn[wrong]}; the drive has blocks 0 to {drive.d.m.blocks - 1}"
+        )
+    with nogil:
+        for i in range(n):
+            if times[i] < least or times[i] > LATEST:
+                wrong = i
+                break
+            if rising:
+                least = times[i]
+    if wrong >= 0:
+        raise ParameterError(f"request {wrong + 1}: time {times[wrong]} ns; expected {least} to {LATEST}, time does not go back")
+    return 0
+
+
+def one_by_one(
+    Drive drive not None, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write,
+    const int64_t[::1] delay, bint records=True,
+):
+    """Each request comes `delay` ns after the one before it is done: the records in order, or the service times, ns.
+
+    The first comes when the drive was last done, at 0 for a new one. Raises ParameterError where a delay is negative or
+    the drive has no such blocks.
+    """
+    cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
+    cdef int64_t now = drive.d.now, done
+    check(drive, lbn, count, write.shape[0], delay, 0, False)
+    made = np.empty(max(n, 1) if records else 1, RECORD)
+    times = np.empty(n, np.int64)
+    cdef uint8_t[::1] view = made.view(np.uint8)
+    cdef int64_t[::1] times_view = times
+    cdef record_t* out = <record_t*>&view[0]
+    with nogil:
+        for i in range(n):
+            if i + LATER < n:
+                fetch(drive.d.m, lbn[i + LATER], lbn[i + SOONER], lbn[i + NEXT])
+            done = service(&drive.d, now, lbn[i], count[i], write[i], out + step * i)
+            times_view[i] = done - now
+            now = done + delay[i]
+    return made[:n] if records else times
+
+
+def as_they_arrive(
+    Drive drive not None, const int64_t[::1] arrival, const int64_t[::1] lbn, const int32_t[::1] count,
+    const uint8_t[::1] write,
+):
+    """Requests that arrive at given times, in order, through the drive's queue; the records in the requests' order.
+
+    Raises ParameterError where a time is before the one before it or before the drive was last done, or the drive has no
+    such blocks.
+    """
+    cdef Py_ssize_t i = 0, n = lbn.shape[0]
+    cdef int64_t event = IDLE, got
+    cdef record_t record
+    cdef bint full = False
+    check(drive, lbn, count, write.shape[0], arrival, drive.d.now, True)
+    made = np.empty(max(n, 1), RECORD)
+    cdef uint8_t[::1] view = made.view(np.uint8)
+    cdef record_t* out = <record_t*>&view[0]
+    with nogil:
+        while i < n or event != IDLE:
+            # at equal time the drive is done first
+            if event != IDLE and (i == n or event <= arrival[i]):
+                event = complete(&drive.d, &record)
+                out[record.tag] = record
+            else:
+                if i + LATER < n:
+                    fetch(drive.d.m, lbn[i + LATER], lbn[i + SOONER], lbn[i + NEXT])
+                got = arrive(&drive.d, arrival[i], lbn[i], count[i], write[i], i)
+                if got == FULL:
+                    full = True
+                    break
+                event = got if got != IDLE else event
+                i += 1
+    if full:
+        raise MemoryError("no memory for the drive's queue")
+    return made[:n]

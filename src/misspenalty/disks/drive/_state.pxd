@@ -1,0 +1,152 @@
+# A simulated drive's state and settings, shared by its kernels. Time is integer ns.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from misspenalty.disks.drive._mechanics cimport mechanics_t
+
+cdef extern from *:
+    """
+    #define MISSPENALTY_NEVER (1LL << 61)
+    """
+    const int64_t NEVER "MISSPENALTY_NEVER"  # later than any time, ns
+
+cdef enum:
+    IDLE = -1                       # no event to schedule
+    FULL = -2                       # no memory for a longer queue
+
+cdef enum scheduler_t:              # which request is next
+    FCFS = 0                        # first come, first served
+    SSTF = 1                        # shortest seek
+    LOOK = 2                        # next in the direction of travel, turning at the last one
+    CLOOK = 3                       # next higher cylinder, from the highest back to the lowest
+    SPTF = 4                        # shortest positioning: seek and rotation
+
+cdef enum hit_t:                    # what the cache did for a request
+    MISS = 0
+    WHOLE_HIT = 1                   # read from the cache alone
+    PARTIAL_HIT = 2                 # its first blocks were there, or just being read ahead
+    BUFFERED = 3                    # write: told complete once in the cache
+
+
+cdef struct record_t:
+    int64_t arrival                 # told to the drive, ns
+    int64_t start                   # the drive begins with it, ns
+    int64_t done                    # told complete, ns; arrival + all components
+    int64_t queue                   # start - arrival, ns
+    int64_t overhead                # command processing, disconnecting, completion, ns
+    int64_t seek                    # ns
+    int64_t rotation                # ns
+    int64_t switches                # head and cylinder switches inside the transfer, with their skew, ns
+    int64_t transfer                # sectors passing under the head, ns
+    int64_t bus                     # bus transfer that nothing else hides, ns
+    int64_t cache                   # waiting for the cache: read-ahead under way, written blocks not yet on the medium, ns
+    int64_t tag                     # the caller's, of `arrive`; 0 of `service`
+    int64_t lbn
+    int32_t count                   # blocks
+    uint8_t write                   # 1 = write
+    uint8_t hit                     # hit_t
+
+
+cdef struct segment_t:
+    int64_t first                   # first block it holds
+    int64_t end                     # behind the last block it holds; = first: empty
+    int64_t limit                   # read-ahead ends before this block
+    int64_t used                    # number of the request that used it last
+    int64_t clean                   # dirty until then, ns; 0 = clean
+    bint written                    # 1 = holds written blocks
+
+
+cdef enum ahead_t:                  # how far a drive reads ahead
+    NO_AHEAD = 0
+    TO_TRACK_END = 1
+    TO_CYLINDER_END = 2
+    TO_SEGMENT_END = 3              # ahead_most blocks
+    TO_NEXT_TRACK_END = 4           # of the block behind the request; one track more where the segment began before it
+
+
+cdef struct settings_t:             # of a kind of drive; times in ns
+    int64_t read_hit[2]             # command overhead; [0] after a write, [1] after a read
+    int64_t read_miss[2]
+    int64_t write_hit[2]
+    int64_t write_miss[2]
+    int64_t read_complete
+    int64_t write_complete
+    int64_t prepare                 # before a bus transfer
+    int64_t reselect                # taking up the bus again
+    int64_t reselect_again          # … after an extra disconnect
+    int64_t read_disconnect[2]      # leaving the bus; [0] after a write, [1] after a read
+    int64_t write_disconnect
+    int64_t extra_command           # a write that does not follow on the write before; -1 = like any other
+    int64_t extra_bus               # … from its command to its data: two disconnects, pause, reselect, preparation
+    int64_t extra_seek              # … the arm starts so much after the command
+    int64_t extra_disconnect        # … leaving the bus after its data
+    int64_t read_block              # a block over the bus
+    int64_t write_block
+    int64_t least_seek              # a write's repositioning takes at least this
+    int64_t ahead_most              # blocks read ahead at most
+    int64_t segment                 # blocks of a segment
+    int32_t segments                # read and write segments together
+    int32_t write_segments          # segments that may be dirty at once
+    int32_t ahead                   # ahead_t
+    int32_t read_water              # of a request's blocks in the cache before the bus is asked for, in 1/1000
+    int32_t write_water             # of a write's blocks that must be in the cache before the medium is written, in 1/1000
+    int32_t head_start              # blocks of a write that must be in the cache before the medium is written
+    int32_t long_head_start         # … of a long write
+    int32_t long_write              # blocks from which a write is long
+    bint ahead_after                # 1 = ahead_most counts from the request's end, 0 = from its start
+    bint ahead_sequential           # 1 = reads ahead only behind a read that follows on the read before
+    bint ahead_on_hit               # 1 = reads ahead again after a full hit
+    bint fast_write                 # 1 = a write is complete once in the cache
+    bint caching                    # 1 = blocks of earlier requests can be read from the cache
+    bint read_written               # 1 = written blocks can be read from the cache
+    bint own_write_segment          # 1 = the last segment is for writes only
+    bint almost_hit                 # 1 = a read of the block now being read ahead is a partial hit
+    bint stop_in_sector             # 1 = read-ahead stops within a sector, 0 = at its end
+    bint any_order_read             # 1 = a read takes the sectors of a track in the order in which they pass
+    bint any_order_write            # 1 = a write does
+    bint free_blocks                # 1 = sectors that pass before a read's first are kept
+    bint prebuffer                  # 1 = takes a write's data while the arm writes older blocks
+    bint hit_while_writing          # 1 = serves full read hits while the arm writes older blocks
+
+
+cdef struct pending_t:
+    int64_t arrival                 # ns
+    int64_t lbn
+    int64_t tag
+    int64_t angle                   # of its first sector, ticks
+    int64_t sequence                # in order of arrival
+    int32_t count
+    int32_t head
+    int32_t cylinder
+    bint write
+
+
+cdef struct drive_t:
+    const mechanics_t* m
+    settings_t s
+    int64_t turned                  # its own clock, which the times below are of, is so far ahead of the caller's, ns
+    segment_t* segments             # s.segments of them
+    int32_t track                   # where the arm stands, or will at arm_free
+    int32_t ahead                   # segment that is being read ahead into; -1 = none
+    int32_t direction               # of LOOK: 1 = towards higher cylinders, -1
+    int64_t arm_free                # the arm's work that cannot be stopped is done, ns
+    int64_t ahead_lbn               # read-ahead: this block is next
+    int64_t ahead_time              # … and the arm, on `track`, is free for it from then on, ns
+    int64_t dirty_until             # some segment may be dirty until then, ns; 0 = none is
+    int64_t now                     # when it was last done, by the caller's clock, ns: no request begins before
+    int64_t requests                # served so far
+    int64_t busy                    # time with a request, ns
+    int64_t read_end                # behind the last block of the last read; -1 = none yet
+    bint after_read                 # the last command was a read
+    # the queue
+    pending_t* window               # requests the scheduler chooses from
+    Py_ssize_t depth                # most of them
+    Py_ssize_t waiting              # of them now
+    pending_t* backlog              # ring of those that came when the window was full
+    Py_ssize_t room                 # of the ring
+    Py_ssize_t head                 # oldest of the ring
+    Py_ssize_t backlogged           # in the ring
+    int64_t sequence                # of the next request
+    int32_t scheduler               # scheduler_t
+    bint active                     # a request is being served
+    record_t current                # … this one

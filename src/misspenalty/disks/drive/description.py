@@ -1,0 +1,385 @@
+"""Drive descriptions: YAML files of ``data/drives``, checked against their schema, each value with its source."""
+
+import copy
+from functools import cache
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from misspenalty.disks.drive import layout
+from misspenalty.disks.drive._drive import Drive
+from misspenalty.disks.drive._mechanics import Mechanics
+from misspenalty.disks.drive._replay import one_by_one
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.documents import read_yaml, worst_error
+
+AHEAD = ("none", "track", "cylinder", "segment", "next_track")
+MOST_TRACKS = 20_000_000
+SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
+
+
+class Kind:
+    """What descriptions of all drives have in common.
+
+    Attributes
+    ----------
+    name, model : str
+    data : dict
+        The description, defaults filled in.
+    path : Path or None
+    """
+
+    def __init__(self, data, path):
+        self.data = data
+        self.name, self.model, self.path = data["name"], data["model"], path
+
+    @property
+    def gigabytes(self):
+        """Size as sold, 10^9 bytes."""
+        return self.blocks * self.data["geometry"]["sector_bytes"] / 1e9
+
+    def replace(self, changes):
+        """This kind with other values, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
+
+        Raises
+        ------
+        ParameterError
+            There is no such key.
+        InputError
+            A value is impossible.
+        """
+        data = copy.deepcopy(self.data)
+        for key, value in changes.items():
+            *above, last = key.split(".")
+            place = data
+            for part in above:
+                place = place.get(part) if isinstance(place, dict) else None
+            if not isinstance(place, dict) or not _known(self.data["kind"], above, last):
+                raise ParameterError(
+                    f"{key!r} is no value of a drive's description; see data/drives/{SCHEMAS[self.data['kind']]}"
+                )
+            place[last] = value
+        return type(self)(check(data, self.path), self.path)
+
+    def decisions(self):
+        """Values that are read otherwise than DiskSim reads them: ``{key: source entry}``."""
+        return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
+
+    def as_disksim(self, *names):
+        """This kind with decisions taken back, all or those named; see `misspenalty.disks.disksim.decisions`."""
+        entries = {k: e for k, e in self.decisions().items() if not names or e["decision"] in names}
+        return self.replace({key: entry["disksim"] for key, entry in entries.items()}) if entries else self
+
+    def source(self, key):
+        """Where a value comes from, such as ``source("mechanics.rpm")``: a dict with ``status`` and ``source``."""
+        while key not in self.data["sources"]:
+            key, dot, _ = key.rpartition(".")
+            if not dot:
+                return None
+        return self.data["sources"][key]
+
+
+class Description(Kind):
+    """A kind of disk drive.
+
+    Attributes
+    ----------
+    name, model : str
+    data : dict
+        The description, defaults filled in.
+    mechanics : Mechanics
+        Geometry and arm, shared by all drives made from this description.
+    """
+
+    def __init__(self, data, path=None):
+        super().__init__(data, path)
+        try:
+            self.mechanics = _mechanics(data)
+            self.settings = _settings(data)
+        except ParameterError as error:
+            raise InputError(str(error), path=path) from error
+
+    @property
+    def blocks(self):
+        """Blocks (sectors) of the drive."""
+        return self.mechanics.blocks
+
+    def drive(self, scheduler="fcfs", depth=256, turned=0):
+        """A drive of this kind, its cache empty, its arm over the outermost track.
+
+        Parameters
+        ----------
+        scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}
+            Order of the command queue.
+        depth : int
+            Requests the scheduler chooses from; those beyond wait in order of arrival.
+        turned : float
+            How far its platters have turned at time 0, revolutions; spindles of an array are not synchronised.
+        """
+        if not 0 <= turned < 1:
+            raise ParameterError(f"turned {turned}: expected a share of a revolution, 0 to less than 1")
+        return Drive(self.mechanics, self.settings, scheduler, depth, round(turned * self.mechanics.revolution_ns))
+
+    def one_by_one(self, lbn, count, write, delay):
+        """Records of requests on a new drive, each `delay` ns after the one before it is done."""
+        return one_by_one(self.drive(), lbn, count, write, delay)
+
+    def slice(self, cylinders):
+        """This kind with its first cylinders only; all else is equal.
+
+        Raises
+        ------
+        ParameterError
+            It has not so many.
+        """
+        if not 1 <= cylinders <= self.data["geometry"]["cylinders"]:
+            raise ParameterError(f"{cylinders} cylinders: the drive has {self.data['geometry']['cylinders']}")
+        zones = [z | {"last_cylinder": min(z["last_cylinder"], cylinders - 1)} for z in self.data["geometry"]["zones"]]
+        zones = [zone for zone in zones if zone["first_cylinder"] < cylinders]
+        return self.replace({"geometry.cylinders": cylinders, "geometry.zones": zones})
+
+
+KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds its own
+
+
+def folder():
+    """The folder of the descriptions that come with the package."""
+    installed = Path(__file__).parents[1] / "descriptions"
+    return installed if installed.is_dir() else Path(__file__).parents[4] / "data" / "drives"
+
+
+def names(kind=None):
+    """Names of the drives that come with the package, all or those of a kind, ``disk`` or ``flash``."""
+    found = sorted(path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml"))
+    return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
+
+
+def files(name):
+    """Files in ``data/drives`` that say what a drive is: its own, those of the drives it is like, and their schema."""
+    data = read_yaml(folder() / f"{name}.yaml", expected="the name of a drive that comes with the package")
+    return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
+
+
+def load(name_or_path, kind=None):
+    """A drive's description, by name (see `names`) or from a YAML file.
+
+    Parameters
+    ----------
+    name_or_path : str or path-like
+    kind : {"disk", "flash"}, optional
+        What it has to be.
+
+    Returns
+    -------
+    Description or FlashDescription
+
+    Raises
+    ------
+    InputError
+        There is no such drive, it is of another kind, or the file is no valid description.
+    """
+    if str(name_or_path) in names():
+        found = _packaged(str(name_or_path))
+    elif Path(name_or_path).is_file():
+        found = _read(Path(name_or_path))
+    else:
+        known = ", ".join(names())
+        raise InputError(f"{name_or_path}: no such drive or file", expected=f"a description's path, or one of {known}")
+    if kind is not None and found.data["kind"] != kind:
+        raise InputError(f"{name_or_path} is of kind {found.data['kind']}", expected=f"a drive of kind {kind}")
+    return found
+
+
+@cache
+def _packaged(name):
+    return _read(folder() / f"{name}.yaml")
+
+
+def _read(path):
+    data = read_yaml(path, expected="a drive's description")
+    if isinstance(data, dict) and "like" in data:
+        if not isinstance(data["like"], str) or data["like"] not in names():
+            raise InputError(f"like: {data['like']!r} is no drive that comes with the package", path=path)
+        data = _merged(copy.deepcopy(_packaged(data.pop("like")).data), data)
+    data = check(data, path)
+    return KINDS[data["kind"]](data, path)
+
+
+def _merged(base, changes):
+    """`base` with the values of `changes` in their place; lists are replaced whole."""
+    for key, value in changes.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            _merged(base[key], value)
+        else:
+            base[key] = value
+    return base
+
+
+def check(data, path=None):
+    """A description held against its kind's schema, with defaults filled in; raises InputError."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
+    worst = worst_error(data, _schema(kind))
+    if worst is not None:
+        place = ".".join(map(str, worst.absolute_path)) or "the whole"
+        raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
+    for place in _strange(data):
+        raise InputError(f"{place}: no finite number", path=path)
+    return _filled(data, _schema(kind))
+
+
+def _strange(data, place=""):
+    """Places of numbers that are not finite, which the schema's bounds let pass."""
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _strange(value, f"{place}.{key}".lstrip("."))
+    elif isinstance(data, float) and not isfinite(data):
+        yield place
+
+
+@cache
+def _schema(kind):
+    return read_yaml(folder() / SCHEMAS[kind])
+
+
+def _known(kind, above, last):
+    """Whether the schema has such a key."""
+    part = _schema(kind)
+    for key in [*above, last]:
+        part = part.get("properties", {}).get(key)
+        if part is None:
+            return False
+    return True
+
+
+def _filled(data, schema):
+    """A copy with the schema's defaults where keys are missing, and 4.0 as 4 where it wants whole numbers."""
+    if isinstance(data, float) and (schema.get("type") == "integer" or schema.get("$ref") == "#/$defs/count"):
+        return int(data)
+    if isinstance(data, list):
+        return [_filled(item, schema.get("items", {})) for item in data]
+    if not isinstance(data, dict):
+        return data
+    made = {key: _filled(value, schema.get("properties", {}).get(key, {})) for key, value in data.items()}
+    for key, part in schema.get("properties", {}).items():
+        if "default" in part and key not in made:
+            made[key] = part["default"]
+    return made
+
+
+def ns(ms):
+    """Whole nanoseconds of a time in ms."""
+    return round(1_000_000 * ms)
+
+
+def _mechanics(data):
+    geometry, mechanics = data["geometry"], data["mechanics"]
+    tracks = sum(z["last_cylinder"] - z["first_cylinder"] + 1 for z in geometry["zones"]) * geometry["heads"]
+    if tracks > MOST_TRACKS:
+        raise ParameterError(f"{tracks} tracks; at most {MOST_TRACKS} can be simulated")
+    if geometry["zones"][-1]["last_cylinder"] >= geometry["cylinders"]:
+        raise ParameterError(f"the last zone ends behind cylinder {geometry['cylinders'] - 1}, the last there is")
+    return Mechanics(
+        *layout.build(geometry),
+        seek_table(mechanics["seek"], geometry["cylinders"]),
+        mechanics["rpm"],
+        ns(mechanics["head_switch_ms"]),
+        ns(mechanics["write_settle_ms"]),
+        geometry["heads"],
+    )
+
+
+def seek_table(seek, cylinders):
+    """Seek time by distance, ns, for distances below `cylinders`.
+
+    A measured table is joined by straight lines, the last of them going on beyond it; or the three-part curve of
+    Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994): a root for short seeks, a
+    line for long ones.
+    """
+    distance = np.arange(cylinders)
+    if "table_ms" in seek:
+        points = np.array(seek["table_ms"], float)
+        if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any() or not (np.isfinite(points).all()):
+            raise ParameterError("seek table: expected distances from 1 on, each above the one before")
+        if len(points) == 1:
+            points = np.vstack([points, [*points, 1, 0]])
+        times = np.interp(distance, points[:, 0], points[:, 1])
+        slope = (points[-1, 1] - points[-2, 1]) / (points[-1, 0] - points[-2, 0])
+        beyond = distance > points[-1, 0]
+        times[beyond] = points[-1, 1] + slope * (distance[beyond] - points[-1, 0])
+    else:
+        short = seek["short_ms"] + seek["short_sqrt_ms"] * np.sqrt(distance)
+        times = np.where(distance < seek["long_from"], short, seek["long_ms"] + seek["long_cylinder_ms"] * distance)
+        first = seek.get("first_ms", [])[: cylinders - 1]
+        times[1 : 1 + len(first)] = first
+    times[0] = 0
+    if not ((times >= 0) & (times <= 10_000)).all():
+        raise ParameterError("seek times must lie between 0 and 10 s for every distance the arm can go")
+    return np.rint(1_000_000 * times).astype(np.int64)
+
+
+def _settings(data):
+    times, bus, cache_ = data["overheads"], data["bus"], data["cache"]
+    if cache_["write_segments"] > cache_["segments"] or (cache_["own_write_segment"] and cache_["segments"] < 2):
+        raise ParameterError("cache: more segments for writes than there are")
+
+    def pair(name):
+        return [ns(times[f"{name}_after_write"]), ns(times[f"{name}_after_read"])]
+
+    extra = times.get("extra_disconnect")
+    made = {
+        "read_hit": pair("read_hit"),
+        "read_miss": pair("read_miss"),
+        "write_hit": pair("write_hit"),
+        "write_miss": pair("write_miss"),
+        "read_complete": ns(times["read_completion"]),
+        "write_complete": ns(times["write_completion"]),
+        "prepare": ns(times["data_preparation"]),
+        "reselect": ns(times["first_reselect"]),
+        "reselect_again": ns(times["other_reselect"]),
+        "read_disconnect": pair("read_disconnect"),
+        "write_disconnect": ns(times["write_disconnect"]),
+        "least_seek": ns(times["least_seek"]),
+        "extra_command": -1,
+        "extra_bus": 0,
+        "extra_seek": 0,
+        "extra_disconnect": 0,
+        "head_start": 1,
+        "long_head_start": 1,
+        "long_write": 1 << 30,
+        "read_block": ns(bus["read_block_ms"]),
+        "write_block": ns(bus["write_block_ms"]),
+        "ahead_most": cache_["ahead_blocks"],
+        "segment": cache_["segment_blocks"],
+        "segments": cache_["segments"],
+        "write_segments": cache_["write_segments"],
+        "ahead": AHEAD.index(cache_["read_ahead"]),
+        "read_water": round(1000 * bus["read_water"]),
+        "write_water": round(1000 * bus["write_water"]),
+        "ahead_sequential": cache_["ahead_when"] == "sequential",
+        "ahead_after": cache_["ahead_from"] == "request_end",
+        "ahead_on_hit": cache_["ahead_on_hit"],
+        "fast_write": cache_["write_behind"],
+        "caching": cache_["caching"],
+        "read_written": cache_["read_written"],
+        "own_write_segment": cache_["own_write_segment"],
+        "almost_hit": cache_["almost_hits"],
+        "stop_in_sector": cache_["stop_in_sector"],
+        "any_order_read": cache_["read_any_order"],
+        "any_order_write": cache_["write_any_order"],
+        "free_blocks": cache_["read_free_blocks"],
+        "prebuffer": cache_["prebuffer_writes"],
+        "hit_while_writing": cache_["hits_while_writing"],
+    }
+    if extra:
+        made |= {
+            "extra_command": ns(extra["command"]),
+            "extra_bus": ns(extra["disconnect"] + extra["pause"] + times["first_reselect"] + times["data_preparation"]),
+            "extra_seek": ns(extra["seek_delta"]),
+            "extra_disconnect": ns(extra["second_disconnect"]),
+            "head_start": extra["head_start"],
+            "long_head_start": extra["long_head_start"],
+            "long_write": extra["long_write"],
+        }
+    return made

@@ -1,0 +1,203 @@
+"""From zones, skews, sparing and defects to the tables of the mechanics kernel: tracks, and runs of blocks on them.
+
+A *slot* is a sector of a zone, numbered in the order in which blocks are laid out: cylinder by cylinder, head by head
+(in serpentine order where the description says so), sector by sector. Slipped slots hold no block and shift all later
+ones; a remapped slot's block lies in its spare. Spares are kept back per track, cylinder, range of cylinders or zone.
+This is the layout that DiskSim 4.0 calls G1 (Bucy, Schindler, Schlosser, Ganger: The DiskSim Simulation Environment
+Version 4.0 Reference Manual, CMU-PDL-08-101, section 3.2), with two corrections:
+
+* a sector slipped in a cylinder with spares moves that cylinder's last blocks into its spares; DiskSim lays them over
+  the next cylinder's first blocks;
+* spares in front of a cylinder are left out; DiskSim counts them, but lays blocks there.
+"""
+
+from math import gcd
+
+import numpy as np
+
+from misspenalty.disks.drive._mechanics import RUN, TICKS, TRACK
+from misspenalty.errors import ParameterError
+
+MAPPINGS = ("cylinders", "serpentine_zone", "serpentine")
+SCHEMES = (  # by DiskSim's number; the block counts of its files bear out 2 and 3
+    "none",
+    "tracks",
+    "cylinder",
+    "track",
+    "cylinder_slip_to_end",
+    "cylinder_front",
+    "cylinder_front_slip_to_end",
+    "end",
+    "range",
+    "zone",
+    "zone_slip_to_end",
+)
+
+
+def build(geometry):
+    """Tables of a drive's tracks and runs.
+
+    Parameters
+    ----------
+    geometry : dict
+        As in a drive's description: ``heads, mapping, sparing, zones``.
+
+    Returns
+    -------
+    tracks : array of TRACK
+    runs : array of RUN
+    by_track : array of int32
+        Runs by (track, sector).
+
+    Raises
+    ------
+    ParameterError
+        Zones overlap, defects lie outside their zone, or spares leave no room.
+    """
+    heads, mapping, sparing = geometry["heads"], geometry["mapping"], geometry["sparing"]
+    tracks, runs, first_lbn, next_cylinder = [], [], 0, 0
+    for number, zone in enumerate(geometry["zones"]):
+        if zone["first_cylinder"] < next_cylinder or zone["last_cylinder"] < zone["first_cylinder"]:
+            raise ParameterError(f"zone {number}: its cylinders overlap those before, or there are none")
+        next_cylinder = zone["last_cylinder"] + 1
+        zone_runs = _runs(zone, heads, sparing, number)
+        zone_runs["lbn"] += first_lbn
+        zone_runs["track"] += sum(map(len, tracks))
+        tracks.append(_tracks(zone, heads, mapping, sparing["scheme"]))
+        if len(zone_runs):
+            first_lbn = int(zone_runs["lbn"][-1]) + int(zone_runs["length"][-1])
+        runs.append(zone_runs)
+    tracks, runs = np.concatenate(tracks), np.concatenate(runs)
+    if not len(runs):
+        raise ParameterError("the zones hold no block")
+    where = runs["track"].astype(np.int64) * 65536 + runs["sector"]
+    order = np.argsort(where, kind="stable").astype(np.int32)  # quick where nothing is remapped
+    placed = runs[order]
+    meet = placed["track"][:-1] == placed["track"][1:]
+    if (meet & (placed["sector"][:-1] + placed["length"][:-1] > placed["sector"][1:])).any():
+        raise ParameterError("two blocks lie in one sector: a defect's spare holds a block of its own")
+    tracks["first"] = np.searchsorted(runs["track"][order], np.arange(len(tracks)))
+    closing_track = np.array([(0, 0, 0, 1, len(runs), 0, 0)], TRACK)
+    closing_run = np.array([(first_lbn, 0, 0)], RUN)
+    plain = np.empty(len(runs), RUN)
+    for name in RUN.names:
+        plain[name] = runs[name]
+    return np.concatenate([tracks, closing_track]), np.concatenate([plain, closing_run]), order
+
+
+def skew_ms(data):
+    """The shortest time that a track skew of a description leaves between two tracks, ms."""
+    revolution = 60_000 / data["mechanics"]["rpm"]
+    return min(zone["track_skew"] / zone["sectors"] for zone in data["geometry"]["zones"]) * revolution
+
+
+def _head_order(cylinders, first, heads, mapping):
+    """Heads of these cylinders in the order of their blocks, one row a cylinder."""
+    forward = np.arange(heads, dtype=np.int32)
+    if mapping == "cylinders":
+        return np.tile(forward, (len(cylinders), 1))
+    odd = (cylinders - (first if mapping == "serpentine_zone" else 0)) % 2 == 1
+    return np.where(odd[:, None], forward[::-1], forward)
+
+
+def _tracks(zone, heads, mapping, scheme):
+    first, sectors = zone["first_cylinder"], zone["sectors"]
+    cylinders = np.arange(first, zone["last_cylinder"] + 1, dtype=np.int64)
+    count = len(cylinders)
+    table = np.zeros(count * heads, TRACK)
+    table["cylinder"] = np.repeat(cylinders, heads)
+    table["head"] = _head_order(cylinders, first, heads, mapping).ravel()
+    table["sectors"] = sectors
+    # in sectors: skews add up switch by switch; a slipped sector pushes the tracks behind it on, where spares are near
+    order = np.tile(np.arange(heads, dtype=np.int64), count)
+    cylinder = np.repeat(np.arange(count, dtype=np.int64), heads)
+    pushed = np.zeros(count * heads, np.int64)
+    slips = np.sort(np.asarray(zone["slips"], np.int64))
+    if scheme == "track":
+        pushed = np.searchsorted(slips, np.arange(count * heads, dtype=np.int64) * sectors)
+    elif scheme.startswith("cylinder"):
+        pushed = np.searchsorted(slips, cylinder * heads * sectors)
+    exact = 1000  # skews may have three decimals
+    skew = [round(exact * zone[key]) for key in ("offset", "track_skew", "cylinder_skew")]
+    angle = skew[0] + (order + (heads - 1) * cylinder) * skew[1] + cylinder * skew[2] + exact * pushed
+    common = gcd(TICKS, exact * sectors)
+    ticks, part = TICKS // common, exact * sectors // common
+    table["angle"] = -(-(angle % (exact * sectors)) * ticks // part) % TICKS
+    return table
+
+
+def _runs(zone, heads, sparing, number):
+    """Runs of a zone, by lbn, with lbns and tracks counted from 0, and each run's length."""
+    sectors, spares, scheme = zone["sectors"], zone["spares"], sparing["scheme"]
+    cylinder = heads * sectors
+    slots = (zone["last_cylinder"] - zone["first_cylinder"] + 1) * cylinder
+    slips, defects = _bad(zone, slots, sectors, scheme, number)
+    unit = {"track": sectors, "cylinder": cylinder, "cylinder_front": cylinder, "range": sparing["range"] * cylinder}
+    unit = unit.get(scheme, slots)
+
+    starts = [np.arange(0, slots, sectors), slips, slips + 1, defects[:, 0], defects[:, 0] + 1]
+    edge = {"cylinder_slip_to_end": cylinder - spares, "cylinder_front_slip_to_end": spares}.get(scheme)
+    if edge is not None:
+        starts.append(np.arange(0, slots, cylinder) + edge)
+    starts = np.sort(np.concatenate(starts), kind="stable")
+    starts = starts[np.diff(starts, prepend=-1) > 0]
+    starts = starts[(starts >= 0) & (starts < slots)]
+    length = np.diff(np.append(starts, slots))
+    length[np.isin(starts, slips)] = 0
+    if edge is not None:
+        front = "front" in scheme
+        length[(starts % cylinder < edge) == front] = 0
+
+    # of the slots of a unit that are left, as many as it has without spares: its first, or (spares in front) its last
+    units = starts // unit
+    before = np.cumsum(length) - length
+    before -= before[np.searchsorted(units, units)]
+    whole = np.minimum(unit, slots - units * unit)
+    room = np.maximum(whole - _kept_back(scheme, spares, sectors, len(slips), whole == unit), 0)
+    if scheme == "cylinder_front":
+        left = np.bincount(units, length).astype(np.int64)[units]
+        late = np.clip(left - room - before, 0, length)
+    else:
+        late = np.zeros_like(length)
+        length = np.clip(room - before, 0, length)
+
+    # then slots in front of the zone's first block are taken away
+    lbn = np.cumsum(length - late) - (length - late) - zone["unused_at_front"]
+    late += np.clip(-lbn, 0, length - late)
+    lbn = np.maximum(lbn, 0)
+    keep = length > late
+    runs = np.zeros(int(keep.sum()), [*RUN.descr, ("length", np.int64)])
+    runs["length"], runs["lbn"], slot = (length - late)[keep], lbn[keep], (starts + late)[keep]
+    if len(defects):
+        place = np.searchsorted(defects[:, 0], slot)
+        place[place == len(defects)] = 0
+        slot = np.where(defects[place, 0] == slot, defects[place, 1], slot)
+    runs["track"], runs["sector"] = slot // sectors, slot % sectors
+    return runs
+
+
+def _kept_back(scheme, spares, sectors, slips, full):
+    """Slots that each unit keeps back."""
+    if scheme == "range":
+        return np.where(full, spares, 0)
+    if scheme == "zone_slip_to_end":
+        return spares + slips
+    return {"tracks": spares * sectors, "none": 0, "end": 0}.get(scheme, 0 if "slip_to_end" in scheme else spares)
+
+
+def _bad(zone, slots, sectors, scheme, number):
+    """Slipped slots, and (bad, spare) slots, both in order; track sparing names tracks."""
+    slips = np.asarray(zone["slips"], np.int64)
+    defects = np.asarray(zone["defects"], np.int64).reshape(-1, 2)
+    defects = defects[defects[:, 0] != defects[:, 1]]
+    limit = slots // sectors if scheme == "tracks" else slots
+    for what in (slips, defects.ravel()):
+        if len(what) and not (what.min() >= 0 and what.max() < limit):
+            raise ParameterError(f"zone {number}: a slip or defect lies outside the zone's {limit} places")
+    if scheme == "tracks":
+        along = np.arange(sectors, dtype=np.int64)
+        slips = (slips[:, None] * sectors + along).ravel()
+        defects = (defects[:, None, :] * sectors + along[None, :, None]).reshape(-1, 2)
+    if len(np.unique(defects[:, 0])) < len(defects):
+        raise ParameterError(f"zone {number}: a sector is remapped twice")
+    return np.unique(slips), defects[np.argsort(defects[:, 0], kind="stable")]

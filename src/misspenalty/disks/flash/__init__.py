@@ -1,0 +1,1 @@
+"""Flash storage behind a page-mapped, log-structured translation layer."""

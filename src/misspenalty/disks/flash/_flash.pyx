@@ -1,0 +1,408 @@
+"""Kernel of `misspenalty.disks.flash.model`, whose docstring has the model: dies on channels, page map, greedy collection."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+from misspenalty.disks.drive._state cimport BUFFERED, NEVER, WHOLE_HIT, record_t
+from misspenalty.disks.drive._drive import RECORD
+from misspenalty.errors import ParameterError
+
+cdef enum:
+    NONE = -1
+    FREE = 0                        # an erased block
+    OPEN = 1                        # one that is being filled
+    FULL = 2
+    OWN_WRITE = 2                   # a request of the drive's own: no command, no interface
+    FEW = 4                         # a die collects while it has fewer free blocks
+
+cdef int64_t LATEST = 1 << 60       # 36 years, ns
+FEW_BLOCKS = FEW
+
+
+cdef struct settings_t:             # of a kind of flash drive; times in ns
+    int64_t channels
+    int64_t dies                    # die d is on channel d % channels
+    int64_t die_blocks              # erase blocks of a die
+    int64_t block_pages
+    int64_t page_units              # mapped units of a page
+    int64_t unit_blocks             # sectors of a unit
+    int64_t slots                   # units that the power-safe buffer holds; 0 = no buffer
+    int64_t read                    # a page
+    int64_t program                 # a page
+    int64_t erase                   # a block
+    int64_t move                    # a unit over its channel
+    int64_t link                    # a sector over the interface
+    int64_t read_command
+    int64_t write_command
+
+
+cdef class Flash:
+    """Flash behind a controller; `misspenalty.disks.load(...).drive()` makes one from a description.
+
+    Attributes
+    ----------
+    now : int
+        End of the last request, ns.
+    host_units, moved_units : int
+        Units written for requests, and moved by collection.
+    programs, erases : int
+        Pages programmed, collection's and padded ones included, and blocks erased.
+    """
+
+    cdef settings_t s
+    cdef int64_t[::1] die_free      # when a die is free, ns
+    cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
+    cdef int64_t[::1] older         # when it was to be free as the last write found it, ns
+    cdef int64_t[::1] stamp         # … that request
+    cdef int64_t[::1] channel_free  # of the request's own pages, ns
+    cdef int64_t[::1] channel_stamp # … the request
+    cdef int32_t[::1] place         # by unit: where it lies + 1; 0 = never written
+    cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
+    cdef int32_t[::1] valid         # by block: valid units
+    cdef uint8_t[::1] state         # by block
+    cdef int32_t[::1] free_blocks   # by die
+    cdef int32_t[::1] looked        # by die: where the search for a free block goes on
+    cdef int32_t[::1] host_block    # by die: block that requests fill; NONE = none
+    cdef int32_t[::1] host_page     # … its next page
+    cdef int32_t[::1] moved_block   # by die: block that collection fills; NONE = none
+    cdef int32_t[::1] moved_unit    # … its next unit
+    cdef int32_t[::1] victim        # by die: block being collected; NONE = none
+    cdef int32_t[::1] victim_page   # … its next page
+    cdef int32_t[::1] gain          # … pages that it yields
+    cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
+    cdef int64_t[::1] slot_free     # by slot of the buffer, ns; NEVER = not given to the flash yet
+    cdef int32_t[::1] slot_unit     # … its unit
+    cdef int32_t[::1] slot_of       # by unit: the slot it had last + 1; 0 = none
+    cdef int32_t[::1] gathered      # units of the page being gathered
+    cdef int32_t[::1] gathered_slot # … their slots
+    cdef int64_t in_page            # units gathered
+    cdef int64_t page_ready         # when the old parts of gathered units are read, ns
+    cdef int64_t next_slot
+    cdef int64_t request            # number of the request
+    cdef int64_t end                # of the request's last page, ns
+    cdef int64_t wait               # how long older work holds that page's die, ns
+    cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
+
+    def __init__(self, settings, int64_t units):
+        self.s = settings
+        self.blocks = units * self.s.unit_blocks
+        dies, slots = self.s.dies, max(self.s.slots, 1)
+        every_block = dies * self.s.die_blocks
+        self.die_free, self.read_free, self.older, self.stamp, self.paid = (np.zeros(dies, np.int64) for _ in range(5))
+        self.channel_free, self.channel_stamp = (np.zeros(self.s.channels, np.int64) for _ in range(2))
+        # untouched pages of these take no memory
+        self.place, self.slot_of = np.zeros(units, np.int32), np.zeros(units, np.int32)
+        self.owner = np.zeros(every_block * self.s.block_pages * self.s.page_units, np.int32)
+        self.valid, self.state = np.zeros(every_block, np.int32), np.zeros(every_block, np.uint8)
+        self.free_blocks = np.full(dies, self.s.die_blocks, np.int32)
+        self.looked, self.host_page, self.moved_unit, self.victim_page, self.gain = (
+            np.zeros(dies, np.int32) for _ in range(5)
+        )
+        self.host_block, self.moved_block, self.victim = (np.full(dies, NONE, np.int32) for _ in range(3))
+        self.slot_free, self.slot_unit = np.zeros(slots, np.int64), np.zeros(slots, np.int32)
+        self.gathered, self.gathered_slot = (np.zeros(self.s.page_units, np.int32) for _ in range(2))
+
+    def service(self, int64_t now, int64_t lbn, int64_t count, int write=0):
+        """Serve one request: its record, see `RECORD`.
+
+        Parameters
+        ----------
+        now : int
+            When it arrives, ns; not before the last one was done.
+        lbn, count : int
+            First sector and number of sectors.
+        write : {0, 1, 2}
+            1 = write; 2 = a write of the drive's own, without command and interface.
+        """
+        made = np.zeros(1, RECORD)
+        cdef uint8_t[::1] view = made.view(np.uint8)
+        self.check(lbn, count, write)
+        if not 0 <= now < LATEST or now < self.now:
+            raise ParameterError(f"a request at {now} ns; the drive is at {self.now}")
+        with nogil:
+            self.serve(now, lbn, count, write, <record_t*>&view[0])
+        return made[0]
+
+    def one_by_one(
+        self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay,
+        bint records=True,
+    ):
+        """Requests of which each comes when the one before it is done and its `delay`, ns, is over: records, or times."""
+        cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
+        if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
+            raise ParameterError("lbn, count, write and delay differ in length")
+        for i in range(n):
+            self.check(lbn[i], count[i], write[i])
+        made, times = np.zeros(max(n, 1) if records else 1, RECORD), np.empty(n, np.int64)
+        cdef uint8_t[::1] view = made.view(np.uint8)
+        cdef int64_t[::1] took = times
+        cdef record_t* out = <record_t*>&view[0]
+        cdef int64_t now = self.now
+        with nogil:
+            for i in range(n):
+                self.serve(now, lbn[i], count[i], write[i], out + step * i)
+                took[i] = out[step * i].done - now
+                now = out[step * i].done + delay[i]
+            self.now = max(self.now, now)
+        return made[:n] if records else times
+
+    def mapping(self):
+        """Where each unit lies, -1 = never written: int64."""
+        return np.asarray(self.place).astype(np.int64) - 1
+
+    def blocks_in_use(self):
+        """Valid units of each erase block that is not free, as the map has them: ``{block: units}``."""
+        owner = np.asarray(self.owner).reshape(len(self.valid), -1)
+        return {int(b): int((owner[b] > 0).sum()) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
+
+    def counted(self):
+        """The same as the drive has counted it."""
+        return {int(b): int(self.valid[b]) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
+
+    cdef int check(self, int64_t lbn, int64_t count, int write) except -1:
+        if count < 1 or lbn < 0 or lbn > self.blocks - count:
+            raise ParameterError(f"{count} blocks from {lbn}; the drive has blocks 0 to {self.blocks - 1}")
+        if not 0 <= write <= OWN_WRITE:
+            raise ParameterError(f"write is {write}; expected 0, 1, or 2 for a write of the drive's own")
+        return 0
+
+    cdef void serve(self, int64_t now, int64_t lbn, int64_t count, int write, record_t* record) noexcept nogil:
+        cdef int64_t t = now
+        memset(record, 0, sizeof(record_t))
+        self.request += 1
+        self.wait = 0
+        record.arrival = record.start = now
+        record.lbn, record.count, record.write = lbn, <int32_t>count, write != 0
+        if write != OWN_WRITE:
+            record.overhead = self.s.write_command if write else self.s.read_command
+            record.bus = count * self.s.link if write else 0
+            t += record.overhead + record.bus
+        self.end = t
+        if write:
+            self.put(t, lbn, count, record)
+            record.done = self.end
+        else:
+            record.done = self.get(t, lbn, count, record)
+            record.bus = record.done - self.end
+        record.cache = self.wait
+        record.transfer = self.end - t - self.wait
+        self.now = record.done
+
+    cdef int64_t get(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
+        """Read; the sectors go out in order, each page's as soon as it is in. Returns when the last has gone."""
+        cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks, out = t, ready
+        cdef int64_t units, page, first, sectors
+        cdef bint misses = False
+        while unit <= last:
+            units, first = 1, unit
+            page = self.page_of(unit)
+            if self.buffered(unit, t):
+                ready = t
+            else:
+                while unit + units <= last and self.page_of(unit + units) == page and not self.buffered(unit + units, t):
+                    units += 1
+                ready = self.read_page(self.die_of(unit), t, units, True)
+                misses = True
+            unit += units
+            sectors = min(unit * self.s.unit_blocks, lbn + count) - max(first * self.s.unit_blocks, lbn)
+            out = max(out, ready) + sectors * self.s.link
+        record.hit = 0 if misses else WHOLE_HIT
+        return out
+
+    cdef void put(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
+        """Write: into the buffer as far as it has room, or page by page to the flash."""
+        cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks
+        cdef bint part
+        while unit <= last:
+            self.host_units += 1
+            part = unit * self.s.unit_blocks < lbn or (unit + 1) * self.s.unit_blocks > lbn + count
+            if part and not self.buffered(unit, t):
+                self.page_ready = max(self.page_ready, self.read_page(self.die_of(unit), t, 1, False))
+            if self.s.slots:
+                self.gather_in_buffer(t, unit)
+            else:
+                self.gathered[self.in_page] = <int32_t>unit
+                self.in_page += 1
+                if self.in_page == self.s.page_units or unit == last:
+                    self.flush(t)
+            unit += 1
+        if self.s.slots:
+            record.hit = BUFFERED
+
+    cdef void gather_in_buffer(self, int64_t t, int64_t unit) noexcept nogil:
+        cdef int64_t slot = self.slot_of[unit] - 1, ended, i
+        if slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] == NEVER:
+            return  # takes its older copy's room
+        slot = self.next_slot
+        self.next_slot = (slot + 1) % self.s.slots
+        if self.slot_free[slot] > self.end:
+            self.wait += self.slot_free[slot] - self.end
+            self.end = self.slot_free[slot]
+        self.slot_free[slot] = NEVER
+        self.slot_unit[slot] = <int32_t>unit
+        self.slot_of[unit] = <int32_t>(slot + 1)
+        self.gathered[self.in_page], self.gathered_slot[self.in_page] = <int32_t>unit, <int32_t>slot
+        self.in_page += 1
+        if self.in_page == self.s.page_units:
+            ended = self.flush(self.end)
+            for i in range(self.s.page_units):
+                self.slot_free[self.gathered_slot[i]] = ended
+
+    cdef int64_t flush(self, int64_t t) noexcept nogil:
+        """Program the gathered page, padded where it is not full, on the die that is free first; returns its end."""
+        cdef int64_t die = self.choose_die(), i, base, ended
+        if self.host_block[die] == NONE:
+            self.host_block[die] = self.take_block(die)
+            self.host_page[die] = 0
+        base = (self.host_block[die] * self.s.block_pages + self.host_page[die]) * self.s.page_units
+        for i in range(self.in_page):
+            self.map(self.gathered[i], base + i)
+        ended = self.program_page(die, max(t, self.page_ready), self.in_page)
+        self.host_page[die] += 1
+        if self.host_page[die] == self.s.block_pages:
+            self.state[self.host_block[die]] = FULL
+            self.host_block[die] = NONE
+        self.in_page = self.page_ready = 0
+        self.pay(die)
+        return ended
+
+    cdef int64_t choose_die(self) noexcept nogil:
+        """The die with room that is free first; where none has room, one that can be collected makes it."""
+        cdef int64_t die, best
+        while True:
+            best = NONE
+            for die in range(self.s.dies):
+                if (self.host_block[die] != NONE or self.free_blocks[die] > 1) and (
+                    best == NONE or self.die_free[die] < self.die_free[best]
+                ):
+                    best = die
+            if best != NONE:
+                return best
+            for die in range(self.s.dies):
+                if self.victim[die] != NONE or self.choose_victim(die):
+                    while self.victim[die] != NONE:
+                        self.collect_page(die)
+
+    cdef void pay(self, int64_t die) noexcept nogil:
+        """Collect as many pages as keep step with the requests: a victim is done when what it yields is used up."""
+        if self.victim[die] == NONE and not (self.free_blocks[die] < FEW and self.choose_victim(die)):
+            return
+        self.paid[die] += 1
+        while self.victim[die] != NONE and self.victim_page[die] * self.gain[die] < self.paid[die] * self.s.block_pages:
+            self.collect_page(die)
+
+    cdef bint choose_victim(self, int64_t die) noexcept nogil:
+        """The full block with the fewest valid units, if it yields a page."""
+        cdef int64_t block, best = NONE, most = self.s.block_pages * self.s.page_units
+        for block in range(die * self.s.die_blocks, (die + 1) * self.s.die_blocks):
+            if self.state[block] == FULL and (best == NONE or self.valid[block] < self.valid[best]):
+                best = block
+        if best == NONE or most - self.valid[best] < self.s.page_units:
+            return False
+        self.victim[die], self.victim_page[die], self.paid[die] = <int32_t>best, 0, 0
+        self.gain[die] = <int32_t>((most - self.valid[best]) // self.s.page_units)
+        return True
+
+    cdef void collect_page(self, int64_t die) noexcept nogil:
+        """Move the valid units of the victim's next page by copies inside the die; erase behind the last page."""
+        cdef int64_t block = self.victim[die], i, here
+        cdef bint any_valid = False
+        here = (block * self.s.block_pages + self.victim_page[die]) * self.s.page_units
+        for i in range(here, here + self.s.page_units):
+            if self.owner[i]:
+                if not any_valid:
+                    self.die_free[die] += self.s.read
+                    any_valid = True
+                self.move_unit(die, self.owner[i] - 1)
+        self.victim_page[die] += 1
+        if self.victim_page[die] == self.s.block_pages:
+            self.state[block] = FREE
+            self.free_blocks[die] += 1
+            self.die_free[die] += self.s.erase
+            self.erases += 1
+            self.victim[die] = NONE
+
+    cdef void move_unit(self, int64_t die, int64_t unit) noexcept nogil:
+        cdef int64_t per_block = self.s.block_pages * self.s.page_units
+        if self.moved_block[die] == NONE:
+            self.moved_block[die] = self.take_block(die)
+            self.moved_unit[die] = 0
+        self.map(unit, self.moved_block[die] * per_block + self.moved_unit[die])
+        self.moved_units += 1
+        self.moved_unit[die] += 1
+        if self.moved_unit[die] % self.s.page_units == 0:
+            self.die_free[die] += self.s.program
+            self.programs += 1
+        if self.moved_unit[die] == per_block:
+            self.state[self.moved_block[die]] = FULL
+            self.moved_block[die] = NONE
+
+    cdef int32_t take_block(self, int64_t die) noexcept nogil:
+        """The next free block of a die, in turn; there is one."""
+        cdef int64_t first = die * self.s.die_blocks, at = self.looked[die]
+        while self.state[first + at] != FREE:
+            at = (at + 1) % self.s.die_blocks
+        self.looked[die] = <int32_t>((at + 1) % self.s.die_blocks)
+        self.state[first + at] = OPEN
+        self.free_blocks[die] -= 1
+        return <int32_t>(first + at)
+
+    cdef void map(self, int64_t unit, int64_t where) noexcept nogil:
+        cdef int64_t old = self.place[unit] - 1, per_block = self.s.block_pages * self.s.page_units
+        if old >= 0:
+            self.owner[old] = 0
+            self.valid[old // per_block] -= 1
+        self.place[unit] = <int32_t>(where + 1)
+        self.owner[where] = <int32_t>(unit + 1)
+        self.valid[where // per_block] += 1
+
+    cdef bint buffered(self, int64_t unit, int64_t t) noexcept nogil:
+        """Whether a unit is still in the buffer at time t."""
+        cdef int64_t slot = self.slot_of[unit] - 1
+        return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
+
+    cdef int64_t page_of(self, int64_t unit) noexcept nogil:
+        """Its page; one never written counts as laid out in order, behind all real pages."""
+        if self.place[unit]:
+            return (self.place[unit] - 1) // self.s.page_units
+        return self.owner.shape[0] + unit // self.s.page_units
+
+    cdef int64_t die_of(self, int64_t unit) noexcept nogil:
+        if self.place[unit]:
+            return (self.place[unit] - 1) // (self.s.page_units * self.s.block_pages * self.s.die_blocks)
+        return unit // self.s.page_units % self.s.dies
+
+    cdef int64_t read_page(self, int64_t die, int64_t t, int64_t units, bint waited_for) noexcept nogil:
+        """Read a page, before what the die programs, and move some of its units to the controller; returns the end."""
+        cdef int64_t begin = max(t, self.read_free[die]), ended = begin + self.s.read
+        if waited_for:
+            ended = self.take_channel(die, ended, units)
+            self.end = max(self.end, ended)
+        else:
+            ended += units * self.s.move
+        self.read_free[die] = ended
+        self.die_free[die] = max(self.die_free[die] + ended - begin, ended)  # a program that was interrupted goes on
+        return ended
+
+    cdef int64_t program_page(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
+        """Move units to a die and program the page; returns the end."""
+        if self.stamp[die] != self.request:
+            self.stamp[die], self.older[die] = self.request, self.die_free[die]
+        self.die_free[die] = self.take_channel(die, max(t, self.die_free[die]), units) + self.s.program
+        self.programs += 1
+        if not self.s.slots and self.die_free[die] > self.end:
+            self.end, self.wait = self.die_free[die], max(0, self.older[die] - t)
+        return self.die_free[die]
+
+    cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
+        """Move units over a die's channel, behind the request's own pages on it; returns the end.
+
+        Pages of older writes are not waited for: they take a channel for a hundredth of the time, now and then.
+        """
+        cdef int64_t channel = die % self.s.channels
+        if self.channel_stamp[channel] != self.request:
+            self.channel_stamp[channel], self.channel_free[channel] = self.request, 0
+        self.channel_free[channel] = max(t, self.channel_free[channel]) + units * self.s.move
+        return self.channel_free[channel]

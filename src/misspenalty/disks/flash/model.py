@@ -1,0 +1,143 @@
+"""Drives of flash memory: dies on channels behind a controller with a page-mapped, log-structured translation layer.
+
+The model, which is small on purpose:
+
+* Dies work in parallel, each one operation at a time. A request's pages share the wires of a channel; those of older
+  writes and of collection, which copies inside a die, do not hold it up there. The planes of a die are used together,
+  so a page here is one of each plane.
+* The controller maps units of 4 KB. A page of them goes to the die that is free first, to the next page of the block
+  that is open there. What a unit's older copy held becomes garbage.
+* A read interrupts what its die programs or erases, which then takes so much longer.
+* A die with few erased blocks is collected: the full block with the fewest valid units (*greedy*) has these copied to
+  another open block inside the die, as many pages for each programmed one as keep step with it, and is erased. What is
+  as large as the drive is sold and what the flash holds beyond is the spare that this lives on.
+* A power-safe buffer, if the description has one, completes a write as soon as it has room, and gathers units to whole
+  pages. Without one a write is complete when its pages are programmed, the last one padded.
+* A write of part of a unit reads the unit first, without holding up the buffer. A unit never written is read as if all
+  had been laid out in order across the dies.
+
+Left out: wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory, idle-time
+collection, and requests at the same time: the next comes when the last is done.
+
+A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
+``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a
+die that older writes and their collection keep busy; all others are 0.
+"""
+
+from misspenalty.disks.drive.description import KINDS, Kind
+from misspenalty.disks.flash._flash import FEW_BLOCKS, Flash
+from misspenalty.errors import InputError, ParameterError
+
+
+class FlashDescription(Kind):
+    """A kind of flash drive.
+
+    Attributes
+    ----------
+    name, model : str
+    data : dict
+        The description, defaults filled in.
+    settings : dict
+        What the kernel works with, times in ns.
+    """
+
+    def __init__(self, data, path=None):
+        super().__init__(data, path)
+        try:
+            self.settings = _settings(data)
+            _check_room(self.units, self.settings)
+        except ParameterError as error:
+            raise InputError(str(error), path=path) from error
+
+    @property
+    def unit_sectors(self):
+        """Sectors of a mapped unit."""
+        return self.settings["unit_blocks"]
+
+    @property
+    def units(self):
+        """Mapped units of the drive as it is sold."""
+        return self.data["geometry"]["sectors"] // self.unit_sectors
+
+    @property
+    def blocks(self):
+        """Blocks (sectors) of the drive."""
+        return self.units * self.unit_sectors
+
+    @property
+    def spare(self):
+        """What the flash holds beyond the drive as sold, as a share of the latter."""
+        return _places(self.settings) / self.units - 1
+
+    def drive(self):
+        """A drive of this kind, nothing written yet."""
+        return Flash(self.settings, self.units)
+
+    def one_by_one(self, lbn, count, write, delay):
+        """Records of requests on a new drive, each `delay` ns after the one before it is done."""
+        return self.drive().one_by_one(lbn, count, write, delay)
+
+    def slice(self, blocks):
+        """This kind with so many erase blocks a plane; its spare share and all else are equal.
+
+        Raises
+        ------
+        ParameterError
+            It has not so many.
+        """
+        most = self.data["geometry"]["blocks"]
+        if not 8 <= blocks <= most:
+            raise ParameterError(f"{blocks} erase blocks a plane: {self.name} has {most}, and 8 are the least")
+        units = self.units * blocks // most
+        return self.replace({"geometry.blocks": blocks, "geometry.sectors": units * self.unit_sectors})
+
+
+KINDS["flash"] = FlashDescription
+
+
+def _settings(data):
+    geometry, flash = data["geometry"], data["flash"]
+    unit, sector = geometry["unit_bytes"], geometry["sector_bytes"]
+    page = geometry["planes"] * geometry["page_bytes"]
+    if unit % sector or page % unit:
+        raise ParameterError(
+            f"geometry: units of {unit} bytes; expected whole sectors of {sector}, a share of pages of {page}"
+        )
+    slots = data["cache"]["write_units"]
+    if 0 < slots < 2 * page // unit:
+        raise ParameterError(f"cache.write_units: {slots}; a buffer holds at least two pages, {2 * page // unit} units")
+    return {
+        "channels": geometry["channels"],
+        "dies": geometry["channels"] * geometry["dies"],
+        "die_blocks": geometry["blocks"],
+        "block_pages": geometry["pages"],
+        "page_units": page // unit,
+        "unit_blocks": unit // sector,
+        "slots": slots,
+        "read": _ns(flash["read_us"]),
+        "program": _ns(flash["program_us"]),
+        "erase": _ns(flash["erase_us"]),
+        "move": _ns(unit / flash["channel_mb_per_s"]),
+        "link": _ns(sector / data["interface"]["mb_per_s"]),
+        "read_command": _ns(data["overheads"]["read_us"]),
+        "write_command": _ns(data["overheads"]["write_us"]),
+    }
+
+
+def _ns(us):
+    return round(1000 * us)
+
+
+def _places(settings):
+    """Units that the flash has room for."""
+    return settings["dies"] * settings["die_blocks"] * settings["block_pages"] * settings["page_units"]
+
+
+def _check_room(units, settings):
+    """Where no block would yield a page, collection could not go on; so many units must not fit."""
+    usable = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
+    if not 1 <= units <= usable * settings["page_units"]:
+        most = usable * settings["page_units"]
+        raise ParameterError(f"geometry.sectors: {units} units; the flash has room for 1 to {most} and its spare")
+    if _places(settings) >= 2**31:
+        raise ParameterError(f"geometry: {_places(settings)} units of flash; at most 2^31 - 1 can be simulated")

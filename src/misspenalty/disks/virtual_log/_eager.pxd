@@ -1,0 +1,156 @@
+# Eager writing: which sectors are free, and which free block passes under a head next. Everything is inlined where cimported.
+#
+# A sector's address is track * sectors + sector; sectors that a drive skips are not known here, so a described disk has none.
+# A block is `unit` sectors, aligned on its track. Both bitmaps are kept: a block is free when all its sectors are.
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from misspenalty.disks.drive._mechanics cimport angle_of, mechanics_t, next_sector, reposition, rotation
+
+cdef extern from *:
+    """
+    #define misspenalty_ctz(word) __builtin_ctzll(word)
+    #define MISSPENALTY_FOREVER INT64_MAX
+    """
+    const int64_t FOREVER "MISSPENALTY_FOREVER"     # later than any event, ns
+    int lowest_bit "misspenalty_ctz"(uint64_t word) noexcept nogil
+
+cdef enum:
+    NOWHERE = -1
+
+
+cdef struct bitmap_t:
+    uint64_t* words                 # `width` of them a track; bit 1 = free
+    int32_t* count                  # free units of each track
+    int32_t width                   # 64-bit words a track
+    int32_t units                   # a track; bits beyond are 0
+    int32_t unit                    # sectors of a unit
+
+
+cdef struct surface_t:
+    const mechanics_t* m            # of a drive whose tracks are all alike
+    const int64_t* least            # the shortest seek over so many cylinders or more, ns
+    bitmap_t sectors
+    bitmap_t blocks
+    int32_t tracks                  # in use, from the first; whole cylinders
+    int32_t heads                   # tracks of a cylinder
+    int32_t cylinders               # in use
+    int64_t tried                   # tracks looked at so far
+
+
+cdef struct choice_t:
+    int64_t ready                   # when the head is on the track, ns
+    int64_t start                   # when the unit begins to pass, ns; FOREVER = nothing is free
+    int32_t track
+    int32_t unit                    # on its track, in units of the bitmap searched
+
+
+cdef inline bint is_set(const bitmap_t* map, int32_t track, int32_t unit) noexcept nogil:
+    return map.words[track * map.width + (unit >> 6)] >> (unit & 63) & 1
+
+
+cdef inline void set_bit(bitmap_t* map, int32_t track, int32_t unit) noexcept nogil:
+    map.words[track * map.width + (unit >> 6)] |= <uint64_t>1 << (unit & 63)
+    map.count[track] += 1
+
+
+cdef inline void clear_bit(bitmap_t* map, int32_t track, int32_t unit) noexcept nogil:
+    map.words[track * map.width + (unit >> 6)] &= ~(<uint64_t>1 << (unit & 63))
+    map.count[track] -= 1
+
+
+cdef inline int32_t find_from(const bitmap_t* map, int32_t track, int32_t unit) noexcept nogil:
+    """The first free unit at or after one, around the track; the track must have one."""
+    cdef const uint64_t* words = map.words + track * map.width
+    cdef int32_t i = unit >> 6
+    cdef uint64_t word = words[i] & (<uint64_t>-1 << (unit & 63))
+    while word == 0:
+        i += 1
+        if i >= map.width:
+            i = 0
+        word = words[i]
+    return 64 * i + lowest_bit(word)
+
+
+cdef inline void take_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
+    """A free sector is free no more, nor is the block around it."""
+    cdef int32_t block = sector // s.blocks.unit
+    clear_bit(&s.sectors, track, sector)
+    if block < s.blocks.units and is_set(&s.blocks, track, block):
+        clear_bit(&s.blocks, track, block)
+
+
+cdef inline void free_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
+    """A sector becomes free, and the block around it if it was the last one in use."""
+    cdef int32_t block = sector // s.blocks.unit, i
+    set_bit(&s.sectors, track, sector)
+    if block < s.blocks.units:
+        for i in range(block * s.blocks.unit, (block + 1) * s.blocks.unit):
+            if not is_set(&s.sectors, track, i):
+                return
+        set_bit(&s.blocks, track, block)
+
+
+cdef inline void take_block(surface_t* s, int32_t track, int32_t block) noexcept nogil:
+    cdef int32_t i
+    for i in range(block * s.blocks.unit, (block + 1) * s.blocks.unit):
+        take_sector(s, track, i)
+
+
+cdef inline void free_block(surface_t* s, int32_t track, int32_t block) noexcept nogil:
+    cdef int32_t i
+    for i in range(block * s.blocks.unit, (block + 1) * s.blocks.unit):
+        free_sector(s, track, i)
+
+
+cdef inline bint is_empty(const surface_t* s, int32_t track) noexcept nogil:
+    return s.sectors.count[track] == s.sectors.units
+
+
+cdef inline void try_track(
+    surface_t* s, const bitmap_t* map, int32_t at, int32_t track, int64_t now, choice_t* best
+) noexcept nogil:
+    """Keep the track's first free unit to pass, if it passes before the best one so far."""
+    cdef int64_t ready = now + reposition(s.m, at, track, True), start
+    cdef int32_t unit
+    s.tried += 1
+    if ready >= best.start:
+        return
+    unit = (next_sector(s.m, track, ready) + map.unit - 1) // map.unit
+    unit = find_from(map, track, unit if unit < map.units else 0)
+    start = ready + rotation(s.m, ready, angle_of(&s.m.tracks[track], unit * map.unit))
+    if start < best.start:
+        best.ready = ready
+        best.start = start
+        best.track = track
+        best.unit = unit
+
+
+cdef inline choice_t nearest(
+    surface_t* s, const bitmap_t* map, int32_t at, int64_t now, int32_t avoid, bint only_empty, bint no_empty
+) noexcept nogil:
+    """The free unit that passes under a head first, with the arm on track `at` now.
+
+    The arm moves one way: this cylinder and those above come in question; when nothing is free there, it starts again
+    from the first cylinder that has something. `avoid` is a track left out (-1 = none), `only_empty` and `no_empty`
+    choose by whether anything lies on the track.
+    """
+    cdef choice_t best
+    cdef int32_t first = at // s.heads, cylinder = at // s.heads, step, track
+    cdef int64_t soonest = now + min(s.m.write_settle, <int64_t>0)
+    best.start = FOREVER
+    best.ready = now
+    best.track = best.unit = NOWHERE
+    for step in range(s.cylinders):
+        if cylinder == s.cylinders:
+            cylinder = 0
+        if best.start < FOREVER and (cylinder < first or soonest + s.least[cylinder - first] >= best.start):
+            break
+        for track in range(cylinder * s.heads, (cylinder + 1) * s.heads):
+            if map.count[track] == 0 or track == avoid:
+                continue
+            if (only_empty or no_empty) and is_empty(s, track) != only_empty:
+                continue
+            try_track(s, map, at, track, now, &best)
+        cylinder += 1
+    return best

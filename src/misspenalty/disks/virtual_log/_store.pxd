@@ -1,0 +1,36 @@
+# What a file system sees of a disk: a store that serves one request at a time and may use the time between them.
+
+from libc.stdint cimport int32_t, int64_t
+
+from misspenalty.disks.drive._drive cimport Drive
+from misspenalty.disks.drive._mechanics cimport Mechanics
+
+cdef enum:                          # kinds of request
+    READ = 0
+    WRITE = 1
+    KINDS = 2
+
+
+cdef struct latency_t:
+    int64_t other                   # host processing, ns
+    int64_t overhead                # of the command, in the drive, ns
+    int64_t locate                  # seek, rotation and head switches, ns
+    int64_t transfer                # sectors passing under the head, ns
+    int64_t map_locate              # the part of `locate` that map sectors took
+    int64_t map_transfer            # the part of `transfer` that map sectors took
+
+
+cdef class Store:
+    cdef Mechanics mechanics        # kept alive
+    cdef int64_t[KINDS] overhead    # of a command, ns
+    cdef readonly int64_t now       # when the arm was last free, ns
+    cdef int32_t track              # where it stands
+    cdef readonly int64_t sectors   # that can be addressed
+    cdef readonly int64_t commands  # served
+    cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil
+    cdef void idle(self, int64_t until) noexcept nogil
+    cdef int check(self, int64_t now, int64_t sector, int64_t count) except -1
+
+
+cdef class InPlace(Store):
+    cdef Drive drive

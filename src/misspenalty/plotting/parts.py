@@ -1,0 +1,169 @@
+"""Pieces that several figures share: axes, lines, stacks, bars beside their published values, legends."""
+
+import itertools
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from misspenalty.plotting.style import INK, PUBLISHED, policy_bar, policy_line, policy_name, policy_order, policy_patch
+
+SERIES = [  # of things without a look of their own, such as captures and cache sizes
+    {"color": "#004c8c", "marker": "o", "linestyle": "-"},
+    {"color": "#e8702a", "marker": "s", "linestyle": "--"},
+    {"color": "#009e73", "marker": "^", "linestyle": "-."},
+    {"color": "#b0508f", "marker": "D", "linestyle": ":"},
+    {"color": "#808080", "marker": "v", "linestyle": (0, (3, 1, 1, 1))},
+]
+_HALO = [withStroke(linewidth=2.4, foreground="white")]  # keeps a black mark visible on a dark bar
+_MARK = {"color": PUBLISHED, "linewidth": 1.0, "marker": "D", "markersize": 4}
+
+
+def size_axis(axis, sizes, ticks=7):
+    """A logarithmic axis of cache sizes (MB) with at most `ticks` of `sizes` written."""
+    sizes = sorted(set(sizes))
+    axis.set_xscale("log", base=2)
+    axis.xaxis.set_major_locator(FixedLocator(sizes[:: -(-len(sizes) // ticks)]))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:.0f}" if size >= 100 else f"{size:.3g}"))
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
+def legend_above(figure, handles, columns=9):
+    """One legend for all panels, in rows of at most `columns` entries."""
+    rows = -(-len(handles) // columns)
+    figure.legend(handles=handles, loc="outside upper center", ncols=-(-len(handles) // rows), borderaxespad=0.2)
+
+
+def hit_ratio_lines(axis, table):
+    """Draw hit ratio over cache size, one line a policy.
+
+    Parameters
+    ----------
+    axis : Axes
+    table : DataFrame
+        ``policy, cache_mb, hit_ratio_pct``.
+    """
+    for policy in policy_order(table["policy"]):
+        line = table[table["policy"] == policy].sort_values("cache_mb")
+        axis.plot(line["cache_mb"], line["hit_ratio_pct"], zorder=3 if policy == "mq" else 2, **policy_line(policy))
+    size_axis(axis, table["cache_mb"])
+
+
+def size_and_policy_lines(axis, table, x, y):
+    """Draw `y` over `x`, one line a cache size and policy: the size by colour and marker, all but MQ hollow.
+
+    Parameters
+    ----------
+    axis : Axes
+    table : DataFrame
+        ``cache_mb, policy`` and the columns `x` and `y`.
+    x, y : str
+
+    Returns
+    -------
+    dict of (cache_mb, policy) to Line2D
+    """
+    looks = dict(zip(sorted(set(table["cache_mb"])), itertools.cycle(SERIES), strict=False))
+    handles = {}
+    for (mb, policy), line in table.sort_values(x).groupby(["cache_mb", "policy"]):
+        look = {**looks[mb], "markeredgecolor": "white", "label": f"{policy_name(policy)} {mb:g} MB"}
+        if policy != "mq":
+            look.update(markerfacecolor="white", markeredgecolor=look["color"], linewidth=0.8)
+        handles[mb, policy] = axis.plot(line[x], line[y], **look)[0]
+    return handles
+
+
+def stack(axis, table, looks):
+    """Draw one horizontal stack a row of `table`, first row on top, one part a column.
+
+    Parameters
+    ----------
+    axis : Axes
+    table : DataFrame
+        Index: names of the rows; the columns are those of `looks`.
+    looks : dict of str to dict
+        Column -> keywords of `Axes.barh`.
+
+    Returns
+    -------
+    array, shape (rows,)
+        Length of each stack.
+    """
+    left = np.zeros(len(table))
+    for column, look in looks.items():
+        axis.barh(range(len(table)), table[column], 0.74, left=left, linewidth=0.4, **look)
+        left = left + table[column].to_numpy(float)
+    axis.set_yticks(range(len(table)), table.index)
+    axis.set_ylim(len(table) - 0.4, -0.6)
+    axis.grid(False)
+    axis.spines["left"].set_visible(False)
+    return left
+
+
+def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
+    """Draw one group of bars a cache size, one bar a policy, with the published values as marks.
+
+    Parameters
+    ----------
+    axis : Axes
+    table : DataFrame
+        ``cache_mb, policy`` and `column`.
+    published : DataFrame
+        The same columns, and ``derived``: whether the value is not printed itself.
+    column : str
+        What the bars show.
+    form : str
+        How a bar's value is written.
+    fitted : iterable of (cache_mb, policy)
+        Bars that a parameter was fitted to; they are marked.
+    """
+    sizes = sorted(set(table["cache_mb"]))
+    policies = policy_order(table["policy"])[::-1]  # the better informed stands to the right
+    width = 0.8 / len(policies)
+    got = table.set_index(["cache_mb", "policy"])[column].groupby(level=[0, 1]).first()
+    said = published.set_index(["cache_mb", "policy"])
+    top = np.nanmax([got.max(), said[column].reindex(got.index).max()])
+    for (i, size), (j, policy) in itertools.product(enumerate(sizes), enumerate(policies)):
+        if (size, policy) in got.index:
+            x, value = i - 0.4 + (j + 0.5) * width, got[size, policy]
+            axis.bar(x, value, width * 0.94, **policy_bar(policy))
+            mark = said.loc[(size, policy)] if (size, policy) in said.index else None
+            if mark is not None:
+                _mark(axis, x, mark[column], width * 0.94, mark["derived"])
+            _write(axis, x, value, top, form.format(value), policy, mark is not None and mark[column])
+            if (size, policy) in set(fitted):
+                _plate(axis, x, 0.17 * top, "fitted", INK, rotation=90)
+    axis.set_xticks(range(len(sizes)), [f"{size:g}" for size in sizes])
+    axis.tick_params(axis="x", length=0)
+    axis.set_ylim(0, 1.06 * top)
+
+
+def pair_legend(policies, published):
+    """Legend entries of `pairs`."""
+    handles = [policy_patch(policy) for policy in policy_order(policies)[::-1]]
+    handles.append(Line2D([], [], label="published", **_MARK))
+    if published["derived"].any():
+        handles.append(Line2D([], [], label="follows from the published", markerfacecolor="white", **_MARK))
+    return handles
+
+
+def _mark(axis, x, y, width, derived):
+    line = {"color": PUBLISHED, "linewidth": 1.0, "solid_capstyle": "butt", "zorder": 4, "path_effects": _HALO}
+    axis.plot([x - width / 2, x + width / 2], [y, y], **line)
+    face = "white" if derived else PUBLISHED
+    axis.plot(x, y, markerfacecolor=face, markeredgecolor=PUBLISHED, zorder=5, **{**_MARK, "linestyle": ""})
+
+
+def _write(axis, x, value, top, text, policy, mark):
+    """The value of a bar at its foot, or above it where the bar is too short for that."""
+    if value > 0.14 * top:
+        _plate(axis, x, 0.035 * top, text, policy_line(policy)["color"])
+    else:
+        above = mark if mark and value < mark < value + 0.12 * top else value
+        axis.text(x, above + 0.03 * top, text, ha="center", va="bottom", fontsize=6.5)
+
+
+def _plate(axis, x, y, text, edge, rotation=0):
+    box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": edge, "linewidth": 0.5}
+    axis.text(x, y, text, rotation=rotation, ha="center", va="bottom", fontsize=6.5, bbox=box)

@@ -1,0 +1,212 @@
+"""The look that all figures share, and the one way to save them.
+
+Sizes are those of a printed page with two columns, so that a figure is placed without scaling and its text has the
+size given here. What colour tells is told by marker, line style or hatching too, and lightness differs as well: every
+figure stays readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
+"""
+
+import contextlib
+import functools
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from misspenalty.errors import InputError
+from misspenalty.io.files import atomic_path
+
+COLUMN = 3.35  # inches, one column of the page
+PAGE = 7.0  # inches, both columns
+PNG_DPI = 300
+FORMATS = ("pdf", "svg", "png")
+
+INK = "#222222"
+GREY = "#767676"
+PALE = "#e4e4e4"
+PUBLISHED = "#000000"
+
+STYLE = {
+    "font.family": "DejaVu Sans",  # comes with Matplotlib, so it is the same everywhere
+    "font.size": 7.0,
+    "mathtext.fontset": "dejavusans",
+    "axes.titlesize": 7.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 5.0,
+    "axes.labelsize": 7.0,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": PALE,
+    "grid.linewidth": 0.5,
+    "text.color": INK,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 0.0,
+    "xtick.minor.size": 0.0,
+    "xtick.major.width": 0.6,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.2,
+    "legend.columnspacing": 1.4,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.6,
+    "lines.markeredgewidth": 0.7,
+    "hatch.linewidth": 0.5,
+    "patch.linewidth": 0.6,
+    "figure.facecolor": "white",
+    "figure.dpi": 150,  # on screen, in notebooks
+    "savefig.facecolor": "white",
+    "pdf.fonttype": 42,  # fonts embedded as TrueType: text can be searched
+    "svg.fonttype": "path",  # looks the same where the font is not installed
+    "svg.hashsalt": "misspenalty",  # identifiers inside the file do not change from run to run
+    "path.simplify": False,
+}
+
+# label -> name in print, colour, marker, line style; the hues differ in lightness too
+_POLICIES = {
+    "opt": ("OPT", "#000000", "", (0, (1, 1))),
+    "mq": ("MQ", "#004c8c", "o", "-"),
+    "2q": ("2Q", "#009e73", "^", "--"),
+    "lru2": ("LRU-2", "#56b4e9", "v", "-."),
+    "lfru": ("LFRU", "#b0508f", "D", "--"),
+    "fbr": ("FBR", "#c98a00", "P", "-."),
+    "lfu": ("LFU", "#6b4c9a", "X", (0, (3, 1, 1, 1))),
+    "lfu-in-cache": ("LFU in cache", "#c3b1dc", "H", (0, (1, 1, 3, 1))),
+    "lru": ("LRU", "#e8702a", "s", "-"),
+    "mru": ("MRU", "#909090", "<", ":"),
+    "sarc": ("SARC", "#7a1f5c", "D", "-"),
+    "lru_bottom": ("LRU Bottom", "#009e73", "^", "-."),
+    "lru_top": ("LRU Top", "#e8702a", "s", "--"),
+    "arc": ("ARC", "#56b4e9", ">", "-"),
+    "lirs": ("LIRS", "#6b4c9a", "<", "-."),
+    "s3fifo": ("S3-FIFO", "#c98a00", "P", "--"),
+}
+_FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"), ("#4f6d7a", "d", "--")]
+
+
+def policy_order(labels):
+    """Labels in the order of the house: best informed first, those it does not know last, by name."""
+    known = list(_POLICIES)
+    return sorted(set(labels), key=lambda label: (known.index(label) if label in known else len(known), label))
+
+
+def policy_name(label):
+    """How a policy is written in print."""
+    return _POLICIES[label][0] if label in _POLICIES else label.upper()
+
+
+def policy_line(label):
+    """Keywords of `Axes.plot` for a policy, the same in every figure."""
+    if label in _POLICIES:
+        _, colour, marker, line = _POLICIES[label]
+    else:
+        colour, marker, line = _FURTHER[sum(label.encode()) % len(_FURTHER)]
+    width = 1.8 if label == "mq" else 1.2
+    return {
+        "color": colour,
+        "marker": marker,
+        "linestyle": line,
+        "linewidth": width,
+        "markeredgecolor": "white",
+        "label": policy_name(label),
+    }
+
+
+def policy_bar(label):
+    """Keywords of `Axes.bar` for a policy: MQ dark and plain, all others light and hatched."""
+    colour = policy_line(label)["color"]
+    if label == "mq":
+        return {"facecolor": colour, "edgecolor": colour}
+    return {"facecolor": _lighten(colour, 0.55), "edgecolor": colour, "hatch": "////"}
+
+
+def _lighten(colour, share):
+    return tuple(1 - (1 - part) * (1 - share) for part in matplotlib.colors.to_rgb(colour))
+
+
+def policy_patch(label):
+    """The entry of a legend that belongs to `policy_bar`."""
+    return Patch(label=policy_name(label), **policy_bar(label))
+
+
+def styled(draw):
+    """Decorator of a function that draws a figure: the style holds while it runs."""
+
+    @functools.wraps(draw)
+    def wrapped(*args, **kwargs):
+        with matplotlib.rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return wrapped
+
+
+def new_figure(width, height):
+    """An empty figure of `width` x `height` inches, independent of any window system."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.05)
+    return figure
+
+
+def need(table, columns, name):
+    """Stop unless `table` has rows and all `columns`.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or there are no rows.
+    """
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise InputError(
+            f"the table for {name} has no column {', '.join(missing)}", expected=f"columns {', '.join(columns)}"
+        )
+    if table.empty:
+        raise InputError(f"the table for {name} has no rows", remedy="make it again with `make reproduce`")
+
+
+def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
+    """Write a figure as ``<stem>.pdf``, ``.svg`` and ``.png``, the same bytes every time.
+
+    All formats are rendered before the first file is replaced, so that an error leaves the older ones as they were.
+
+    Parameters
+    ----------
+    figure : Figure
+    stem : path-like
+        Path without suffix.
+    formats : sequence of {"pdf", "svg", "png"}
+    dpi : int
+        Resolution of the PNG.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    InputError
+        A format is not one of the three, or the folder cannot be written to.
+    """
+    odd = [form for form in formats if form not in FORMATS]
+    if odd or not formats:
+        raise InputError(f"figure format {', '.join(map(repr, odd)) or 'missing'}", expected=", ".join(FORMATS))
+    paths = [Path(f"{stem}.{form}") for form in formats]
+    with matplotlib.rc_context(STYLE), contextlib.ExitStack() as stack:
+        for path, form in zip(paths, formats, strict=True):
+            partial = stack.enter_context(atomic_path(path))
+            figure.savefig(partial, format=form, dpi=dpi, metadata=_UNDATED[form])
+    return paths
+
+
+_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}

@@ -1,0 +1,252 @@
+"""Kernel of sequential detection and prefetching; the definition is in sequential.py."""
+
+import numpy as np
+
+from misspenalty.policies._policy cimport AHEAD, NEAR
+
+from misspenalty.errors import ParameterError
+from misspenalty.policies.track_layout import MOST_TRACKS
+
+
+cdef class TrackCache(Policy):
+    """A cache of tracks behind a sequential prefetcher; what it evicts is up to the kinds derived from it."""
+
+    cdef int arrange(self, dict settings) except -1:
+        """Take ``tracks, track_pages, places, threshold, degree, trigger, remedy, writes_sequential`` out of `settings`."""
+        cdef const uint32_t[::1] places
+        self.sequential.threshold = settings.pop("threshold", 3)
+        self.sequential.degree = settings.pop("degree", 0)
+        self.sequential.trigger = settings.pop("trigger", -1)
+        self.sequential.remedy = settings.pop("remedy", True)
+        self.sequential.writes_sequential = settings.pop("writes_sequential", True)
+        self.track_pages = settings.pop("track_pages", 1)
+        self.tracks = settings.pop("tracks", self.blocks)
+        self.places = settings.pop("places", None)
+        if not (1 <= self.track_pages <= 8 and self.track_pages <= self.capacity):
+            raise ParameterError(f"a track has {self.track_pages} pages; expected 1 to 8, and no more than the cache")
+        if not 1 <= self.tracks <= MOST_TRACKS:
+            raise ParameterError(f"there are {self.tracks} tracks; expected 1 to {MOST_TRACKS}")
+        if self.places is None and self.blocks > self.tracks:
+            raise IndexError(f"without places each of {self.blocks} blocks is a track, and there are {self.tracks}")
+        self.whole = (1 << self.track_pages) - 1
+        if self.places is not None:
+            self.places = places = np.ascontiguousarray(self.places, np.uint32)
+            if places.shape[0] < self.blocks or (self.blocks and np.max(self.places) >= self.tracks):
+                raise IndexError(f"places has to give each of {self.blocks} blocks a track below {self.tracks}")
+            self.place_of = &places[0] if self.blocks else NULL
+        if self.sequential.degree > MOST_DEGREE or self.sequential.trigger >= max(self.sequential.degree, 1):
+            raise ParameterError(
+                f"degree is {self.sequential.degree}, trigger {self.sequential.trigger}; expected a degree from 0 to"
+                f" {MOST_DEGREE} and a trigger below the degree, or -1 for none"
+            )
+        return 0
+
+    cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil:
+        cdef uint8_t have = self.cached(track), missing = pages & ~have
+        cdef int32_t counter
+        cdef bint run
+        cdef mark_t* mark
+        self.now += 1
+        self.n_reads = 0
+        if have:
+            self.observe(track, missing == 0, write)
+            mark = self.mark(track)
+            if mark.counter == 0:
+                mark.counter = <uint8_t>self.run_length(track)
+            mark.flags &= ~UNREAD
+            if missing:
+                if not write:
+                    if mark.counter == self.sequential.threshold:
+                        missing = self.whole & ~have
+                    self.read(track, missing, DEMAND)
+                self.add_pages(track, missing)
+                mark = self.mark(track)
+            if mark != NULL and mark.flags & TRIGGER and not write:
+                mark.flags &= ~TRIGGER
+                self.fetch_ahead(track, end)
+            self.use(track, pages & have)
+            return missing & pages
+        counter = self.run_length(track)
+        run = counter == self.sequential.threshold and self.cached(track - 1) != 0
+        if not run or write:
+            self.insert(track, pages, run and self.sequential.writes_sequential)
+            if not write:
+                self.read(track, pages, DEMAND)
+            self.set_counter(track, counter)
+            return missing
+        self.sequential_misses += 1
+        self.count_sequential_miss()
+        self.read(track, self.whole, DEMAND)
+        self.insert(track, self.whole, True)
+        self.set_counter(track, counter)
+        self.fetch(track + 1, track + self.sequential.degree, end, SYNCHRONOUS)
+        return missing
+
+    cdef inline int32_t run_length(self, int64_t track) noexcept nogil:
+        """What an access makes of a counter that is not set."""
+        cdef mark_t* before = self.mark(track - 1) if track > 0 else NULL
+        return min(self.sequential.threshold, <int32_t>before.counter + 1) if before != NULL else 1
+
+    cdef inline void set_counter(self, int64_t track, int32_t counter) noexcept nogil:
+        cdef mark_t* mark = self.mark(track)
+        if mark != NULL:
+            mark.counter = <uint8_t>counter
+            mark.flags = 0
+
+    cdef inline void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil:
+        """The trigger of a group was read: its unread rest is renewed and the next group fetched."""
+        cdef int64_t last = track + self.sequential.trigger, t
+        cdef mark_t* mark
+        if self.sequential.remedy:
+            for t in range(track + 1, min(last, end - 1) + 1):
+                mark = self.mark(t)
+                if mark != NULL and mark.flags & UNREAD:
+                    self.renew(t)
+        self.fetch(last + 1, last + self.sequential.degree, end, ASYNCHRONOUS)
+
+    cdef void fetch(self, int64_t first, int64_t last, int64_t end, uint8_t why) noexcept nogil:
+        cdef int64_t t
+        cdef uint8_t missing
+        cdef mark_t* mark
+        for t in range(first, min(last, end - 1) + 1):
+            missing = self.whole & ~self.cached(t)
+            mark = self.mark(t)
+            if missing:
+                self.read(t, missing, why)
+            self.insert(t, self.whole, True)
+            if mark == NULL:
+                self.set_counter(t, 0)
+            mark = self.mark(t)
+            if mark != NULL:
+                mark.flags |= UNREAD
+        if self.sequential.trigger >= 0 and first <= last < end:
+            mark = self.mark(last - self.sequential.trigger)
+            if mark != NULL:
+                mark.flags |= TRIGGER
+
+    cdef inline void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil:
+        cdef read_t* read = &self.reads[self.n_reads]
+        read.track = track
+        read.pages = pages
+        read.why = why
+        self.n_reads += 1
+        self.staged[why] += 1
+
+    cdef uint8_t cached(self, int64_t track) noexcept nogil:
+        return 0
+
+    cdef mark_t* mark(self, int64_t track) noexcept nogil:
+        return NULL
+
+    cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil:
+        pass
+
+    cdef void use(self, int64_t track, uint8_t pages) noexcept nogil:
+        pass
+
+    cdef void renew(self, int64_t track) noexcept nogil:
+        pass
+
+    cdef void add_pages(self, int64_t track, uint8_t pages) noexcept nogil:
+        pass
+
+    cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil:
+        pass
+
+    cdef void count_sequential_miss(self) noexcept nogil:
+        pass
+
+    cdef double ratio(self) noexcept nogil:
+        return 0
+
+    cdef int64_t list_pages(self, bint sequential) noexcept nogil:
+        return 0
+
+    cdef int64_t list_tracks(self, bint sequential) noexcept nogil:
+        return 0
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n):
+            if i + AHEAD < n:
+                self.warm(self.track_of(ids[i + AHEAD]), True)
+            if i + NEAR < n:
+                self.warm(self.track_of(ids[i + NEAR]), False)
+            hit[i] = self.request(self.track_of(ids[i]), self.whole, False, self.tracks) == 0
+
+    cdef inline int64_t track_of(self, block_t block) noexcept nogil:
+        return self.place_of[block] if self.place_of else block
+
+    cdef void warm(self, int64_t track, bint entry) noexcept nogil:
+        pass
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.cached(self.track_of(block)) != 0
+
+    def access_pages(self, int64_t track, int pages=-1, bint write=False, end=None):
+        """Access `pages` (mask, by default all) of a track: the mask of those missing, and the reads to issue.
+
+        Returns
+        -------
+        int
+            0 = hit.
+        list of (track, pages, why)
+            `why` is 0 for the request's own read, 1 for a synchronous and 2 for an asynchronous prefetch.
+        """
+        cdef int64_t stop = self.tracks if end is None else end
+        cdef int i
+        if not 0 <= track < stop <= self.tracks or not (pages == -1 or 0 < pages <= self.whole):
+            raise IndexError(f"track {track}, pages {pages}, end {stop}; expected a track below {self.tracks}")
+        missing = self.request(track, <uint8_t>(pages & self.whole), write, stop)
+        self.requests += 1
+        return missing, [(self.reads[i].track, self.reads[i].pages, self.reads[i].why) for i in range(self.n_reads)]
+
+    def replay_pages(self, const int64_t[::1] page, const int32_t[::1] pages, const uint8_t[::1] write, uint8_t[::1] hit):
+        """Requests for `pages` pages from `page` on, page 0 being the first of track 0, with the GIL released.
+
+        ``hit[i]`` tells whether all pages of a request were in the cache. A request may span tracks.
+
+        Raises
+        ------
+        IndexError
+            The arrays are not of one length, or a request is empty or passes the end; nothing was replayed.
+        """
+        cdef Py_ssize_t i, n = page.shape[0]
+        cdef int64_t end = self.tracks * self.track_pages
+        if not n == pages.shape[0] == write.shape[0] == hit.shape[0]:
+            raise IndexError("page, pages, write and hit are not of one length")
+        for i in range(n):
+            if not (0 <= page[i] < end and 0 < pages[i] <= end - page[i]):
+                raise IndexError(f"request {i} is for {pages[i]} pages from page {page[i]} on; there are {end}")
+        with nogil:
+            for i in range(n):
+                hit[i] = self.request_pages(page[i], pages[i], write[i] != 0)
+        self.requests += n
+
+    cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil:
+        """Whether all pages were there; track by track."""
+        cdef int64_t track = page // self.track_pages
+        cdef int first = <int>(page - track * self.track_pages), last
+        cdef bint hit = True
+        while pages > 0:
+            last = min(first + pages, self.track_pages)
+            hit &= self.request(track, <uint8_t>((1 << last) - (1 << first)), write, self.tracks) == 0
+            pages -= last - first
+            track += 1
+            first = 0
+        return hit
+
+    @property
+    def tracks_staged(self):
+        """Tracks read so far: by demand, by synchronous and by asynchronous prefetch."""
+        return tuple(self.staged)
+
+    @property
+    def seq_pages(self):
+        """Pages in SEQ."""
+        return self.list_pages(True)
+
+    @property
+    def random_pages(self):
+        """Pages in RANDOM."""
+        return self.list_pages(False)

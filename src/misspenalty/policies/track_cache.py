@@ -1,0 +1,115 @@
+"""A cache of tracks with sequential detection and prefetching: what SARC, LRU Top and LRU Bottom have in common.
+
+The definition of the prefetcher, with paper, decisions and deviations, is in `misspenalty.prefetch.sequential.prefetcher`;
+here is its readable reference, from which the policies on tracks derive theirs.
+"""
+
+import math
+from dataclasses import dataclass
+
+from misspenalty.policies.registry import Parameter, Reference
+
+DEMAND, SYNCHRONOUS, ASYNCHRONOUS = range(3)
+THRESHOLD = Parameter("threshold", 3, "run of tracks that is taken for a sequential stream", 1, 255)
+
+
+@dataclass
+class Mark:
+    """What a cached track carries."""
+
+    counter: int = 0  # 0 = not set
+    trigger: bool = False
+    unread: bool = False
+
+
+class Tracks(Reference):
+    """The prefetcher, slow and readable; what is cached is up to the kinds derived from it."""
+
+    def __init__(self, capacity, track_pages=1, threshold=3, degree=0, trigger=-1, remedy=True, writes_sequential=True):
+        self.capacity, self.whole = capacity, (1 << track_pages) - 1
+        self.threshold, self.degree, self.trigger = threshold, degree, trigger
+        self.remedy, self.writes_sequential = remedy, writes_sequential
+        self.marks = {}  # of cached tracks
+        self.now, self.reads, self.sequential_misses, self.staged = 0, [], 0, [0, 0, 0]
+
+    def access(self, block):
+        """Reference `block`, a track of one page; whether it was in the cache."""
+        return self.request(block, self.whole) == 0
+
+    def request(self, track, pages, write=False, end=math.inf):
+        """Access `pages` of `track`; the mask of those that were missing. What is to be read is in `reads`."""
+        self.now, self.reads = self.now + 1, []
+        have = self.cached(track)
+        missing = pages & ~have
+        if have:
+            self._again(track, have, missing, write, end, pages)
+            return missing
+        counter = self._run_length(track)
+        run = counter == self.threshold and self.cached(track - 1)
+        if run and not write:
+            self.sequential_misses += 1
+            self.count_sequential_miss()
+            self._read(track, self.whole, DEMAND)
+            self.insert(track, self.whole, sequential=True)
+            self._mark(track, counter)
+            self._fetch(track + 1, track + self.degree, end, SYNCHRONOUS)
+        else:
+            self.insert(track, pages, sequential=run and self.writes_sequential)
+            if not write:
+                self._read(track, pages, DEMAND)
+            self._mark(track, counter)
+        return missing
+
+    def _again(self, track, have, missing, write, end, pages):
+        """An access to a track that is cached, at least in part."""
+        mark = self.marks[track]
+        self.observe(track, missing == 0, write)
+        mark.counter = mark.counter or self._run_length(track)
+        mark.unread = False
+        if missing:
+            if not write:
+                missing = self.whole & ~have if mark.counter == self.threshold else missing
+                self._read(track, missing, DEMAND)
+            self.add_pages(track, missing)
+        if mark.trigger and not write and self.cached(track):
+            mark.trigger = False
+            if self.remedy:
+                for rest in range(track + 1, track + self.trigger + 1):
+                    if rest < end and self.cached(rest) and self.marks[rest].unread:
+                        self.renew(rest)
+            last = track + self.trigger
+            self._fetch(last + 1, last + self.degree, end, ASYNCHRONOUS)
+        self.use(track, pages & have)
+
+    def _run_length(self, track):
+        return min(self.threshold, self.marks[track - 1].counter + 1) if self.cached(track - 1) else 1
+
+    def _fetch(self, first, last, end, why):
+        for track in range(first, int(min(last, end - 1)) + 1):
+            new, missing = not self.cached(track), self.whole & ~self.cached(track)
+            if missing:
+                self._read(track, missing, why)
+            self.insert(track, self.whole, sequential=True)
+            if self.cached(track):
+                if new:
+                    self.marks[track] = Mark()
+                self.marks[track].unread = True
+        if self.trigger >= 0 and first <= last < end and self.cached(last - self.trigger):
+            self.marks[last - self.trigger].trigger = True
+
+    def _mark(self, track, counter):
+        if self.cached(track):
+            self.marks[track] = Mark(counter)
+
+    def _read(self, track, pages, why):
+        self.reads.append((track, pages, why))
+        self.staged[why] += 1
+
+    def observe(self, track, hit, write):
+        """A cached track is accessed, before anything moves."""
+
+    def renew(self, track):
+        """Move a prefetched track up that a trigger renews."""
+
+    def count_sequential_miss(self):
+        """A read missed a sequential track."""

@@ -1,0 +1,391 @@
+"""Kernel of the context models; the definitions are in context.py.
+
+A trie of sequences of files (_trie.pxd). Siblings stand in a list, the highest count first, so that likely children
+are found at once and prediction ends at the first unlikely one. Where a node's only likely child lies right behind it,
+as along most chains, the node says how far that goes on: a run. Contexts mostly foretell the same files, and after an
+event that was foretold the same but for the first; so each remembers how much of its run is like that of a longer one,
+and is followed from there.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
+from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, node_t, partition_t, run_of
+
+cdef enum:
+    FIRST = 4                       # nodes a partition has room for at first
+    MOST_NODES = 0x3FFFFFFF         # in a partition
+
+
+cdef struct context_t:
+    file_t first                    # file of the walk's first event: whose partition it is in
+    int32_t node                    # where the walk stands; NOTHING = a halving took it
+    int64_t birth                   # that event, from 1
+    int64_t way                     # number of the run it is walking along
+    int64_t like                    # the `way` of a longer context whose run has the same files,
+    int32_t until                   # as far as this node of its own
+
+
+cdef class ContextModel(Predictor):
+    cdef partition_t* partitions    # by file
+    cdef context_t* contexts        # live contexts, the longest first
+    cdef Py_ssize_t live            # live contexts; while an event is learnt, of those that it has been learnt in
+    cdef Py_ssize_t ahead           # then, first of those that it has not
+    cdef Py_ssize_t old             # then, their end
+    cdef int32_t last               # last of the siblings that were searched in vain; NOTHING = unknown, or none
+    cdef int64_t ways               # runs that contexts have walked along, numbered from 1
+    cdef node_t* halved             # a partition while it is halved
+    cdef int32_t* moved             # by node: where halving puts it; NOTHING = nowhere
+    cdef int32_t kept               # nodes in `halved`
+    cdef uint32_t partition         # most nodes in a partition
+    cdef bint limited               # a full one is halved
+    cdef uint32_t order             # depth of the deepest nodes
+    cdef double threshold           # smallest likelihood that is predicted
+    cdef bint one_node              # a walk ends where it makes a node (EPCM)
+    cdef bint chained               # prediction follows likely children (EPCM)
+    cdef bint corrected             # along the chain a node's own creation is taken off its count
+    cdef bint product               # likelihoods multiply along the chain
+    cdef bint longest               # only the longest context that predicts at all does
+    cdef bint runs                  # nodes have runs: a child's likelihood is the same wherever prediction begins
+    cdef readonly int64_t nodes_live    # nodes in the trie
+    cdef readonly int64_t halvings  # partitions halved
+    cdef readonly int64_t ignored   # nodes not made for want of room
+
+    def __init__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
+                 product=0, longest=0):
+        self.order, self.threshold = order, threshold
+        self.limited, self.partition = partition > 0, partition or MOST_NODES
+        self.one_node, self.chained, self.corrected = one_node, chained, corrected
+        self.product, self.longest = product, longest
+        self.runs = chained and corrected and not product
+        self.partitions = <partition_t*>calloc(files + 1, sizeof(partition_t))
+        self.contexts = <context_t*>calloc(order + 1, sizeof(context_t))
+        if self.limited:
+            self.halved = <node_t*>malloc(self.partition * sizeof(node_t))
+            self.moved = <int32_t*>malloc(self.partition * sizeof(int32_t))
+        if (
+            self.partitions == NULL or self.contexts == NULL
+            or self.limited and (self.halved == NULL or self.moved == NULL)
+        ):
+            raise MemoryError(f"no memory for a context model of {files} files")
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.partitions != NULL:
+            for i in range(self.files):
+                free(self.partitions[i].nodes)
+        free(self.partitions)
+        free(self.contexts)
+        free(self.halved)
+        free(self.moved)
+
+    @property
+    def memory(self):
+        """Bytes of the nodes in the trie, 16 each."""
+        return self.nodes_live * sizeof(node_t)
+
+    def size_of(self, file_t file):
+        """Nodes in the partition of `file`."""
+        if file >= <file_t>self.files:
+            raise IndexError(f"file {file}; there are {self.files}")
+        return self.partitions[file].used
+
+    def count(self, sequence):
+        """How often `sequence` of files is counted; 0 where it has no node."""
+        cdef const node_t* nodes
+        cdef int32_t node = 0
+        if not len(sequence) or not 0 <= sequence[0] < self.files or not self.partitions[sequence[0]].used:
+            return 0
+        nodes = self.partitions[sequence[0]].nodes
+        for file in sequence[1:]:
+            node = child_of(nodes, node)
+            while node != NOTHING and nodes[node].file != file:
+                node = nodes[node].next
+            if node == NOTHING:
+                return 0
+        return nodes[node].count
+
+    cdef int access(self, file_t file) except -1 nogil:
+        self.renew()
+        self.learn(file)
+        self.predict()
+        return 0
+
+    cdef inline int learn(self, file_t file) except -1 nogil:
+        cdef context_t* context
+        cdef node_t* nodes
+        cdef Py_ssize_t i
+        self.old, self.live = self.live, 0
+        for i in range(self.old):
+            context = &self.contexts[i]
+            if context.node == NOTHING:
+                continue
+            nodes = self.partitions[context.first].nodes
+            if nodes[context.node].child < NOTHING and nodes[context.node + 1].file == file:
+                context.node += 1                   # it stays the only likely child
+                nodes[context.node].count += 1
+                self.renew_run(nodes, context.node)
+            else:
+                self.ahead = i
+                if not self.leave(context, file):
+                    continue
+            if self.events - context.birth + 1 < self.order:
+                if self.live < i:
+                    self.contexts[self.live] = context[0]
+                self.live += 1
+        self.ahead = self.old
+        if self.partitions[file].used:
+            self.partitions[file].nodes[0].count += 1
+            self.renew_run(self.partitions[file].nodes, 0)
+        else:
+            self.take(file, file)
+        if self.order > 1:
+            context = &self.contexts[self.live]
+            context.first, context.node, context.birth = file, 0, self.events
+            self.set_out(context)
+            self.live += 1
+        return 0
+
+    cdef inline void set_out(self, context_t* context) noexcept nogil:
+        """Let a walk set out along another run."""
+        self.ways += 1
+        context.way = self.ways
+        context.like = 0
+
+    cdef inline bint leave(self, context_t* context, file_t file) except -1 nogil:
+        """Let a walk take a step that is not along a run; whether it goes on."""
+        cdef int32_t child = self.counted(self.partitions[context.first].nodes, context.node, file)
+        cdef bint known = child != NOTHING
+        if not known:
+            if not self.make_room(context.first):
+                return False
+            if context.node == NOTHING:
+                self.ignored += 1                   # the halving took the context itself
+                return False
+            child = self.append(context.first, context.node, file)
+        context.node = child
+        self.set_out(context)
+        return known or not self.one_node
+
+    cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
+        """The child for `file`, counted once more and moved before all siblings that are now less frequent."""
+        cdef int32_t first = child_of(nodes, parent), node = self.promoted(nodes, &first, file)
+        if node == NOTHING:
+            return NOTHING
+        if first != child_of(nodes, parent):
+            self.set_run(nodes, parent, 0)
+            nodes[parent].child = first
+        self.renew_run(nodes, parent)
+        self.renew_run(nodes, node)
+        return node
+
+    cdef inline int32_t promoted(self, node_t* nodes, int32_t* link, file_t file) noexcept nogil:
+        """`counted`, in the list that begins at `link`."""
+        cdef int32_t* equal = link                  # the link that leads to the first sibling as frequent as `node`
+        cdef int32_t node = link[0]
+        self.last = NOTHING
+        while node != NOTHING and nodes[node].file != file:
+            link = &nodes[node].next
+            if link[0] != NOTHING and nodes[link[0]].count != nodes[node].count:
+                equal = link
+            self.last = node
+            node = link[0]
+        if node == NOTHING:
+            return NOTHING
+        nodes[node].count += 1
+        if equal != link:
+            link[0] = nodes[node].next
+            nodes[node].next = equal[0]
+            equal[0] = node
+        return node
+
+    cdef inline int32_t append(self, file_t first, int32_t parent, file_t file) except -2 nogil:
+        """A new child of `parent`, last of its siblings, counted once."""
+        cdef int32_t node = self.take(first, file)
+        cdef node_t* nodes = self.partitions[first].nodes
+        cdef int32_t* link = &nodes[parent].child
+        self.set_run(nodes, parent, 0)
+        if self.last != NOTHING:
+            link = &nodes[self.last].next
+        while link[0] != NOTHING:
+            link = &nodes[link[0]].next
+        link[0] = node
+        self.renew_run(nodes, parent)
+        return node
+
+    cdef inline int32_t take(self, file_t first, file_t file) except -2 nogil:
+        """A new node in the partition of `first`, without children or siblings."""
+        cdef partition_t* partition = &self.partitions[first]
+        cdef node_t* nodes
+        cdef uint32_t room
+        if partition.used == partition.room:
+            if partition.room >= MOST_NODES:
+                with gil:
+                    raise MemoryError(f"file {first} has {partition.room} nodes; limit the partitions or the order")
+            room = min(2 * partition.room + FIRST, self.partition)
+            nodes = <node_t*>realloc(partition.nodes, room * sizeof(node_t))
+            if nodes == NULL:
+                with gil:
+                    raise MemoryError(f"no memory for {room} nodes of file {first}")
+            partition.nodes, partition.room = nodes, room
+        nodes = &partition.nodes[partition.used]
+        nodes.file, nodes.count = file, 1
+        nodes.child = nodes.next = NOTHING
+        partition.used += 1
+        self.nodes_live += 1
+        return partition.used - 1
+
+    cdef inline void renew_run(self, node_t* nodes, int32_t node) noexcept nogil:
+        """See whether the only likely child of `node` lies right behind it."""
+        cdef int32_t child = child_of(nodes, node), second
+        cdef double seen
+        if not self.runs or child != node + 1:
+            return
+        seen = max(<double>nodes[node].count - 1, 1.0)
+        second = nodes[child].next
+        if nodes[child].count / seen >= self.threshold and (
+            second == NOTHING or nodes[second].count / seen < self.threshold
+        ):
+            if nodes[node].child >= 0:
+                self.set_run(nodes, node, run_of(nodes, child) + 1)
+        elif nodes[node].child < NOTHING:
+            self.set_run(nodes, node, 0)
+
+    cdef inline void set_run(self, node_t* nodes, int32_t node, int32_t run) noexcept nogil:
+        """Give `node` a run, or 0 = none, and with it those whose run it is in."""
+        if nodes[node].child < NOTHING or run:
+            nodes[node].child = NOTHING - run if run else node + 1
+            while node and nodes[node - 1].child < NOTHING:
+                node -= 1
+                run += 1
+                nodes[node].child = NOTHING - run
+
+    cdef inline bint make_room(self, file_t first) noexcept nogil:
+        """Whether the partition of `first` can take a node, after halving it if it is full."""
+        if not self.limited or self.partitions[first].used < self.partition:
+            return True
+        self.halvings += 1
+        self.halve(first)
+        if self.partitions[first].used < self.partition:
+            return True
+        self.ignored += 1
+        return False
+
+    cdef void halve(self, file_t first) noexcept nogil:
+        """Halve the counts of a partition, drop what comes to nothing, lay each first child right behind its node."""
+        cdef partition_t* partition = &self.partitions[first]
+        cdef int32_t i
+        memset(self.moved, 0xFF, partition.used * sizeof(int32_t))
+        self.kept, self.last = 0, NOTHING
+        self.keep(partition.nodes, 0)
+        self.nodes_live += self.kept - <int32_t>partition.used
+        partition.used = self.kept
+        memcpy(partition.nodes, self.halved, partition.used * sizeof(node_t))
+        for i in range(self.kept):
+            self.renew_run(partition.nodes, i)
+        for i in range(self.old):
+            if (i < self.live or i >= self.ahead) and self.contexts[i].first == first:
+                if self.contexts[i].node != NOTHING:
+                    self.contexts[i].node = self.moved[self.contexts[i].node]
+                self.set_out(&self.contexts[i])
+
+    cdef int32_t keep(self, const node_t* nodes, int32_t node) noexcept nogil:
+        """Put a node, and behind it what is left below it, at the end of `halved`; its place there."""
+        cdef int32_t place = self.kept, child = child_of(nodes, node)
+        cdef int32_t* link = &self.halved[place].child
+        self.kept += 1
+        self.moved[node] = place
+        self.halved[place].file, self.halved[place].count = nodes[node].file, nodes[node].count >> 1
+        self.halved[place].child = self.halved[place].next = NOTHING
+        while child != NOTHING and nodes[child].count > 1:      # its later siblings are no more frequent
+            link[0] = self.keep(nodes, child)
+            link = &self.halved[link[0]].next
+            child = nodes[child].next
+        return place
+
+    cdef inline void predict(self) noexcept nogil:
+        cdef context_t* context = self.contexts
+        cdef const context_t* end = self.contexts + self.live
+        cdef const context_t* model = NULL      # the last whose run is not only what it shares with the model before
+        cdef const node_t* nodes                # of the context's partition
+        cdef const node_t* others = NULL        # from where the model stands
+        cdef int32_t node, run, length = 0, same
+        while context < end and self.number < self.most:
+            if context.node != NOTHING:
+                nodes, node = self.partitions[context.first].nodes, context.node
+                run, same = run_of(nodes, node), 0
+                if model != NULL:
+                    same = alike(
+                        nodes + node, others, context.until - node if context.like == model.way else 0, min(run, length)
+                    )
+                    context.like, context.until = model.way, node + same
+                if self.follow(nodes, node + same, node + run) and self.longest:
+                    return
+                if same < run:
+                    model, others, length = context, nodes + node, run
+            context += 1
+
+    cdef inline bint follow(self, const node_t* nodes, int32_t node, int32_t end) noexcept nogil:
+        """Emit the run from `node` to `end` and what is likely behind it; whether anything of this was likely."""
+        cdef double seen, along = 1, threshold = self.threshold, likelihood
+        cdef double corrected = 1
+        cdef int32_t child
+        cdef bint predicts = end > node
+        cdef const uint32_t* stamps = self.stamps
+        cdef uint32_t stamp = self.stamp
+        while True:
+            while node < end:
+                node += 1
+                if stamps[nodes[node].file] != stamp and self.put(nodes[node].file):
+                    return True
+            child = nodes[node].child
+            if child == NOTHING:
+                return predicts
+            seen = max(<double>nodes[node].count - corrected, 1.0)
+            likelihood = along * (nodes[child].count / seen)
+            if likelihood < threshold:
+                return predicts
+            predicts = True
+            node = child
+            while child != NOTHING and along * (nodes[child].count / seen) >= threshold:
+                if stamps[nodes[child].file] != stamp and self.put(nodes[child].file):
+                    return True
+                child = nodes[child].next
+            if not self.chained:
+                return True
+            if self.product:
+                along = likelihood
+            corrected = self.corrected
+            end = node + run_of(nodes, node)
+
+    cdef inline bint put(self, file_t file) noexcept nogil:
+        """`emit` a file that is not predicted yet, without a call; whether the list is full then."""
+        if self.number == self.most:
+            return True
+        self.stamps[file] = self.stamp
+        self.predicted[self.number] = file
+        self.number += 1
+        return self.number == self.most
+
+
+class FMOCM(ContextModel):
+    """All contexts up to the order, without limit."""
+
+    def __init__(self, files, order, threshold, most=None):
+        super().__init__(files, order, threshold, most)
+
+
+class PCM(ContextModel):
+    """A partition a file."""
+
+    def __init__(self, files, partition, order, threshold, most=None):
+        super().__init__(files, order, threshold, most, partition)
+
+
+class EPCM(ContextModel):
+    """Partitions that grow by a node a recurrence and predict sequences."""
+
+    def __init__(self, files, partition, order, threshold, corrected, product, longest, most=None):
+        super().__init__(files, order, threshold, most, partition, True, True, corrected, product, longest)

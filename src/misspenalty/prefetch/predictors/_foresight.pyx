@@ -1,0 +1,38 @@
+"""Kernel of perfect foresight, the ceiling of every predictor: it is told what will follow."""
+
+from libc.stdint cimport uint32_t
+
+from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
+
+
+cdef class Foresight(Predictor):
+    """Predicts the events that do follow.
+
+    Parameters
+    ----------
+    files : int
+        Every id is below it.
+    events : uint32, shape (n,)
+        The events that will be seen, in order.
+    ahead : int
+        How many of them it foretells after each.
+    """
+
+    cdef const file_t[::1] to_come
+    cdef Py_ssize_t next            # event that comes next
+    cdef Py_ssize_t ahead
+
+    def __init__(self, files, const file_t[::1] events, Py_ssize_t ahead, most=None):
+        cdef Py_ssize_t i
+        for i in range(events.shape[0]):
+            if events[i] >= <file_t>self.files:
+                raise IndexError(f"event {i} is of file {events[i]}; there are {self.files}")
+        self.to_come, self.ahead = events, ahead
+
+    cdef int access(self, file_t file) except -1 nogil:
+        cdef Py_ssize_t i
+        self.renew()
+        self.next += 1
+        for i in range(self.next, min(self.next + self.ahead, self.to_come.shape[0])):
+            self.emit(self.to_come[i])
+        return 0

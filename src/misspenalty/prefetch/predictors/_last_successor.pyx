@@ -1,0 +1,39 @@
+"""Kernel of the last-successor predictor; the definition is in last_successor.py."""
+
+from libc.stdint cimport uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
+
+cdef enum:
+    NONE = 0xFFFFFFFF               # no file
+
+
+cdef class LastSuccessor(Predictor):
+    cdef file_t* successor          # by file; NONE = it has been the last event only
+    cdef file_t last                # file of the last event; NONE = no event yet
+
+    def __init__(self, files, most=None):
+        self.successor = <file_t*>malloc((files + 1) * sizeof(file_t))
+        if self.successor == NULL:
+            raise MemoryError(f"no memory for the successors of {files} files")
+        memset(self.successor, 0xFF, files * sizeof(file_t))
+        self.last = NONE
+
+    def __dealloc__(self):
+        free(self.successor)
+
+    @property
+    def memory(self):
+        """Bytes: a successor a file."""
+        return self.files * sizeof(file_t)
+
+    cdef int access(self, file_t file) except -1 nogil:
+        self.renew()
+        if self.last != NONE:
+            self.successor[self.last] = file
+        self.last = file
+        if self.successor[file] != NONE:
+            self.emit(self.successor[file])
+        return 0

@@ -1,0 +1,39 @@
+# A trie of sequences of files, cut into partitions: a first-order node with its descendants, in one block of memory.
+
+from libc.stdint cimport int32_t, uint32_t
+
+from misspenalty.prefetch.predictors._predictor cimport file_t
+
+cdef enum:
+    NOTHING = -1                    # no node
+
+
+cdef struct node_t:                 # 16 bytes, as the paper's; nodes are numbered within their partition
+    file_t file                     # last file of the node's sequence
+    uint32_t count                  # times the sequence has been seen, halved at times
+    int32_t child                   # its most frequent child; NOTHING = none; NOTHING - n = its run of n nodes follows
+    int32_t next                    # its next sibling, no more frequent; NOTHING = none
+
+
+cdef struct partition_t:
+    node_t* nodes                   # the first-order node, then its descendants
+    uint32_t used                   # nodes; 0 = the file has not been seen
+    uint32_t room                   # nodes allocated
+
+
+cdef inline int32_t child_of(const node_t* nodes, int32_t node) noexcept nogil:
+    """Its most frequent child."""
+    return node + 1 if nodes[node].child < NOTHING else nodes[node].child
+
+
+cdef inline int32_t run_of(const node_t* nodes, int32_t node) noexcept nogil:
+    """How many nodes right behind it are each the only likely child of the one before."""
+    return NOTHING - nodes[node].child if nodes[node].child < NOTHING else 0
+
+
+cdef inline int32_t alike(const node_t* nodes, const node_t* others, int32_t same, int32_t end) noexcept nogil:
+    """How many of the `end` nodes behind the first have the files of the others; `same`, if any, are known to."""
+    same = max(min(same, end), 0)
+    while same < end and nodes[same + 1].file == others[same + 1].file:
+        same += 1
+    return same

@@ -1,0 +1,77 @@
+"""How often predictors are right about the next file."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from misspenalty.errors import InputError
+from misspenalty.prefetch.predictors.registry import find_predictor
+
+
+class Accuracy(NamedTuple):
+    """Predictions of the next event, counted.
+
+    Attributes
+    ----------
+    events : int
+        Events that were judged: all but the first.
+    predicted : int
+        Events before which any file was predicted.
+    first : int
+        Events that were the first of the files predicted.
+    among : int
+        Events that were among the files predicted.
+    files : float
+        Mean number of files predicted after an event.
+    memory : int
+        Bytes of what was learnt.
+    """
+
+    events: int
+    predicted: int
+    first: int
+    among: int
+    files: float
+    memory: int
+
+
+def measure_accuracy(ids, predictor, **parameters):
+    """Let a predictor follow a trace and count how often it foresaw the next event.
+
+    Parameters
+    ----------
+    ids : array-like of int, shape (n,)
+        Files in the order of their events, as dense ids; blocks of any trace will do.
+    predictor : str
+        See `known_predictors`.
+    **parameters
+        The predictor's.
+
+    Returns
+    -------
+    Accuracy
+
+    Raises
+    ------
+    InputError
+        `ids` is empty or holds negative numbers or ids beyond 32 bits.
+    ParameterError
+        The predictor or a parameter is unknown or impossible.
+    """
+    definition = find_predictor(predictor)
+    parameters = definition.check(parameters)
+    ids = np.asarray(ids)
+    if not len(ids) or ids.min() < 0 or ids.max() >= 2**31:
+        raise InputError("the trace is empty or its ids are not dense; expected files numbered from 0")
+    ids = np.ascontiguousarray(ids, np.uint32)
+    kernel = definition.kernel(int(ids.max()) + 1, **parameters)
+    rank, number = np.empty((2, len(ids)), np.uint32)
+    kernel.feed(ids, rank, number)
+    return Accuracy(
+        events=len(ids) - 1,
+        predicted=int((number[:-1] > 0).sum()),
+        first=int((rank[1:] == 1).sum()),
+        among=int((rank[1:] > 0).sum()),
+        files=float(number.mean()),
+        memory=kernel.memory,
+    )

@@ -1,0 +1,49 @@
+"""Extended partitioned context model (EPCM): long sequences that grow by a node a recurrence, predicted as a whole.
+
+As PCM, but the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node to it,
+and prediction goes on from a likely child to its likely child, until the likelihood falls below the threshold. With a
+threshold above 0.5 that is one sequence of files for each context.
+
+Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
+2001, section 2.3; partition size 64 with order 45 is the run of Figure 8.
+Authors' code: none published.
+
+Deviations and decisions, beyond those of context.py:
+
+- One node for each instance of a pattern, "similar to how Lempel-Ziv encoding builds contexts": a walk ends where it
+  makes a node.
+- Along a chain, too, a child's likelihood is its count over its parent's count less one, now because the occurrence
+  that made the parent ended its walk there and could have no follower. With `corrected` 0 the whole count divides:
+  then the k-th node of a chain seen n times has likelihood (n - k) / (n - k + 1), and a threshold cuts every chain
+  short before its end.
+- Likelihoods are taken step by step; with `product` 1 they multiply along the chain.
+- All live contexts predict; with `longest` 1 only the longest that predicts anything.
+- Where the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
+- The threshold is not known; the default, 0.75, lies in the middle of the range that makes one sequence.
+"""
+
+from dataclasses import replace
+
+from misspenalty.prefetch.predictors._context import EPCM as Kernel
+from misspenalty.prefetch.predictors.context import MOST, ORDER, PARTITION, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.registry import Parameter, register
+
+PARAMETERS = (
+    PARTITION,
+    replace(ORDER, default=45),
+    replace(THRESHOLD, default=0.75),
+    Parameter("corrected", 1, "1 = along a chain, a node's own making is taken off its count", 0, 1),
+    Parameter("product", 0, "1 = likelihoods multiply along a chain", 0, 1),
+    Parameter("longest", 0, "1 = only the longest context that predicts anything predicts", 0, 1),
+    MOST,
+)
+
+
+@register("epcm", Kernel, PARAMETERS)
+class EPCM(ContextReference):
+    """Extended partitioned context model: predict the sequence of files that is about to be accessed."""
+
+    one_node = chained = True
+
+    def __init__(self, partition=64, order=45, threshold=0.75, corrected=1, product=0, longest=0, most=None):
+        super().__init__(order, threshold, most, partition, corrected, product, longest)

@@ -1,0 +1,21 @@
+"""Finite multi-order context model: every context up to the order is kept and counted, without limit.
+
+Paper: T. M. Kroeger, D. D. E. Long, "Predicting file system actions from prior events", USENIX 1996, sections 2.1 and
+2.2; section 2.1 of their USENIX 2001 paper. It takes O(n^order) nodes, which is why PCM came.
+Authors' code: none published.
+
+Deviations and decisions: those of context.py. The context of order 0, which would predict the most frequent files
+after any event, does not take part, as in the partitioned models.
+"""
+
+from misspenalty.prefetch.predictors._context import FMOCM as Kernel
+from misspenalty.prefetch.predictors.context import MOST, ORDER, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.registry import register
+
+
+@register("fmocm", Kernel, (ORDER, THRESHOLD, MOST))
+class FMOCM(ContextReference):
+    """Finite multi-order context model: predict what likely followed the latest sequences of files."""
+
+    def __init__(self, order=2, threshold=0.1, most=None):
+        super().__init__(order, threshold, most)

@@ -1,0 +1,27 @@
+"""Last successor: after a file, the file that followed it last time.
+
+Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
+2001, section 2, the baseline there; one file is remembered for every file, O(n) in all.
+Authors' code: none published.
+
+Deviations and decisions: none. A file that has only ever been the last event predicts nothing.
+"""
+
+from misspenalty.prefetch.predictors._last_successor import LastSuccessor as Kernel
+from misspenalty.prefetch.predictors.registry import Reference, register
+
+
+@register("last_successor", Kernel)
+class LastSuccessor(Reference):
+    """Last successor: predict what followed this file last time."""
+
+    def __init__(self):
+        self.successor = {}
+        self.last = None
+
+    def access(self, file):
+        """Take in an event; what followed `file` last time, if anything has."""
+        if self.last is not None:
+            self.successor[self.last] = file
+        self.last = file
+        return [self.successor[file]] if file in self.successor else []

@@ -1,0 +1,24 @@
+"""Partitioned context model (PCM): the trie is divided into partitions of limited size, one a file.
+
+A partition is a first-order node and its descendants. When it is full and needs a node, its counts are halved and
+those that come to nothing make room; if none do, the access is ignored there. State is O(n).
+
+Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
+2001, section 2.2. Partitions of 16, 32 and 64 nodes are the paper's; its orders and threshold are not known. The
+defaults are an order of 2 and a threshold of 0.1, which the 1996 paper found good.
+Authors' code: none published.
+
+Deviations and decisions: those of context.py.
+"""
+
+from misspenalty.prefetch.predictors._context import PCM as Kernel
+from misspenalty.prefetch.predictors.context import MOST, ORDER, PARTITION, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.registry import register
+
+
+@register("pcm", Kernel, (PARTITION, ORDER, THRESHOLD, MOST))
+class PCM(ContextReference):
+    """Partitioned context model: a context model with a limited partition for each file."""
+
+    def __init__(self, partition=64, order=2, threshold=0.1, most=None):
+        super().__init__(order, threshold, most, partition)

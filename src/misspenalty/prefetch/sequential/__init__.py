@@ -1,0 +1,1 @@
+"""Sequential prefetching in front of any cache of tracks."""

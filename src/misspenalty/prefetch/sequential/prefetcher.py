@@ -1,0 +1,191 @@
+"""Sequential detection and prefetching in front of a cache of tracks, synchronous and asynchronous.
+
+A cached track carries a counter, the length of the run that ends there: on the first access to the track, whether that
+brings it in or it has been prefetched, the counter becomes one more than that of the track before, if that is cached,
+else 1, and stays until the track leaves. At `threshold` the track is sequential. A read that misses a sequential track
+also reads the `degree` tracks behind it (synchronous prefetch). The track `trigger` from the end of such a group
+carries a trigger: a read hit there reads the next group of `degree` tracks ahead of the stream (asynchronous
+prefetch), and sets a trigger in it. A trigger also moves the tracks of its own group that are still unread to the MRU
+end: they are needed before the new ones, and could otherwise be thrown out before (`remedy`).
+
+Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
+II-A (detection), II-B (prefetching) and II-C (the anomaly). The remedy's form is that of the authors' US patents
+7,464,246 and 7,509,470, which agrees with II-C. Authors' code: none published.
+
+Deviations and decisions:
+
+- threshold, degree and the trigger's place are not in the paper; the defaults are ours (a public port of the algorithm
+  has threshold 3), and groups are not aligned. A group is as long as what is left of the volume.
+- A prefetched track has no counter before its first access, as II-A sets counters on accesses (an unset one counts as
+  0). Marking it as sequential at once, as an unverified account has it, lets a group that was fetched on a wrong guess
+  cause the next: among random data that is cached densely, such groups then breed.
+- Tracks have up to eight pages, any of which may be cached. Pages asked of a cached track that are not there are read
+  alone, and all the rest of the track where it is sequential; that moves the track like a hit but counts as none.
+- Writes count in the detection and come into the cache, but prefetch nothing; a written track of a run enters as
+  sequential data unless `writes_sequential` is 0.
+- Behind the prefetcher any online policy can stand. One that has no SEQ and RANDOM lists sees a prefetch as a
+  reference, and the remedy, which a second one would be, is left out.
+"""
+
+from misspenalty.errors import ParameterError
+from misspenalty.policies._track_cache import TrackCache
+from misspenalty.policies.registry import Parameter, find_policy
+from misspenalty.policies.track_cache import THRESHOLD, Tracks
+from misspenalty.policies.track_layout import MOST_TRACKS, places
+from misspenalty.prefetch.sequential._behind import Behind
+from misspenalty.traces.selection import check_size
+
+NAME = "sequential"
+
+PARAMETERS = (
+    Parameter("degree", 8, "tracks of a group", 0, 256),
+    Parameter("trigger", None, "tracks from the trigger to its group's end, auto: half the degree; -1: none", -1, 255),
+    Parameter("threshold", None, f"{THRESHOLD.doc}, auto: the policy's, else {THRESHOLD.default}", 1, 255),
+    Parameter("remedy", 1, "1: a trigger moves the unread rest of its group to MRU", 0, 1),
+    Parameter("writes_sequential", 1, "1: written tracks of a run are sequential data", 0, 1),
+)
+TRACKS = Parameter("tracks", None, "tracks there are", 1, MOST_TRACKS)
+TRACK_PAGES = Parameter("track_pages", 1, "pages of a track", 1, 8)
+OBSERVED = ("delta", "count_writes")  # parameters of SARC's ratio
+
+
+def check(settings):
+    """All settings of the prefetcher, defaults filled in but for the threshold.
+
+    Parameters
+    ----------
+    settings : mapping or "sequential" or None
+        None = no prefetching.
+
+    Returns
+    -------
+    dict or None
+
+    Raises
+    ------
+    ParameterError
+        A name is unknown, a value impossible, or the trigger would lie outside its group.
+    """
+    if settings is None:
+        return None
+    settings = {} if settings == NAME else settings
+    if not hasattr(settings, "keys"):
+        raise ParameterError(f"prefetch is {settings!r}; expected {NAME!r} or its settings by name")
+    known = {parameter.name: parameter for parameter in PARAMETERS}
+    for name in settings:
+        if name not in known:
+            raise ParameterError(f"prefetch has no parameter {name!r}; it has {', '.join(known)}")
+    values = {name: p.check(settings.get(name, p.default), "prefetch") for name, p in known.items()}
+    if values["trigger"] is None:
+        values["trigger"] = values["degree"] // 2 if values["degree"] else -1
+    if values["trigger"] >= max(values["degree"], 1):
+        raise ParameterError(
+            f"prefetch: trigger is {values['trigger']}, degree {values['degree']}; expected a trigger below the degree"
+        )
+    return values
+
+
+def track_cache(
+    policy, capacity, tracks=None, *, address=None, track_pages=1, prefetch=None, observe=None, **parameters
+):
+    """A live cache of tracks: a kernel whose ``request`` a controller calls, or one to replay a trace through.
+
+    Parameters
+    ----------
+    policy : str
+        Name of any online policy.
+    capacity : int
+        Cache size, pages; at least those of a track.
+    tracks : int
+        Tracks there are; left out where `address` is given.
+    address : uint64, shape (blocks,), optional
+        Address of each block of a trace. Then a block is a track of one page, and ``replay`` takes its ids.
+    track_pages : int
+        Pages of a track, 1 to 8.
+    prefetch : mapping or "sequential", optional
+        Settings of the prefetcher; by default nothing is prefetched.
+    observe : mapping, optional
+        For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of the ratio that they only observe, as of SARC.
+    **parameters
+        The policy's own.
+
+    Returns
+    -------
+    TrackCache
+
+    Raises
+    ------
+    ParameterError
+        The policy looks into the future, or a value is impossible.
+    """
+    definition = find_policy(policy)
+    capacity, track_pages = check_size(capacity), TRACK_PAGES.check(track_pages, policy)
+    if (tracks is None) == (address is None):
+        raise ParameterError("either the number of tracks or the addresses of blocks have to be given, not both")
+    if definition.offline:
+        raise ParameterError(f"{policy} looks into the future: it cannot stand behind a prefetcher")
+    settings, parameters = _settings(definition, prefetch, parameters)
+    blocks = tracks = TRACKS.check(tracks, policy)
+    if address is not None:
+        reach = settings["degree"] + max(settings["trigger"], 0)
+        blocks = len(address)
+        settings["places"], tracks = places(address, reach)
+    settings |= {"tracks": tracks, "track_pages": track_pages} | _observed(definition, observe or {})
+    if issubclass(definition.kernel, TrackCache):
+        return definition.kernel(capacity, blocks, **parameters, **settings)
+    if tracks * track_pages >= 1 << 32:
+        raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected less than 2**32 pages")
+    return Behind(capacity, blocks, definition.kernel(capacity, tracks * track_pages, **parameters), **settings)
+
+
+def _settings(definition, prefetch, parameters):
+    """Settings of the prefetcher and of the policy, both complete, the threshold among the first alone."""
+    own = definition.spatial and "threshold" in {p.name for p in definition.parameters}
+    settings = check({"degree": 0} if prefetch is None else prefetch)
+    if own and "threshold" in parameters and settings["threshold"] not in (None, parameters["threshold"]):
+        raise ParameterError(
+            f"{definition.name}: threshold is {parameters['threshold']}, that of prefetch {settings['threshold']};"
+            " expected it once"
+        )
+    parameters = definition.check(parameters)
+    threshold = parameters.pop("threshold", None) if own else None
+    if settings["threshold"] is None:
+        settings["threshold"] = threshold or THRESHOLD.default
+    return settings, parameters
+
+
+def _observed(definition, observe):
+    """What LRU Top and LRU Bottom only observe, checked as SARC's own parameters of the names."""
+    known = {p.name: p for p in find_policy("sarc").parameters if p.name in OBSERVED}
+    if observe and (not definition.spatial or known.keys() <= {p.name for p in definition.parameters}):
+        raise ParameterError(f"{definition.name}: observe is for lru_top and lru_bottom alone; leave it out")
+    if unknown := observe.keys() - known.keys():
+        raise ParameterError(f"{definition.name}: cannot observe {min(unknown)!r}; expected {' or '.join(known)}")
+    return {name: known[name].check(value, definition.name) for name, value in observe.items()}
+
+
+class BehindReference(Tracks):
+    """Any policy's kernel behind the prefetcher's reference; pages are numbered by track and page."""
+
+    def __init__(self, policy, track_pages=1, **settings):
+        super().__init__(policy.capacity, track_pages, **settings)
+        self.policy, self.track_pages = policy, track_pages
+
+    def cached(self, track):
+        """Mask of the pages in the cache."""
+        first = track * self.track_pages
+        return sum((first + page in self.policy) << page for page in range(self.track_pages))
+
+    def add_pages(self, track, pages):
+        """Reference pages."""
+        for page in range(self.track_pages):
+            if pages >> page & 1:
+                self.policy.access_block(track * self.track_pages + page)
+
+    def use(self, track, pages):
+        """Reference those of the pages that are still there."""
+        self.add_pages(track, pages & self.cached(track))
+
+    def insert(self, track, pages, sequential):
+        """Reference those of the pages that are not there."""
+        self.add_pages(track, pages & ~self.cached(track))

@@ -1,0 +1,190 @@
+"""LRU's hit ratio at every cache size from one pass over the trace, exact or from a sample of the blocks.
+
+Exact: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM
+Systems Journal 9(2), 1970: a reference hits in every cache that is at least as large as its stack distance.
+
+Sampled: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, at a
+fixed rate R (section 3) with the adjustment of section 3.4 (SHARDS-adj). Blocks whose hashed address falls below a
+threshold are kept with all their references. Deviations: of a stack distance d, which counts the block itself, only
+the d - 1 other blocks are divided by R; the standard error is that of eight samples at rate R / 8 each, which the
+sample is split into by the same hash (the paper has no error bar).
+"""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.traces._stack import StackDistances, sampled, tally
+from misspenalty.traces.selection import as_mask, check, check_size, cold_misses, slices
+
+SLICE = 1 << 20  # references at a time
+PARTS = 8  # samples that the standard error is taken from
+
+
+class _Stack:
+    """An LRU stack with the histogram of its distances: of the requests that count, and of all references."""
+
+    def __init__(self, blocks):
+        self.stack = StackDistances(blocks)
+        self.counted, self.everything = np.zeros(blocks + 1, np.int64), np.zeros(blocks + 1, np.int64)
+        self.distances = np.empty(0, np.uint32)
+
+    def feed(self, ids, counted):
+        if self.distances.size < ids.size:
+            self.distances = np.empty(ids.size, np.uint32)
+        self.stack.feed(ids, self.distances)
+        tally(self.distances[: ids.size], counted, self.counted, self.everything)
+
+    def misses(self, depth):
+        """Misses, of the requests and of all references, in caches that hold the upmost `depth` blocks of the stack."""
+        depth = np.minimum(depth, self.counted.size - 1)
+        histograms = self.counted, self.everything
+        return tuple(each.sum() - (np.cumsum(each) - each[0])[depth] for each in histograms)
+
+
+def stack_distances(trace, *, writes="count"):
+    """LRU stack distance of each reference.
+
+    Parameters
+    ----------
+    trace : Trace
+    writes : {"count", "ignore", "only"}
+        Which references reach the stack; as of `simulate`.
+
+    Returns
+    -------
+    uint32, shape (references that reach the stack,)
+        Distinct blocks used since the block was used last, itself included: the smallest LRU cache, in blocks, that
+        has it. 0 for a block's first reference.
+    """
+    check(trace, writes, 0)
+    stack, parts = StackDistances(trace.blocks), []
+    for _, ids, _ in slices(trace, writes, 0, SLICE):
+        parts.append(np.empty(ids.size, np.uint32))
+        stack.feed(ids, parts[-1])
+    return np.concatenate(parts)
+
+
+def lru_curve(
+    trace, cache_blocks=None, *, writes="count", warm_up=0, sample=None, sample_seed=0, advance=lambda references: None
+):
+    """Hit ratios of LRU from one pass over the trace.
+
+    Parameters
+    ----------
+    trace, writes, warm_up
+        As of `simulate`, whose numbers these are, without `sample` to the last hit.
+    cache_blocks : sequence of int, optional
+        Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`: every size that it tells).
+    sample : float, optional
+        Share of the blocks to look at, above 0 and below 1.
+    sample_seed : int
+        Chooses the sampled blocks.
+    advance : callable
+        Called with the number of references done since the last call.
+
+    Returns
+    -------
+    DataFrame
+        As of `hit_ratio_curve`. Of a sample, hits, misses and evictions are estimates, requests and cold misses exact,
+        and ``hit_ratio_error`` is the standard error of the hit ratio.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is impossible.
+    """
+    check(trace, writes, warm_up)
+    sizes = None if cache_blocks is None else np.array([check_size(size) for size in cache_blocks], np.int64)
+    if sample is None:
+        return _exact(trace, sizes, writes, warm_up, advance)
+    if not isinstance(sample, float | np.floating) or not 0 < sample < 1:
+        raise ParameterError(f"sample is {sample!r}; expected a share of the blocks above 0 and below 1, such as 0.01")
+    if isinstance(sample_seed, bool) or not isinstance(sample_seed, int | np.integer) or not 0 <= sample_seed < 1 << 64:
+        raise ParameterError(f"sample_seed is {sample_seed!r}; expected a whole number from 0 to 2**64 - 1")
+    return _sampled(trace, sizes, writes, warm_up, float(sample), int(sample_seed), advance)
+
+
+def _exact(trace, sizes, writes, warm_up, advance):
+    lru = _Stack(trace.blocks)
+    for part, ids, counted in slices(trace, writes, warm_up, SLICE):
+        lru.feed(ids, as_mask(counted))
+        advance(part.stop - part.start)
+    sizes = np.arange(1, max(lru.stack.live, 1) + 1) if sizes is None else sizes
+    misses, loads = lru.misses(sizes)
+    requests = int(lru.counted.sum())
+    evictions = loads - np.minimum(sizes, lru.stack.live)
+    return _table(
+        sizes, requests, requests - misses, (requests - misses) / max(requests, 1), int(lru.counted[0]), evictions
+    )
+
+
+def _sampled(trace, sizes, writes, warm_up, rate, seed, advance):
+    numbers, part_of, number_in_part = _choose(trace.address, rate, seed)
+    if not part_of.size:
+        raise ParameterError(f"sample {rate:g} takes none of {trace.blocks} blocks; choose a larger share")
+    whole = _Stack(part_of.size)
+    parts = [_Stack(int(np.count_nonzero(part_of == number))) for number in range(PARTS)]
+    chosen, chosen_counted, requests = np.empty(SLICE, np.uint32), np.empty(SLICE, np.uint8), 0
+    for part, ids, counted in slices(trace, writes, warm_up, SLICE):
+        requests += ids.size if counted is None else int(np.count_nonzero(counted))
+        n = sampled(ids, numbers, as_mask(counted), chosen, chosen_counted)
+        whole.feed(chosen[:n], chosen_counted[:n])
+        which = part_of[chosen[:n]]
+        for number, stack in enumerate(parts):
+            own = which == number
+            stack.feed(number_in_part[chosen[:n][own]], chosen_counted[:n][own])
+        advance(part.stop - part.start)
+    if sizes is None:
+        sizes = np.unique(np.round(1 + np.arange(max(whole.stack.live, 1)) / rate).astype(np.int64))
+    ratio, loads = _estimate(whole, sizes, rate, requests)
+    others = np.array([_estimate(stack, sizes, rate / PARTS, requests)[0] for stack in parts])
+    hits = np.round(ratio * requests).astype(np.int64)
+    evictions = np.maximum(np.round(loads - np.minimum(sizes, whole.stack.live / rate)), 0).astype(np.int64)
+    table = _table(sizes, requests, hits, ratio, cold_misses(trace, writes, warm_up), evictions)
+    return table.assign(hit_ratio_error=others.std(axis=0, ddof=1) / PARTS**0.5)
+
+
+def _estimate(stack, sizes, rate, requests):
+    """Hit ratio, and misses of all references, at each size.
+
+    References missing from the sample, or too many in it, are taken for hits at the smallest distance (SHARDS-adj): so
+    only the sample's misses matter.
+    """
+    depth = (1 + np.rint((sizes - 1) * rate)).astype(np.int64)
+    misses, loads = stack.misses(depth)
+    return np.clip(1 - misses / rate / max(requests, 1), 0, 1), loads / rate
+
+
+def _choose(address, rate, seed):
+    """The sample: number of each block in it plus 1 or 0, part of each number, and its number in the part."""
+    x = address + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    threshold = int(rate * (1 << 64))
+    chosen = x < np.uint64(threshold)
+    numbers = np.zeros(address.size, np.uint32)
+    numbers[chosen] = np.arange(1, np.count_nonzero(chosen) + 1)
+    part_of = np.minimum(x[chosen] // np.uint64(max(threshold // PARTS, 1)), PARTS - 1).astype(np.uint8)
+    number_in_part = np.empty(part_of.size, np.uint32)
+    for number in range(PARTS):
+        own = part_of == number
+        number_in_part[own] = np.arange(np.count_nonzero(own))
+    return numbers, part_of, number_in_part
+
+
+def _table(sizes, requests, hits, ratio, cold, evictions):
+    return pd.DataFrame(
+        {
+            "policy": "lru",
+            "cache_blocks": sizes,
+            "requests": requests,
+            "hits": hits,
+            "misses": requests - hits,
+            "hit_ratio": ratio if requests else float("nan"),
+            "cold_misses": cold,
+            "evictions": evictions,
+            "ghost_hits": 0,
+        }
+    )

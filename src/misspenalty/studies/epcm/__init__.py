@@ -1,0 +1,1 @@
+"""The EPCM study (USENIX 2001)."""

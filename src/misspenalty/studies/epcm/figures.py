@@ -1,0 +1,287 @@
+"""Figures of the EPCM study, one function each; every one takes tables as ``results/epcm`` has them."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from misspenalty.plotting.parts import legend_above, stack
+from misspenalty.plotting.style import GREY, INK, PAGE, PALE, PUBLISHED, need, new_figure, styled
+
+BENCHMARKS = {"andrew": "Andrew", "ld": "GNU ld", "glimpse": "Glimpse", "ssh": "SSH"}
+_MODELS = {  # name in print, colour, hatch, marker
+    "last_successor": ("last successor", "#c98a00", "....", "^"),
+    "pcm": ("PCM", "#e8702a", "////", "s"),
+    "epcm": ("EPCM", "#004c8c", "", "o"),
+    "hot": ("hot cache", "#808080", "xxxx", "D"),
+    "cold": ("cold cache", "#222222", "", "x"),
+    "foresight": ("perfect foresight", "#009e73", "", "v"),
+}
+_KEYS = ["benchmark", "model", "partition_size", "model_order"]
+
+
+def _bar(model):
+    name, colour, hatch, _ = _MODELS[model]
+    plain = model == "epcm"
+    return {"facecolor": colour if plain else "white", "edgecolor": colour, "hatch": hatch, "label": name}
+
+
+def _name(row):
+    """A bar as the paper writes it: ps/mo, with P or E before it."""
+    if row["model"] in ("pcm", "epcm"):
+        return f"{row['model'][0].upper()} {row['partition_size']:.0f}/{row['model_order']:.0f}"
+    return {"last_successor": "last\nsucc."}.get(row["model"], row["model"])
+
+
+@styled
+def fig7(table, baselines, reductions):
+    """Reductions of elapsed time and read latency against the cold run, one row of panels a workload (Figure 7).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/fig7.csv``.
+    baselines, reductions : DataFrame
+        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``: what the paper prints of the cold and the hot
+        run of each workload, and of the best EPCM.
+    """
+    need(table, [*_KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "reduction_ci_s"], "fig7")
+    names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
+    figure = new_figure(PAGE, 0.35 + 1.65 * len(names))
+    axes = figure.subplots(len(names), 2, squeeze=False)
+    for row, name in enumerate(names):
+        mine = table[table["benchmark"] == name]
+        elapsed, read = axes[row]
+        _reductions(elapsed, mine, "elapsed_reduction_s", "reduction_ci_s")
+        _reductions(read, _read_reductions(mine), "read_reduction_us", None)
+        cold = mine[(mine["model"] == "cold") & mine["buffer_copy"]].iloc[0]
+        elapsed.axhline(cold["io_wait_s"], color=GREY, linestyle="--", linewidth=0.8)
+        elapsed.set_title(f"{BENCHMARKS[name]}: elapsed time", fontsize=7)
+        read.set_title(f"{BENCHMARKS[name]}: read calls", fontsize=7)
+        elapsed.set_ylabel("Reduction (s)")
+        read.set_ylabel("Reduction (µs)")
+        _published(axes[row], mine, baselines, reductions)
+    entries = [Patch(linewidth=0.6, **_bar(model)) for model in ("last_successor", "pcm", "epcm", "hot")]
+    entries.append(Line2D([], [], color=INK, marker="_", linestyle="", markersize=7, label="without buffer copy"))
+    entries.append(Line2D([], [], color=GREY, linestyle="--", linewidth=0.8, label="cold I/O wait"))
+    entries.append(Line2D([], [], color=PUBLISHED, marker="D", linestyle="", label="published (best EPCM, hot)"))
+    legend_above(figure, entries)
+    return figure
+
+
+def _read_reductions(table):
+    """The table with what a mean read call takes less than in the cold run."""
+    cold = table[table["model"] == "cold"].set_index("buffer_copy")["read_latency_us"]
+    return table.assign(read_reduction_us=table["buffer_copy"].map(cold) - table["read_latency_us"])
+
+
+def _reductions(axis, table, column, spread):
+    """Bars with the buffer copy, dashes without it."""
+    bars = table[(table["model"] != "cold") & table["buffer_copy"]]
+    order = {"last_successor": 0, "pcm": 1, "epcm": 2, "hot": 3}
+    place = bars["model"].map(order)
+    bars = bars.assign(place=place).sort_values(["place", "partition_size", "model_order"], kind="stable")
+    without = table[~table["buffer_copy"]].set_index(_KEYS[1:])[column]
+    for at, (_, row) in enumerate(bars.iterrows()):
+        axis.bar(at, row[column], 0.78, **_bar(row["model"]))
+        if spread and np.isfinite(row[spread]):
+            axis.errorbar(at, row[column], row[spread], color=INK, linewidth=0.7, capsize=1.5)
+        key = tuple(row[name] for name in _KEYS[1:])
+        other = [value for index, value in without.items() if _same(index, key)]
+        if other:
+            axis.plot([at - 0.39, at + 0.39], [other[0]] * 2, color=INK, linewidth=1.0, zorder=4)
+    axis.set_xticks(range(len(bars)), [_name(row) for _, row in bars.iterrows()], rotation=90)
+    axis.tick_params(axis="x", length=0)
+    axis.axhline(0, color=INK, linewidth=0.6)
+
+
+def _same(one, other):
+    """Whether two keys are equal, empty cells too."""
+    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
+
+
+def _published(axes, table, baselines, reductions):
+    """The printed values at the bars they belong to: in the middle of EPCM's, and at the hot cache."""
+    name = table["benchmark"].iloc[0]
+    base = baselines[baselines["benchmark"] == name].set_index(["quantity", "caches"])["value"]
+    best = reductions[(reductions["benchmark"] == name) & (reductions["model"] == "epcm")]
+    best = best.set_index("quantity")["value"] / 100
+    number = table.loc[table["buffer_copy"] & (table["model"] != "cold"), "model"].value_counts()
+    middle = number.sum() - 1 - (number["epcm"] + 1) / 2
+    for axis, quantity in zip(axes, ("elapsed", "read_latency"), strict=True):
+        cold = base[quantity, "cold"]
+        values = [cold * best[f"{quantity.removesuffix('_latency')}_reduction"], cold - base[quantity, "hot"]]
+        axis.plot([middle, number.sum() - 1], values, color=PUBLISHED, marker="D", markersize=4, linestyle="", zorder=5)
+
+
+@styled
+def fig8(table):
+    """Read calls by time, of a typical hot run and of the same run with EPCM (Figure 8).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/fig8.csv``.
+    """
+    need(table, ["run", "bucket_low_us", "bucket_high_us", "events"], "fig8")
+    figure = new_figure(PAGE, 2.1)
+    axis = figure.subplots()
+    looks = {"hot": ("hot", -0.2), "epcm": ("epcm", 0.2)}
+    ends = sorted(set(table["bucket_high_us"]))
+    for run, (model, shift) in looks.items():
+        part = table[table["run"] == run].set_index("bucket_high_us")["events"].reindex(ends)
+        bars = axis.bar(np.arange(len(ends)) + shift, part, 0.38, **_bar(model))
+        words = axis.bar_label(bars, [f"{n:.0f}" if n else "" for n in part], fontsize=5.5, padding=1)
+        for word in words:  # away from the neighbour's
+            word.xyann = (10 * shift, 1)
+    lows = table.groupby("bucket_high_us")["bucket_low_us"].first()
+    axis.set_xticks(range(len(ends)), [f"{lows[end]}–{end}" for end in ends], rotation=30, ha="right")
+    axis.set(xlabel="Time of the read call (µs)", ylabel="Read calls")
+    axis.tick_params(axis="x", length=0)
+    legend_above(figure, [Patch(linewidth=0.6, **_bar(model)) for model in looks])
+    return figure
+
+
+_PARTS = {  # components: processor time dark or plain, waiting pale and hatched
+    "compute": {"facecolor": PALE, "edgecolor": "#909090"},
+    "read_call": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "copy_read": {"facecolor": "#56b4e9", "edgecolor": "white"},
+    "copy_fault": {"facecolor": "#a8d5f2", "edgecolor": "white"},
+    "copy_ahead": {"facecolor": "#009e73", "edgecolor": "white"},
+    "engine": {"facecolor": "#3a7d44", "edgecolor": "white"},
+    "wait_read": {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},
+    "wait_fault": {"facecolor": "#efd3e6", "edgecolor": "#b0508f", "hatch": "\\\\\\\\"},
+    "wait_open": {"facecolor": "#fff3d6", "edgecolor": "#c98a00", "hatch": "...."},
+    "wait_exec": {"facecolor": "#ead9ff", "edgecolor": "#6b4c9a", "hatch": "----"},
+    "wait_other": {"facecolor": "white", "edgecolor": "#222222", "hatch": "xxxx"},
+}
+_WORDS = {
+    "read_call": "read calls",
+    "copy_read": "copies in reads",
+    "copy_fault": "copies in faults",
+    "copy_ahead": "copies by the engine",
+    "engine": "model, engine",
+    "wait_read": "wait: read",
+    "wait_fault": "wait: page fault",
+    "wait_open": "wait: path, inode",
+    "wait_exec": "wait: exec",
+    "wait_other": "wait: other",
+}
+
+
+@styled
+def components(table):
+    """Where the time goes beyond compute: one panel a workload, one stack a setting.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/components.csv``; shown are the runs with the buffer copy, of PCM and EPCM the largest setting
+        of each partition size.
+    """
+    need(table, [*_KEYS, "buffer_copy", "component", "s"], "components")
+    table = table[table["buffer_copy"] & (table["component"] != "compute")]
+    names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
+    figure = new_figure(PAGE, 0.6 + 1.65 * -(-len(names) // 2))
+    axes = figure.subplots(-(-len(names) // 2), min(2, len(names)), squeeze=False)
+    looks = {name: look for name, look in _PARTS.items() if name != "compute"}
+    for axis, name in zip(axes.flat, names, strict=False):
+        mine = table[table["benchmark"] == name].copy()
+        order = mine.groupby(["model", "partition_size"], dropna=False)["model_order"].transform("min")
+        mine = mine[mine["model_order"].isna() | (mine["model_order"] == order)]
+        mine["bar"] = [
+            "cold" if row["model"] == "cold" else _name(row).replace("\n", " ") for _, row in mine.iterrows()
+        ]
+        wide = mine.pivot_table(index="bar", columns="component", values="s", sort=False)
+        stack(axis, wide[list(looks)], looks)
+        axis.set_title(BENCHMARKS[name], fontsize=7)
+        axis.set_xlabel("Elapsed time but for compute (s)")
+    for axis in axes.flat[len(names) :]:
+        axis.set_visible(False)
+    legend_above(figure, [Patch(label=_WORDS[name], linewidth=0.4, **look) for name, look in looks.items()], columns=5)
+    return figure
+
+
+@styled
+def sensitivity(table, benchmark="andrew"):
+    """Share of I/O wait removed under every other reading, one row a reading, one mark a model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/sensitivity.csv``.
+    benchmark : str
+        The workload that is shown.
+    """
+    need(table, [*_KEYS, "what", "parameter", "value", "io_reduction_pct"], "sensitivity")
+    table = table[(table["benchmark"] == benchmark) & ~table["model"].isin(["cold", "hot"])]
+    table = table.assign(value=table["value"].fillna(""))  # the criterion's own rows have none
+    told = table[table["model"] == "foresight"]
+    table = table[(table["model"] != "foresight") | (table["model_order"] == told["model_order"].max())]
+    readings = list(dict.fromkeys(zip(table["what"], table["parameter"], table["value"], strict=True)))
+    halves = np.array_split(np.arange(len(readings)), 2)
+    figure = new_figure(PAGE, 0.5 + 0.145 * len(halves[0]))
+    axes = figure.subplots(1, 2, sharex=True)
+    shown = [model for model in ("last_successor", "pcm", "epcm", "foresight") if model in set(table["model"])]
+    own = table[table["parameter"] == "none"].set_index("model")["io_reduction_pct"]
+    for axis, half in zip(axes, halves, strict=True):
+        for at, place in enumerate(half):
+            what, parameter, value = readings[place]
+            rows = table[(table["what"] == what) & (table["parameter"] == parameter) & (table["value"] == value)]
+            for _, row in rows.iterrows():
+                _, colour, _, marker = _MODELS[row["model"]]
+                axis.plot(row["io_reduction_pct"], at, marker=marker, color=colour, linestyle="", markersize=3.4)
+        for model in shown:
+            axis.axvline(own.get(model, np.nan), color=_MODELS[model][1], linewidth=0.6, linestyle=":")
+        axis.set_yticks(range(len(half)), [_reading(*readings[place]) for place in half], fontsize=5.5)
+        axis.set_ylim(len(halves[0]) - 0.5, -0.5)
+        axis.axvline(0, color=INK, linewidth=0.6)
+        axis.grid(axis="y", color=PALE, linewidth=0.4)
+        axis.set_xlabel("I/O wait removed (%)")
+    marks = [
+        Line2D([], [], color=_MODELS[m][1], marker=_MODELS[m][3], linestyle="", label=_MODELS[m][0]) for m in shown
+    ]
+    legend_above(figure, marks)
+    return figure
+
+
+def _reading(what, parameter, value):
+    if parameter == "none":
+        return "the criterion"
+    try:
+        value = f"{float(value):g}"
+    except ValueError:
+        value = {"true": "yes", "false": "no"}.get(value, value)
+    return f"{parameter.replace('_', ' ')} {value}"
+
+
+@styled
+def today(table):
+    """Elapsed time beyond compute on a machine of today, one panel a workload, one bar a setting.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/today.csv``.
+    """
+    need(table, [*_KEYS, "io_wait_s"], "today")
+    names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
+    figure = new_figure(PAGE, 1.9)
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    shown = [model for model in ("cold", "last_successor", "pcm", "epcm", "foresight", "hot")]
+    for axis, name in zip(axes, names, strict=True):
+        mine = table[table["benchmark"] == name]
+        for at, model in enumerate(shown):
+            rows = mine[mine["model"] == model]
+            value = 1000 * rows["io_wait_s"].iloc[-1]
+            axis.bar(at, value, 0.75, **_bar(model))
+            words = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+            axis.text(at, value, words, ha="center", va="bottom", fontsize=5.5)
+        axis.set_xticks(range(len(shown)), [_MODELS[model][0] for model in shown], rotation=90)
+        axis.tick_params(axis="x", length=0)
+        total = 1000 * mine.loc[mine["model"] == "cold", "elapsed_s"].iloc[0]
+        axis.set_title(f"{BENCHMARKS[name]} ({total:.0f} ms cold)", fontsize=7)
+    axes[0].set_ylabel("I/O wait (ms)")
+    return figure
+
+
+__all__ = ["components", "fig7", "fig8", "sensitivity", "today"]

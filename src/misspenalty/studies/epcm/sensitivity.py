@@ -1,0 +1,176 @@
+"""The EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
+
+Nothing here is judged: the criterion in `misspenalty.studies.epcm.runs` was fixed first. The tables say what each choice is
+worth, and which of them decide whether EPCM comes out ahead.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from misspenalty import disks
+from misspenalty.errors import ParameterError
+from misspenalty.studies.epcm.runs import Setting, simulate
+from misspenalty.studies.epcm.setup import make
+from misspenalty.studies.epcm.tables import fig7, leads
+from misspenalty.systems.file_client.client import CALLS
+
+MODEL, WORKLOAD, MACHINE, PROTOCOL = "model", "workload", "machine", "protocol"
+RESIDENT = ("none", "programs", "names", "both")
+
+
+class Variation(NamedTuple):
+    """One choice made otherwise.
+
+    Attributes
+    ----------
+    what : str
+        ``model`` (a parameter of the predictors), ``workload``, ``machine`` or ``protocol``.
+    parameter : str
+    value
+        Of the parameter's kind.
+    """
+
+    what: str
+    parameter: str
+    value: object
+
+
+def variations_of(choices, machine, before=np.inf):
+    """The variations that the configuration and the machine's file ask for.
+
+    Parameters
+    ----------
+    choices : dict of str to dict
+        By kind of choice: parameter to list of values; without ``machine``.
+    machine : Machine or None
+        Whose file says what to vary; None = nothing of it.
+    before : int
+        Runs recorded before those that are measured: training on more is left out.
+
+    Returns
+    -------
+    list of Variation
+    """
+    listed = [
+        Variation(what, parameter, value)
+        for what in (MODEL, WORKLOAD, PROTOCOL)
+        for parameter, values in choices.get(what, {}).items()
+        for value in values
+        if parameter != "training" or value <= before
+    ]
+    if machine is not None:
+        listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
+    return listed
+
+
+def sensitivity(study, capture, settings, variations, placement, runs):
+    """Play the settings under every variation.
+
+    Parameters
+    ----------
+    study : Study
+        The criterion's own.
+    capture : Capture
+        Its recorded calls; workloads are prepared from it anew where a variation changes them.
+    settings : list of Setting
+        From `misspenalty.studies.epcm.setup.varied`.
+    variations : list of Variation
+    placement : dict
+        ``runs, temporaries, seed`` of the study's own workload.
+    runs : int
+        How many of the last measured runs are measured, whatever varies.
+
+    Returns
+    -------
+    DataFrame
+        ``benchmark, what, parameter, value, model, partition_size, model_order`` and of Figure 7 ``elapsed_s,
+        io_wait_s, read_latency_us, elapsed_reduction_s, io_reduction_pct, read_reduction_pct``, and ``lead_ms,
+        foretold_ms``. The first rows, parameter ``none``, are the study's own.
+
+    Raises
+    ------
+    ParameterError
+        A variation is of an unknown parameter or leaves nothing to measure.
+    """
+    study = study._replace(measured=study.measured[-runs:])
+    tables = [_played(study, settings, Variation("none", "none", ""))]
+    for variation in variations:
+        varied, chosen = _vary(study, capture, settings, variation, placement)
+        tables.append(_played(varied, chosen, variation))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _vary(study, capture, settings, variation, placement):
+    """The study and the settings with one choice made otherwise."""
+    what, parameter, value = variation
+    if what == MODEL:
+        chosen = [
+            replace(setting, parameters={**setting.parameters, parameter: value})
+            for setting in settings
+            if parameter in MODELS.get(setting.model, ())
+        ]
+        return study, [Setting("cold"), *chosen]
+    if what == PROTOCOL:
+        return _protocol(study, parameter, value), settings
+    if what == WORKLOAD:
+        changed = placement | {parameter: value}
+        return study._replace(workload=make(capture, study.machine, study.kind, changed)), settings
+    machine = replace(study.machine, **{parameter: value})
+    varied = study._replace(machine=machine, kind=disks.load(value, "disk") if parameter == "drive" else study.kind)
+    if parameter in ("drive", "block_kb"):
+        varied = varied._replace(workload=make(capture, machine, varied.kind, placement))
+    return varied, settings
+
+
+MODELS = {
+    "pcm": ("threshold", "most", "order", "partition"),
+    "epcm": ("threshold", "most", "corrected", "product", "longest"),
+}
+
+
+def _protocol(study, parameter, value):
+    if parameter == "training":
+        before = study.measured[0]
+        if not 0 <= value <= before:
+            raise ParameterError(
+                f"{study.benchmark}: {value} training runs; there are {before} before those that are measured"
+            )
+        return study._replace(training=tuple(range(value)))
+    if parameter == "resident" and value in RESIDENT:
+        paths = range(len(study.workload.first))
+        return study._replace(
+            resident=tuple(programs_of(study.workload)) if value in ("programs", "both") else (),
+            named=tuple(paths) if value in ("names", "both") else (),
+        )
+    raise ParameterError(
+        f"the protocol has no {parameter} {value!r}; expected training, or resident {', '.join(RESIDENT)}"
+    )
+
+
+def programs_of(workload):
+    """Paths of programs and libraries: executed, or faulted in through a mapping."""
+    kinds = [CALLS.index(name) for name in ("exec", "interpreter", "fault")]
+    paths = [calls["path"][np.isin(calls["kind"], kinds)] for calls in workload.records]
+    return np.unique(np.concatenate(paths)).tolist()
+
+
+def _played(study, settings, variation):
+    """Figure 7's columns and lead times, under one variation."""
+    runs = simulate(study, settings)
+    table = fig7(runs)[[*KEPT]]
+    keys = ["model", "partition_size", "model_order"]
+    lead = leads(runs)[[*keys, "lead_ms", "foretold_ms"]]
+    table = table.merge(lead, on=keys, how="left")
+    for place, name in enumerate(("what", "parameter", "value")):
+        text = str(variation[place]).lower() if isinstance(variation[place], bool) else str(variation[place])
+        table.insert(1 + place, name, text)
+    return table
+
+
+KEPT = (
+    "benchmark", "model", "partition_size", "model_order", "elapsed_s", "io_wait_s", "read_latency_us",
+    "elapsed_reduction_s", "io_reduction_pct", "read_reduction_pct",
+)  # fmt: skip

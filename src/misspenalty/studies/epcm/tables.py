@@ -1,0 +1,357 @@
+"""The EPCM study's tables, made from its runs."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from misspenalty.studies.epcm.runs import BUCKETS, KEYS, definition_of, waited_early
+from misspenalty.systems.file_client.client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
+
+WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
+CONFIDENCE = 0.90  # of the paper's intervals
+
+
+def half_width(values):
+    """Half the width of the 90 % confidence interval of the mean, by Student's t; NaN for a single value."""
+    values = np.asarray(values, float)
+    if len(values) < 2:
+        return np.nan
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _timed(runs):
+    """Runs with times in s and us, beside those of the cold run that began alike."""
+    runs = runs.copy()
+    runs["elapsed_s"] = runs[[f"{name}_ns" for name in COMPONENTS]].sum(axis=1) / 1e9
+    runs["io_wait_s"] = runs[WAITS].sum(axis=1) / 1e9
+    runs["compute_s"] = runs["elapsed_s"] - runs["io_wait_s"]
+    runs["read_latency_us"] = runs["read_ns"] / runs["read_calls"].clip(lower=1) / 1000
+    run = ["benchmark", "buffer_copy", "run"]
+    cold = runs.loc[runs["model"] == "cold", [*run, "elapsed_s", "io_wait_s", "read_latency_us"]]
+    return runs.merge(cold, on=run, how="left", suffixes=("", "_cold"), validate="many_to_one")
+
+
+def fig7(runs):
+    """Figure 7: elapsed time and read latency of every setting.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Of `misspenalty.studies.epcm.runs.simulate`, the cold runs among them.
+
+    Returns
+    -------
+    DataFrame
+        ``benchmark, model, partition_size, model_order, buffer_copy, elapsed_s, compute_s, io_wait_s,
+        elapsed_reduction_s, elapsed_reduction_pct, io_reduction_pct, read_latency_us, read_reduction_pct``, means over
+        the measured runs, reductions against the cold ones; ``elapsed_ci_s, reduction_ci_s, read_latency_ci_us``, half
+        widths of 90 % confidence intervals; ``runs``.
+    """
+    rows = []
+    for key, group in _timed(runs).groupby(KEYS, sort=False, dropna=False):
+        mean = group.mean(numeric_only=True)
+        saved = group["elapsed_s_cold"] - group["elapsed_s"]
+        rows.append(
+            {
+                **dict(zip(KEYS, key, strict=True)),
+                "elapsed_s": mean["elapsed_s"],
+                "compute_s": mean["compute_s"],
+                "io_wait_s": mean["io_wait_s"],
+                "elapsed_reduction_s": saved.mean(),
+                "elapsed_reduction_pct": 100 * saved.mean() / mean["elapsed_s_cold"],
+                "io_reduction_pct": _share(mean["io_wait_s_cold"] - mean["io_wait_s"], mean["io_wait_s_cold"]),
+                "read_latency_us": mean["read_latency_us"],
+                "read_reduction_pct": _share(
+                    mean["read_latency_us_cold"] - mean["read_latency_us"], mean["read_latency_us_cold"]
+                ),
+                "elapsed_ci_s": half_width(group["elapsed_s"]),
+                "reduction_ci_s": half_width(saved),
+                "read_latency_ci_us": half_width(group["read_latency_us"]),
+                "runs": len(group),
+            }
+        )
+    return _ordered(pd.DataFrame(rows))
+
+
+def _share(part, whole):
+    return 100 * part / whole if whole else 0.0
+
+
+def _ordered(frame):
+    keys = ["benchmark", "model", "partition_size", "model_order", "buffer_copy"]
+    for name in ("partition_size", "model_order"):
+        frame[name] = frame[name].astype("Int64")
+    return frame[[*keys, *(name for name in frame.columns if name not in keys)]]
+
+
+def fig8(runs, benchmark, partition_size, model_order):
+    """Figure 8: distribution of read calls in a typical hot run and the same run with EPCM.
+
+    The typical run is the hot one with the median read latency (of two, the earlier).
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Of `misspenalty.studies.epcm.runs.simulate`.
+    benchmark : str
+    partition_size, model_order : int
+        Of the EPCM run.
+
+    Returns
+    -------
+    DataFrame
+        ``run, bucket_low_us, bucket_high_us, events``; the buckets reach from the first to the last that holds any.
+    """
+    runs = _timed(runs[runs["buffer_copy"] & (runs["benchmark"] == benchmark)])
+    hot = runs[runs["model"] == "hot"].sort_values(["read_latency_us", "run"])
+    typical = hot["run"].iloc[(len(hot) - 1) // 2]
+    epcm = runs[(runs["model"] == "epcm") & (runs["partition_size"] == partition_size)]
+    chosen = {"hot": hot, "epcm": epcm[epcm["model_order"] == model_order]}
+    names = [f"us_{1 << place}" for place in range(BUCKETS)]
+    counts = {run: frame.loc[frame["run"] == typical, names].iloc[0].astype(int) for run, frame in chosen.items()}
+    held = np.flatnonzero(sum(counts.values()))
+    rows = [
+        (run, (1 << place) // 2 + 1 if place else 0, 1 << place, counts[run].iloc[place])
+        for run in chosen
+        for place in range(held[0], held[-1] + 1)
+    ]
+    return pd.DataFrame(rows, columns=["run", "bucket_low_us", "bucket_high_us", "events"])
+
+
+def classes(runs):
+    """Read calls by class, means over the measured runs: ``hit, partial, miss, read_calls, miss_pct``."""
+    frame = runs.groupby(KEYS, sort=False, dropna=False)[[*CLASSES, "read_calls"]].mean().reset_index()
+    frame["miss_pct"] = 100 * frame["miss"] / frame["read_calls"]
+    return _ordered(frame)
+
+
+def components(runs):
+    """Where the elapsed time goes: ``component, s``, means over the measured runs; the components add up."""
+    names = {f"{name}_ns": name for name in COMPONENTS}
+    mean = (runs.groupby(KEYS, sort=False, dropna=False)[list(names)].mean() / 1e9).rename(columns=names).reset_index()
+    order = mean[KEYS].assign(place=range(len(mean)))
+    long = mean.melt(KEYS, var_name="component", value_name="s").merge(order, on=KEYS, how="left")
+    return _ordered(long.sort_values("place", kind="stable").drop(columns="place").reset_index(drop=True))
+
+
+def leads(runs):
+    """What the prefetch engine did, for every setting with a predictor.
+
+    Returns
+    -------
+    DataFrame
+        The key; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
+        used afterwards), ``foretold`` (within as many events as their place among the predicted: right predictions),
+        ``pages, pages_used, copies_in_reads, copies_ahead``; ``lead_ms`` and ``foretold_ms``, the mean time from
+        prefetch to first use.
+    """
+    runs = runs[~runs["model"].isin(["cold", "hot"])]
+    totals = runs.groupby(KEYS, sort=False, dropna=False)[
+        [
+            "files_ahead",
+            "leads",
+            "lead_time",
+            "foretold",
+            "foretold_time",
+            "pages_ahead",
+            "pages_used",
+            "copied",
+            "copied_ahead",
+        ]
+    ].mean()
+    return _ordered(
+        pd.DataFrame(
+            {
+                "prefetches": totals["files_ahead"],
+                "used": totals["leads"],
+                "lead_ms": totals["lead_time"] / totals["leads"].where(totals["leads"] > 0) / 1e6,
+                "foretold": totals["foretold"],
+                "foretold_ms": totals["foretold_time"] / totals["foretold"].where(totals["foretold"] > 0) / 1e6,
+                "pages": totals["pages_ahead"],
+                "pages_used": totals["pages_used"],
+                "copies_in_reads": totals["copied"],
+                "copies_ahead": totals["copied_ahead"],
+            }
+        ).reset_index()
+    )
+
+
+def accuracy(benchmark, workload, training, measured, settings):
+    """How often the next open or exec was foreseen in the measured runs.
+
+    Parameters
+    ----------
+    benchmark : str
+    workload : Workload
+    training, measured : sequence of int
+        Runs.
+    settings : list of Setting
+        Those without a predictor are passed over.
+
+    Returns
+    -------
+    DataFrame
+        ``benchmark, model, partition_size, model_order, events, first_pct`` (the event was the first file predicted),
+        ``among_pct`` (among them), ``files`` (mean number predicted), ``memory_kb``.
+    """
+    rows = []
+    ids = [workload.events(run) for run in (*training, *measured)]
+    skip = sum(len(part) for part in ids[: len(training)])
+    ids = np.concatenate(ids)
+    for setting in settings:
+        if setting.model in ("cold", "hot", "foresight"):
+            continue
+        kernel, parameters = definition_of(setting)
+        kernel = kernel(workload.files, **parameters)
+        rank, number = np.empty((2, len(ids)), np.uint32)
+        kernel.feed(ids, rank, number)
+        judged = slice(max(skip, 1), None)
+        rows.append(
+            {
+                "benchmark": benchmark,
+                "model": setting.model,
+                "partition_size": setting.partition_size,
+                "model_order": setting.model_order,
+                "events": len(rank[judged]),
+                "first_pct": 100 * (rank[judged] == 1).mean(),
+                "among_pct": 100 * (rank[judged] > 0).mean(),
+                "files": number[judged].mean(),
+                "memory_kb": kernel.memory / 1024,
+            }
+        )
+    frame = pd.DataFrame(rows)
+    for name in ("partition_size", "model_order"):
+        frame[name] = frame[name].astype("Int64")
+    return frame
+
+
+COUNTED = ("exec", "open", "create", "read", "write", "fault", "unlink", "rename", "lookup", "search")
+
+
+EARLY = (0.05, 0.1, 0.5)  # shares of a run's compute
+
+
+def workload_facts(study, capture, published):
+    """What a recorded workload consists of, means over the measured runs, beside the paper's.
+
+    Parameters
+    ----------
+    study : Study
+    capture : Capture
+        Its recorded calls, for the names of files.
+    published : DataFrame
+        ``benchmark, quantity, value``: what the paper states of its own workloads.
+
+    Returns
+    -------
+    DataFrame
+        ``benchmark, quantity, value, published``; the last is empty where the paper states nothing. Sources and objects
+        are the files of the source tree whose names end in .c and .o; what is read of one counts once.
+        ``wait_early_5_pct`` and so on: percent of the first cold run's I/O wait within that share of its compute.
+    """
+    benchmark, measured = study.benchmark, study.measured
+    runs = [_run_facts(study.workload.records[run], capture.files) for run in measured]
+    facts = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+    numbers = np.asarray(capture.runs)[list(measured)]
+    facts["processes"] = capture.processes["run"].isin(numbers).sum() / len(measured)
+    facts |= {"runs_measured": len(measured), "compute_scale": study.scale}
+    facts |= {
+        f"wait_early_{share:.0%}".replace("%", "_pct"): 100 * part
+        for share, part in zip(EARLY, waited_early(study, EARLY), strict=True)
+    }
+    frame = pd.DataFrame(
+        [(benchmark, name, value) for name, value in facts.items()], columns=["benchmark", "quantity", "value"]
+    )
+    return frame.merge(
+        published.rename(columns={"value": "published"})[["benchmark", "quantity", "published"]], how="left"
+    )
+
+
+def _run_facts(calls, files):
+    """Counts, bytes and seconds of one run."""
+    names = files["path"].astype(str)
+    own = ~names.str.startswith("/")
+    sources, objects = ((own & names.str.endswith(end)).to_numpy() for end in (".c", ".o"))
+    kinds = {name: calls[calls["kind"] == CALLS.index(name)] for name in COUNTED}
+    read, written = kinds["read"], kinds["write"]
+    facts = {f"{name}s" if name != "search" else "searches": len(some) for name, some in kinds.items()}
+    pages = _pages(np.concatenate([read, kinds["fault"]]))
+    return facts | {
+        "mb_read": read["length"].sum() / 2**20,
+        "mb_written": written["length"].sum() / 2**20,
+        "pages_faulted": int((kinds["fault"]["length"] // PAGE_BYTES).sum()),
+        "files_read": len(np.unique(read["path"])),
+        "files_used": len(np.unique(pages >> PAGE_BITS)),
+        "footprint_mb": len(pages) * PAGE_BYTES / 2**20,
+        "sources_read": int(sources[np.unique(read["path"])].sum()),
+        "source_kb_read": _extent(read, sources) / 1024,
+        "objects_read": int(objects[np.unique(read["path"])].sum()),
+        "object_bytes_written": _extent(written, objects),
+        "object_bytes_read": _extent(read, objects),
+        "largest_written_mb": int((written["offset"] + written["length"]).max(initial=0)) / 2**20,
+        "recorded_compute_s": calls["gap"].sum() / 1e9,
+    }
+
+
+PAGE_BITS = 30  # of a page's number within its file
+
+
+def _pages(calls):
+    """Distinct pages that calls touch, each as its file's number above its own."""
+    first = calls["offset"] // PAGE_BYTES
+    number = np.where(calls["length"] > 0, (calls["offset"] + calls["length"] - 1) // PAGE_BYTES - first + 1, 0)
+    behind = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    paths = calls["path"].astype(np.int64) << PAGE_BITS
+    return np.unique(np.repeat(paths + first, number) + behind)
+
+
+def _extent(calls, chosen):
+    """Bytes from the heads of the chosen files up to the last byte that the calls reach, added up."""
+    calls = calls[chosen[calls["path"]]]
+    paths, at = np.unique(calls["path"], return_inverse=True)
+    ends = np.zeros(len(paths), np.int64)
+    np.maximum.at(ends, at, calls["offset"] + calls["length"])
+    return int(ends.sum())
+
+
+def logged(leads, runs, workload, partition_size, model_order):
+    """Values for the claims that no table of the ledger decides.
+
+    Parameters
+    ----------
+    leads : DataFrame
+        The table of that name.
+    runs : DataFrame
+        Of `misspenalty.studies.epcm.runs.simulate`, of the workload that is judged.
+    workload : DataFrame
+        Of `workload_facts`.
+    partition_size, model_order : int
+        Of the EPCM run of Figure 8.
+
+    Returns
+    -------
+    DataFrame
+        ``id`` of the claim, ``note``.
+    """
+    mine = leads[(leads["benchmark"] == "andrew") & leads["buffer_copy"]]
+    used = {model: group["lead_ms"].max() for model, group in mine.groupby("model")}
+    right = {model: group["foretold_ms"].max() for model, group in mine.groupby("model")}
+    longer = "yes" if right["epcm"] > max(right["pcm"], right["last_successor"]) else "no"
+    facts = workload[workload["benchmark"] == "andrew"].set_index("quantity")["value"]
+    chosen = (runs["partition_size"] == partition_size) & (runs["model_order"] == model_order)
+    epcm = runs[(runs["model"] == "epcm") & chosen & runs["buffer_copy"]].mean(numeric_only=True)
+    hot = runs[(runs["model"] == "hot") & runs["buffer_copy"]].mean(numeric_only=True)
+    ahead = epcm["copied_ahead"]
+    notes = {
+        "epcm.fig7.lead_time": "obtained, from the prefetch to the first use of files used when foretold, mean ms: "
+        + ", ".join(f"{model} {right[model]:.1f}" for model in ("last_successor", "pcm", "epcm"))
+        + f" (best setting of each); EPCM's is the longest: {longer}; of all files used at any time after a prefetch: "
+        + ", ".join(f"{model} {used[model]:.0f}" for model in ("last_successor", "pcm", "epcm")),
+        "epcm.fig7b.link_phase_reads": f"obtained: {facts['object_bytes_written']:.0f} bytes of object files written, "
+        f"{facts['object_bytes_read']:.0f} read back",
+        "epcm.fig8.copies_hot": f"obtained: {hot['copied']:.0f} copies in read calls of a hot run",
+        "epcm.fig8.copies_prefetch": f"obtained with EPCM {partition_size}/{model_order}: {epcm['copied']:.0f} copies "
+        f"in read calls, {ahead:.0f} by the prefetch engine in opens and execs; hot: {hot['copied']:.0f} in read calls",
+        "epcm.setup.kernel": "modelled: buffer and page cache, read-ahead, clusters and elevator of Linux 2.2",
+    }
+    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

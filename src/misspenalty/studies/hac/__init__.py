@@ -1,0 +1,1 @@
+"""The HAC study (SOSP 1997)."""

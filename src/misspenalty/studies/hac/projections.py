@@ -1,0 +1,156 @@
+"""The HAC study's projections: what section 4.4 says of other machines, networks, servers, programs and systems.
+
+Each case changes one thing of the points of Figure 9 and prices or runs them again. What the paper names without a
+number (a faster network, many clients) has its number in ``data/machines/hac_testbed.yaml``.
+"""
+
+import pandas as pd
+
+from misspenalty.objects.format import FIRST_PAGE, references_by_page
+from misspenalty.objects.traversals import STATIC
+from misspenalty.studies.hac.prices import penalty
+from misspenalty.studies.hac.runs import run
+from misspenalty.studies.hac.tables import at_size
+from misspenalty.systems.object_server.object_client import Prices
+
+SERVER_HIT = 0.23  # Blaze's hit rate of file servers, which section 4.4 assumes (setup, not a result)
+
+
+def projections(data, sweeps, points_mb, costs, iterations):
+    """All cases.
+
+    Parameters
+    ----------
+    data : Database
+    sweeps : dict of str to DataFrame
+        HAC's runs by traversal, as of `hac.at_size`.
+    points_mb : dict of str to float
+        Cache sizes of Figure 9.
+    costs : Costs
+    iterations : int
+        Of the runs that are made here.
+
+    Returns
+    -------
+    DataFrame
+        ``case, traversal, quantity, value``.
+    """
+    fetches = {name: at_size(sweeps[name], points_mb[name]) for name in STATIC}
+    rows = _Rows(fetches, points_mb, costs)
+    base = rows.everywhere()
+    for name, one in base.items():
+        rows.add("fig9_point", name, **_counted(one))
+        rows.add("busy_processor", name, replacement_visible_us=rows.visible(name, idle=0))
+    _servers(rows, base)
+    _processors(rows, base)
+    iterative = run(data, "hac", "T1 iterative", points_mb["T1"], iterations)
+    found = penalty(iterative.fetches, points_mb["T1"], costs)
+    rows.add("iterative_traversal", "T1", stack_scanning_us=found.us["stack_scanning"])
+    _quickstore(rows, data, points_mb, costs)
+    return rows.table()
+
+
+class _Rows:
+    """The table being made, and the points it is made from."""
+
+    def __init__(self, fetches, points_mb, costs):
+        self.fetches, self.points_mb, self.costs, self.found = fetches, points_mb, costs, []
+
+    def add(self, case, traversal, **values):
+        self.found += [(case, traversal, quantity, value) for quantity, value in values.items()]
+
+    def everywhere(self, **change):
+        """Penalties of all traversals with something changed, as of `penalty`."""
+        return {name: penalty(self.fetches[name], self.points_mb[name], self.costs, **change) for name in self.fetches}
+
+    def visible(self, name, idle):
+        """Replacement per fetch that does not fit into the share `idle` of the wait in which the processor is free."""
+        one = penalty(self.fetches[name], self.points_mb[name], self.costs)
+        wait = one.us["fetch"] - one.us["client"]
+        return max(0.0, one.us["replacement"] - idle * wait)
+
+    def table(self):
+        return pd.DataFrame(self.found, columns=["case", "traversal", "quantity", "value"])
+
+
+def _counted(one):
+    c = one.counts
+    return {
+        "server_cache_hit_pct": one.hit_pct,
+        "installed_objects_per_fetch": c["installed"],
+        "swizzled_pointers_per_fetch": c["swizzled"],
+        "surviving_fraction_of_page": c["page_survivors"] / c["page_objects"],
+        "whole_page_evictions_pct": 100 * c["whole_evictions"] / c["frames_compacted"],
+        **_ratio(one),
+    }
+
+
+def _ratio(one):
+    return {
+        "replacement_plus_conversion_over_fetch_pct": 100
+        * (one.us["replacement"] + one.us["conversion"])
+        / one.us["fetch"]
+    }
+
+
+def _servers(rows, base):
+    """Other servers and networks, the client unchanged, and all that is to make up for a faster network."""
+    testbed = rows.costs.testbed
+    slower, faster = testbed["slower_mbit_per_s"], testbed["faster_mbit_per_s"]
+    clients = testbed["shared_clients"]
+    offsets = {"rate": faster, "hit_share": SERVER_HIT, "clients": clients, "processor": testbed.processor("ppro")}
+    cases = {
+        "server_hit_23": {"hit_share": SERVER_HIT},
+        "slower_network": {"rate": slower},
+        "faster_network": {"rate": faster},
+        "shared_server": {"clients": clients},
+        "faster_network_and_offsets": offsets,
+    }
+    for case, change in cases.items():
+        for name, one in rows.everywhere(**change).items():
+            rows.add(case, name, **_ratio(one), fetch_us=one.us["fetch"])
+            if case == "server_hit_23":
+                share = 100 * base[name].us["replacement"] / one.us["disk"]
+                rows.add(case, name, server_cache_hit_pct=one.hit_pct, replacement_over_disk_pct=share)
+
+
+def _processors(rows, base):
+    testbed = rows.costs.testbed
+    for case, which in (("pentium_pro", "ppro"), ("pentium_pro_larger_l2", "ppro_larger_l2")):
+        for name, one in rows.everywhere(processor=testbed.processor(which)).items():
+            alpha = base[name].us
+            rows.add(
+                case,
+                name,
+                conversion_over_alpha_pct=100 * one.us["conversion"] / alpha["conversion"],
+                replacement_over_alpha_pct=100 * one.us["replacement"] / alpha["replacement"],
+                **_ratio(one),
+            )
+
+
+def _quickstore(rows, data, points_mb, costs):
+    """QuickStore's conversion: hot T6 mapped as recorded, and a cold T1 whose pages can or cannot be mapped so."""
+    prices = Prices(costs.testbed)
+    pointers, entries = references_by_page(data)
+    mapped = run(data, "clock", "T6", points_mb["T6"], 3).fetches
+    rows.add("quickstore_mapped", "T6", conversion_us=_page_conversion(mapped, 1, entries, prices) / 1000)
+    cold = run(data, "clock", "T1", points_mb["T1"], 1).fetches
+    pages = cold.loc[cold["page"] > 0, "page"].to_numpy() - FIRST_PAGE
+    as_recorded = _page_conversion(cold, 0, entries, prices)
+    correction = prices.corrected_ns(pointers[pages], points_mb["T1"] * 2**20).mean()
+    rows.add("quickstore_mapped", "T1", conversion_us=as_recorded / 1000)
+    one = penalty(cold, points_mb["T1"], costs, cold=True)
+    # pages are not replaced object by object and nothing is installed: fetches, faults and the traversal remain
+    total_s = one.hit_s + one.fetches * (one.us["fetch"] + as_recorded / 1000) / 1e6
+    rows.add(
+        "quickstore_unmapped",
+        "T1",
+        conversion_us=(as_recorded + correction) / 1000,
+        total_time_increase_pct=100 * one.fetches * correction / 1e9 / total_s,
+    )
+
+
+def _page_conversion(fetches, iteration, entries, prices):
+    """Mean conversion of a page that is mapped where it was recorded, ns."""
+    chosen = fetches.loc[(fetches["page"] > 0) & (fetches["iteration"] == iteration), "page"].to_numpy()
+    return prices.mapped_ns(entries[chosen - FIRST_PAGE]).mean()

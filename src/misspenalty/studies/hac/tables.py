@@ -1,0 +1,201 @@
+"""The HAC study: Figures 9 to 11, the peaks of replacement, and misses against cache size.
+
+Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
+1997, sections 4.2 and 4.4. Runs come from `hac_runs`, times from `hac_prices`; parameters in, tidy tables out.
+"""
+
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.objects.traversals import STATIC
+from misspenalty.studies.hac.prices import fit_install, penalty
+from misspenalty.studies.hac.runs import MISSES, count_misses
+from misspenalty.systems.object_server.object_client import REPLACEMENT
+from misspenalty.systems.object_server.page_server import COMPONENTS
+
+PENALTY = ("fetch", "replacement", "conversion", "total")
+
+
+def at_size(runs, cache_mb):
+    """The fetches of one size among those of several.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        `Run.fetches` of several sizes below each other, told apart by ``cache_mb``.
+    cache_mb : float
+
+    Raises
+    ------
+    ParameterError
+        There are none of this size.
+    """
+    chosen = runs[runs["cache_mb"] == cache_mb]
+    if chosen.empty:
+        raise ParameterError(f"no run with {cache_mb:g} MB; there are {sorted(set(runs['cache_mb']))}")
+    return chosen.drop(columns=["cache_mb", "frames_mb", "table_mb"], errors="ignore").reset_index(drop=True)
+
+
+def read_sweeps(paths):
+    """Sweeps by traversal, from files in the order of `STATIC`."""
+    return {name: pd.read_parquet(path) for name, path in zip(STATIC, paths, strict=True)}
+
+
+def memory_of(runs):
+    """Memory of the runs of a sweep: ``cache_mb, frames_mb, table_mb``, smallest first."""
+    columns = ["cache_mb", "frames_mb", "table_mb"]
+    return runs[columns].drop_duplicates().sort_values("cache_mb", ignore_index=True)
+
+
+def misses(traversal, runs):
+    """HAC's misses at every size of a sweep, in the columns of `hac_runs.sweep`."""
+    rows = []
+    for one in memory_of(runs).itertuples():
+        cold, hot = count_misses(at_size(runs, one.cache_mb))
+        rows.append((traversal, "hac", one.cache_mb, one.frames_mb, one.table_mb, None, cold, hot))
+    return pd.DataFrame(rows, columns=MISSES)
+
+
+def enough(fetches, least_share):
+    """Whether the hot iterations fetch at least this share of what the cold one does."""
+    cold, hot = count_misses(fetches)
+    return bool(hot) and hot >= least_share * cold
+
+
+def fig9(traversal, runs, costs, least_share):
+    """Mean miss penalty by component at every size of a sweep (Figure 9 shows one of them).
+
+    Parameters
+    ----------
+    traversal : str
+    runs : DataFrame
+        As of `at_size`, with ``frames_mb, table_mb``.
+    costs : Costs
+    least_share : float
+        Sizes at which hot iterations fetch less than this share of the cold one are left out.
+
+    Returns
+    -------
+    DataFrame
+        ``traversal, cache_mb, component, us`` (fetch, replacement, conversion, and total, measured on its own), and
+        beside them ``fetches`` of one hot iteration, ``frames_mb, table_mb``.
+    """
+    rows = []
+    for one in memory_of(runs).itertuples():
+        fetches = at_size(runs, one.cache_mb)
+        if not enough(fetches, least_share):
+            continue
+        found = penalty(fetches, one.cache_mb, costs)
+        rows += [
+            (traversal, one.cache_mb, part, found.us[part], found.fetches, one.frames_mb, one.table_mb)
+            for part in PENALTY
+        ]
+    columns = ["traversal", "cache_mb", "component", "us", "fetches", "frames_mb", "table_mb"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def points(sweeps, points_mb, costs):
+    """Penalties at the sizes of the published Figure 9, by traversal.
+
+    Parameters
+    ----------
+    sweeps : dict of str to DataFrame
+        By traversal, as of `at_size`.
+    points_mb : dict of str to float
+    costs : Costs
+    """
+    return {name: penalty(at_size(sweeps[name], points_mb[name]), points_mb[name], costs) for name in STATIC}
+
+
+def components(found, points_mb, names):
+    """One row a traversal and component: Figure 10 (`REPLACEMENT`) or Figure 11 (`COMPONENTS`).
+
+    Returns
+    -------
+    DataFrame
+        ``traversal, component, us, cache_mb``.
+    """
+    rows = [(name, part, one.us[part], points_mb[name]) for name, one in found.items() for part in names]
+    return pd.DataFrame(rows, columns=["traversal", "component", "us", "cache_mb"])
+
+
+def fig10(found, points_mb):
+    """Replacement overhead by component, from `points`."""
+    return components(found, points_mb, REPLACEMENT)
+
+
+def fig11(found, points_mb):
+    """Fetch time by component, from `points`."""
+    return components(found, points_mb, COMPONENTS)
+
+
+def fit(sweep, cache_mb, costs, target, low, high):
+    """Fit the instructions of installing an object to T1's published share of conversion.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``parameter, value, target, reached, at_bound, low, high``.
+    """
+    found = fit_install(at_size(sweep, cache_mb), cache_mb, costs, target, low, high)
+    row = {"parameter": "install_instructions", **found._asdict(), "low": low, "high": high}
+    return pd.DataFrame([row])
+
+
+def peaks(fig9_total, fig9_frames, published):
+    """Where replacement overhead per fetch is greatest, on both axes.
+
+    Parameters
+    ----------
+    fig9_total, fig9_frames : DataFrame
+        `fig9` with sizes that pay for the indirection table, and with sizes of the frames alone.
+    published : dict of str to float
+        The paper's, MB.
+
+    Returns
+    -------
+    DataFrame
+        ``traversal, axis, published_mb, peak_mb, at_end`` (the largest size that fetches enough), ``us``: replacement
+        at the peak, ``fetches`` of a hot iteration there.
+    """
+    rows = []
+    for axis, table in (("frames and table", fig9_total), ("frames", fig9_frames)):
+        for name in STATIC:
+            found = table[(table["traversal"] == name) & (table["component"] == "replacement")]
+            if found.empty:
+                continue
+            best = found.loc[found["us"].idxmax()]
+            at_end = best["cache_mb"] == found["cache_mb"].max()
+            rows.append((name, axis, published[name], best["cache_mb"], at_end, best["us"], best["fetches"]))
+    columns = ["traversal", "axis", "published_mb", "peak_mb", "at_end", "us", "fetches"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def logged(server, fit_row):
+    """Values for the claims that no table of the ledger decides, and what the fit came to.
+
+    Parameters
+    ----------
+    server : DataFrame
+        From `hac_variants.server`.
+    fit_row : DataFrame
+        From `fit`.
+
+    Returns
+    -------
+    DataFrame
+        ``id`` of the claim, ``note``.
+    """
+    row = fit_row.iloc[0]
+    hits = server[server["server_cache_mb"] == server["server_cache_mb"].max()].set_index("traversal").loc[["T1"]]
+    notes = {
+        "hac.setup.client": "checked: data/machines/hac_testbed.yaml, client_mhz",
+        "hac.setup.ppro": "checked: data/machines/hac_testbed.yaml, ppro_mhz and ppro_l2_kb",
+        "hac.setup.single_client": "checked: one client, but for the projection to a shared server",
+        "hac.setup.hot_static": "checked: hot iterations of the static traversals",
+        "hac.fig9.conversion_over_fetch.t1": f"fit: {row['reached']:.4f} % for {row['target']:g} % at "
+        f"{row['value']:.1f} instructions an object installed",
+        "hac.proj.server_hit.t1": "obtained over cold and hot iterations together: "
+        f"{hits.loc['T1', 'run_hit_pct'].iloc[0]:.1f} %",
+    }
+    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

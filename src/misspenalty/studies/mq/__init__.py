@@ -1,0 +1,1 @@
+"""The Multi-Queue study (USENIX 2001)."""

@@ -1,0 +1,263 @@
+"""The MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
+
+Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
+ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty.systems.storage_server.server` prices them.
+The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU with a larger
+cache over LRU with the smallest, and every other bar is a prediction.
+"""
+
+import functools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.replay.simulation import simulate
+from misspenalty.studies.mq.tables import blocks_of
+from misspenalty.systems.storage_server import calibration
+from misspenalty.systems.storage_server.server import disks_of, outcomes, run, run_live
+
+POLICIES = ("mq", "lru")
+
+
+class Rates(NamedTuple):
+    """What the model gives for one capture.
+
+    Attributes
+    ----------
+    rates : DataFrame
+        ``cache_mb, policy, normalized_rate`` over LRU with the smallest cache, ``hit_ratio_pct`` of the reads that were
+        timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct`` (the
+        misses' share of the time that reads spend outside the database), ``rate_per_s``, and of each point the counts,
+        mean latencies (us) and utilisations. The live run has the cache inside the server and the terminals on
+        stretches of their own: it stands for the paper's implementation.
+    components : DataFrame
+        ``cache_mb, policy, component, us``: mean time of a transaction.
+    fit : DataFrame
+        One row: ``parameter, variant, value_us, target``, the ratio ``reached``, whether the target lies outside of
+        what the model can reach (``at_bound``), ``low_us, high_us`` and the ratios ``lowest, highest`` of the range,
+        and the times whose ratio rounds to the target (``within_low_us, within_high_us``; empty where there are none).
+    """
+
+    rates: pd.DataFrame
+    components: pd.DataFrame
+    fit: pd.DataFrame
+
+
+def points(trace, cache_mb, policies=POLICIES, threads=None):
+    """Outcome of every reference at each point of Figure 7.
+
+    Parameters
+    ----------
+    trace : Trace
+    cache_mb : sequence of float
+    policies : sequence of str
+    threads : int, optional
+        Replays at a time.
+
+    Returns
+    -------
+    dict of (float, str) to uint8 array, shape (len(trace),)
+        By (cache size in MB, policy).
+    """
+
+    def replayed(point):
+        hits = np.zeros(len(trace), bool)
+        simulate(trace, point[1], blocks_of(trace, point[0]), hits=hits)
+        return outcomes(hits, trace.write)
+
+    keys = [(mb, policy) for mb in cache_mb for policy in policies]
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(zip(keys, pool.map(replayed, keys), strict=True))
+
+
+def transaction_rates(
+    trace, machine, found, reads_per_transaction, *, fitted_mb, target, span, seed, variant="", threads=None
+):
+    """Fit the processor time, then time every point.
+
+    Parameters
+    ----------
+    trace : Trace
+    machine : Machine
+        The testbed, from `load_machine`.
+    found : dict
+        From `points`.
+    reads_per_transaction : float
+        Of the capture: its reads over the transactions that the database completed meanwhile.
+    fitted_mb : float
+        LRU with this cache over LRU with the smallest is what is fitted.
+    target : float
+        Its published ratio.
+    span : (int, int)
+        Range of the processor time, us per transaction.
+    seed : int
+        Of the disks' service times, where they are exponential.
+    variant : str
+        What the row of the fit is called.
+    threads : int, optional
+        Runs at a time; the result does not depend on it.
+
+    Returns
+    -------
+    Rates
+
+    Raises
+    ------
+    ParameterError
+        The fitted point or the baseline is not among those found.
+    """
+    baseline = (min(mb for mb, _ in found), "lru")
+    compared = (fitted_mb, "lru")
+    if not {baseline, compared} <= set(found) or baseline == compared:
+        raise ParameterError(
+            f"fitted to LRU with {fitted_mb:g} MB over LRU with {baseline[0]:g} MB; found {list(found)}"
+        )
+    disk = disks_of(trace, machine.testbed)
+
+    def time(cpu_us, chosen):
+        testbed = replace(machine.testbed, database_cpu_us=cpu_us)
+
+        def one(point):
+            return run(found[point], disk, testbed, reads_per_transaction, np.random.default_rng(seed))
+
+        with ThreadPoolExecutor(threads) as pool:
+            return dict(zip(chosen, pool.map(one, chosen), strict=True))
+
+    @functools.cache
+    def ratio(cpu_us):
+        timed = time(cpu_us, [baseline, compared])
+        return timed[compared].rate_per_s / timed[baseline].rate_per_s
+
+    fit = calibration.fit_database_cpu(ratio, target, *span)
+    timed = time(fit.value, list(found))
+    live = _live(
+        trace, replace(machine.testbed, database_cpu_us=fit.value), found, reads_per_transaction, seed, threads
+    )
+    return Rates(
+        _rates(timed, live, baseline),
+        _components(timed),
+        _fit_row(fit, calibration.compatible(ratio, target, *span), variant),
+    )
+
+
+def _live(trace, testbed, found, reads_per_transaction, seed, threads):
+    def one(point):
+        mb, policy = point
+        generator = np.random.default_rng(seed)
+        return run_live(trace, policy, blocks_of(trace, mb), testbed, reads_per_transaction, generator)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(zip(found, pool.map(one, found), strict=True))
+
+
+def _rates(timed, live, baseline):
+    base, live_base = timed[baseline].rate_per_s, live[baseline].rate_per_s
+    rows = [
+        {
+            "cache_mb": mb,
+            "policy": policy,
+            "normalized_rate": outcome.rate_per_s / base,
+            "hit_ratio_pct": 100 * outcome.hits / outcome.reads,
+            "timed_hit_ratio_pct": 100 * live[mb, policy].hit_ratio,
+            "timed_normalized_rate": live[mb, policy].rate_per_s / live_base,
+            "miss_time_share_pct": 100 * outcome.access_time_shares()["miss"],
+            **outcome.row(),
+        }
+        for (mb, policy), outcome in timed.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _components(timed):
+    tables = []
+    for (mb, policy), outcome in timed.items():
+        latency = outcome.latency()
+        part = latency.loc[latency["of"] == "transaction", ["component", "mean_us"]].rename(columns={"mean_us": "us"})
+        part.insert(0, "cache_mb", mb)
+        part.insert(1, "policy", policy)
+        tables.append(part)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _fit_row(fit, within, variant):
+    return pd.DataFrame(
+        [
+            {
+                "parameter": "database_cpu_us",
+                "variant": variant,
+                "value_us": fit.value,
+                "target": fit.target,
+                "reached": fit.ratio,
+                "at_bound": not fit.reached,
+                "low_us": fit.low,
+                "high_us": fit.high,
+                "lowest": fit.lowest,
+                "highest": fit.highest,
+                "within_low_us": within and within[0],
+                "within_high_us": within and within[1],
+            }
+        ]
+    )
+
+
+def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, seed, references=None, threads=None):
+    """Normalised rates as the testbed's parameters vary one at a time, the processor time as fitted.
+
+    Parameters
+    ----------
+    trace, machine, found, reads_per_transaction, seed, threads
+        As of `transaction_rates`.
+    cpu_us : float
+        Processor time of a transaction that the fit found, us.
+    references : int, optional
+        Length of the head of the trace that is simulated; by default all of it.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows are the testbed's own.
+    """
+    testbed = replace(machine.testbed, database_cpu_us=cpu_us)
+    baseline = (min(mb for mb, _ in found), "lru")
+    return calibration.sensitivity(
+        machine, testbed, trace, found, reads_per_transaction, baseline, seed, references, threads
+    )
+
+
+def logged(fig7, shared_buffers, fit):
+    """Values for the claims that no table of the ledger decides, and what became of the fit.
+
+    Parameters
+    ----------
+    fig7 : DataFrame
+        `Rates.rates`, and beside each point the hit ratio of the untimed replay, ``replayed_hit_ratio_pct``.
+    shared_buffers : str
+        The first level's size, as the capture recorded it.
+    fit : DataFrame
+        `Rates.fit`.
+
+    Returns
+    -------
+    DataFrame
+        ``id`` of the claim, ``note``.
+    """
+    share = fig7["miss_time_share_pct"]
+    apart = (fig7["timed_hit_ratio_pct"] - fig7["replayed_hit_ratio_pct"]).abs().max()
+    row = fit.iloc[0]
+    outcome = "ends at its bound: " if row["at_bound"] else ""
+    fitted = f"fit {outcome}{row['reached']:.4f} for {row['target']:g} at {row['value_us']:.0f} us"
+    notes = {
+        "mq.table4.sim_vs_impl": "the implemented side is the timed model, the cache inside it, on the same references",
+        "mq.results.timing": f"obtained: reordering by concurrency moves no hit ratio by more than {apart:.2f} points; "
+        "a faster server cannot change what a recorded trace asks for",
+        "mq.results.miss_dominates": f"obtained: misses take {share.min():.2f} to {share.max():.2f} % of the time that "
+        "reads spend outside the database",
+        "mq.setup.oracle_buffer": f"obtained: {shared_buffers} of shared_buffers",
+        "mq.fig7.lru.256": fitted,
+        "mq.fig7.lru_256_gain": fitted,
+    }
+    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

@@ -1,0 +1,103 @@
+"""The picture at the head of the README: what was published, what came out, and how the claims were judged."""
+
+import matplotlib
+import pandas as pd
+from matplotlib.patches import Patch
+
+from misspenalty.plotting.parts import pair_legend, pairs, stack
+from misspenalty.plotting.style import GREY, need, new_figure, styled
+from misspenalty.studies.mq.figures import capture_name
+from misspenalty.studies.mq.published import printed_hit_ratios, published_rates
+
+WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
+OVERVIEW_DPI = 200
+
+STUDIES = {"mq": "MQ", "sarc": "SARC", "hac": "HAC", "epcm": "EPCM", "vlog": "Virtual log"}
+
+VERDICTS = {
+    "reproduced": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "direction": {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
+    "not_reproduced": {"facecolor": "#f3b68f", "edgecolor": "#e8702a", "hatch": "////"},
+    "not_testable": {"facecolor": "white", "edgecolor": GREY},
+}
+
+_LARGER = {
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8.5,
+    "legend.fontsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+@styled
+def overview(table4, printed4, fig7, printed7, claims, fitted=()):
+    """Table 4 and Figure 7 of the MQ paper beside what came out, and the verdicts on the study's claims.
+
+    Save it with ``dpi=OVERVIEW_DPI``.
+
+    Parameters
+    ----------
+    table4, fig7 : dict of str to DataFrame
+        Capture -> table of that name; of `fig7` the first capture is shown.
+    printed4, printed7 : DataFrame
+        ``data/published/mq_table4.csv`` and ``mq_fig7.csv``.
+    claims : dict of str to DataFrame
+        Capture -> table of verdicts. Of the first every study that was built is counted, of the others `mq`.
+    fitted : iterable of (cache_mb, policy)
+        Bars of `fig7` that a parameter was fitted to.
+    """
+    with matplotlib.rc_context(_LARGER):
+        counts = _verdict_rows(claims)
+        strip = 0.45 + 0.24 * len(counts)  # inches
+        figure = new_figure(WIDTH, 2.9 + strip)
+        above, below = figure.subfigures(2, 1, height_ratios=[2.9, strip])
+        published = printed_hit_ratios(printed4)
+        first, rates = next(iter(fig7.items()))
+        panels = [(name, table, published, "hit_ratio_pct", "{:.1f}") for name, table in table4.items()]
+        panels.append((first, rates, published_rates(printed7), "normalized_rate", "{:.2f}"))
+        axes = above.subplots(1, len(panels))
+        for axis, (name, table, said, column, form) in zip(axes, panels, strict=True):
+            need(table, ["cache_mb", "policy", column], name)
+            pairs(axis, table, said, column, form, fitted if axis is axes[-1] else ())
+            title = "TPC-C rate" if axis is axes[-1] else "Hit ratio (%)"
+            axis.set(xlabel="Storage cache (MB)", title=f"{title} {capture_name(name)}")
+        for axis in axes[:-1]:
+            axis.set_ylim(0, max(other.get_ylim()[1] for other in axes[:-1]))
+        above.legend(
+            handles=pair_legend(rates["policy"], published_rates(printed7)), loc="outside upper center", ncols=4
+        )
+        _verdicts(below.subplots(), counts)
+    return figure
+
+
+def _verdict_rows(claims):
+    """Counts of verdicts: a row each built study, and one for the variant of MQ below it."""
+    first, table = next(iter(claims.items()))
+    rows = {}
+    for study, rest in table.groupby("study", sort=False):
+        if (rest["verdict"] != "not_testable").any():
+            name = STUDIES.get(study, study)
+            others = {f"{name} {capture_name(other)}": each for other, each in claims.items() if other != first}
+            rows[f"{name} {capture_name(first)}" if study == "mq" else name] = rest
+            rows |= {label: each[each["study"] == study] for label, each in others.items() if study == "mq"}
+    counts = pd.DataFrame({label: rest["verdict"].value_counts() for label, rest in rows.items()})
+    return counts.reindex(VERDICTS).fillna(0).astype(int).T
+
+
+def _verdicts(axis, counts):
+    shares = counts.div(counts.sum(axis=1), axis=0)
+    stack(axis, shares, VERDICTS)
+    for place, (label, row) in enumerate(shares.iterrows()):
+        for verdict, end in row.cumsum().items():
+            if row[verdict]:
+                box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+                text = str(counts.loc[label, verdict])
+                axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
+    axis.set_title("What became of the claims")
+    axis.set_xlim(0, 1)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    handles = [Patch(label=name.replace("_", " "), linewidth=0.4, **look) for name, look in VERDICTS.items()]
+    axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)

@@ -1,0 +1,1 @@
+"""The SARC study (USENIX 2005)."""

@@ -1,0 +1,362 @@
+"""Figures of the SARC study: tidy tables in, a figure out.
+
+Published values stand as dashed lines with hollow marks beside what was obtained. Tables may be partial: what is not
+there is not drawn.
+"""
+
+import itertools
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from misspenalty.plotting.parts import SERIES, legend_above, stack
+from misspenalty.plotting.style import (
+    COLUMN,
+    GREY,
+    INK,
+    PAGE,
+    need,
+    new_figure,
+    policy_line,
+    policy_name,
+    policy_order,
+    styled,
+)
+
+CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
+PAPERS = ("sarc", "lru_bottom", "lru_top")
+SLOWEST = 1000  # ms; a point beyond is a backlog that grows as long as the phase lasts, and lies outside the axis
+FAR = 20  # most that the sensitivity figure shows of a response over the unvaried model's
+READS = 0.4  # share of the paper's requests
+
+
+def _configs(table):
+    return [config for config in CONFIGS if config in set(table["config"])]
+
+
+def _lines(axis, table, x, y, error=None, policies=None):
+    """One line a policy."""
+    handles = []
+    for policy in policy_order(policies or table["policy"]):
+        part = table[table["policy"] == policy].sort_values(x)
+        look = policy_line(policy)
+        handles += axis.plot(part[x], part[y], zorder=3, **look)
+        if error in part and part[error].notna().any():
+            low, high = np.maximum(part[y] - part[error], 0.02), part[y] + part[error]
+            axis.vlines(part[x], low, high, color=look["color"], linewidth=0.8, zorder=2)
+    return handles
+
+
+def _response_axis(axis, *columns):
+    """A logarithmic axis of response times, not beyond `SLOWEST`."""
+    top = max(column.max() for column in columns)
+    bottom = min(column.min() for column in columns)
+    axis.set_yscale("log")
+    low, high = 0.7 * bottom, min(1.4 * top, SLOWEST)
+    axis.set_ylim(low, high)
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_locator(NullLocator())
+
+
+@styled
+def table2(table, published):
+    """Read and write response times over load beside the published ones (the paper's Table II).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, scaled_iops, policy, read_ms, write_ms, read_ms_ci, write_ms_ci``.
+    published : DataFrame
+        ``config, scaled_iops, policy, read_ms, write_ms``.
+    """
+    need(table, ["config", "scaled_iops", "policy", "read_ms", "write_ms"], "table2")
+    configs = _configs(table)
+    figure = new_figure(PAGE, 0.5 + 1.9 * len(configs))
+    axes = figure.subplots(len(configs), 2, squeeze=False)
+    for row, config in zip(axes, configs, strict=True):
+        part, printed = (frame[frame["config"] == config] for frame in (table, published))
+        for axis, side in zip(row, ("read", "write"), strict=True):
+            handles = _lines(axis, part, "scaled_iops", f"{side}_ms", f"{side}_ms_ci")
+            _published(axis, printed, f"{side}_ms")
+            _response_axis(axis, part[f"{side}_ms"], printed[f"{side}_ms"])
+            axis.set(title=f"{CONFIGS[config]}, {side}s", xlabel="Scaled IOPS", ylabel="Response (ms)")
+    legend_above(figure, [*handles, _published_mark("published")])
+    return figure
+
+
+def _published(axis, printed, column):
+    """Dashed lines with hollow marks, one a policy."""
+    for policy in policy_order(printed["policy"]):
+        line = printed[printed["policy"] == policy].sort_values("scaled_iops")
+        look = {**policy_line(policy), "linestyle": (0, (2, 2)), "linewidth": 0.8, "markerfacecolor": "white"}
+        axis.plot(line["scaled_iops"], line[column], **{**look, "markeredgecolor": look["color"]})
+
+
+def _published_mark(label):
+    mark = {"color": INK, "linestyle": (0, (2, 2)), "linewidth": 0.8, "marker": "o", "markerfacecolor": "white"}
+    return Line2D([], [], label=label, **mark)
+
+
+@styled
+def fig6(table, minutes, published):
+    """Response and power over throughput, tracks staged over time (the paper's Figure 6).
+
+    The paper prints no values of its figure; what stands for them is Table II at 40 % reads, which its overall
+    responses at the peaks equal.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, scaled_iops, policy, response_ms, power``.
+    minutes : DataFrame
+        ``config, policy, minute, phase, stage_rate``.
+    published : DataFrame
+        ``config, scaled_iops, policy, read_ms, write_ms``.
+    """
+    need(table, ["config", "scaled_iops", "policy", "response_ms", "power"], "fig6")
+    configs = _configs(table)
+    published = published.assign(response_ms=READS * published["read_ms"] + (1 - READS) * published["write_ms"])
+    published["power"] = published["scaled_iops"] / published["response_ms"]
+    figure = new_figure(PAGE, 0.4 + 1.8 * len(configs))
+    axes = figure.subplots(len(configs), 3, squeeze=False)
+    for row, config in zip(axes, configs, strict=True):
+        part, printed = (frame[frame["config"] == config] for frame in (table, published))
+        handles = _lines(row[0], part, "scaled_iops", "response_ms", "response_ms_ci")
+        _published(row[0], printed, "response_ms")
+        _response_axis(row[0], part["response_ms"], printed["response_ms"])
+        _lines(row[1], part, "scaled_iops", "power")
+        _published(row[1], printed, "power")
+        over_time = minutes[minutes["config"] == config].assign(stage_rate=lambda frame: frame["stage_rate"] / 1000)
+        _over_time(row[2], over_time, "stage_rate")
+        row[0].set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)")
+        row[1].set(xlabel="Scaled IOPS", ylabel="Power (scaled IOPS / ms)", ylim=(0, None))
+        row[2].set(ylabel="Tracks staged (1000/s)", ylim=(0, None))
+    legend_above(figure, [*handles, _published_mark("published (Table II, 40 % reads)")])
+    return figure
+
+
+def _over_time(axis, minutes, column):
+    """One line a policy over time, with the schedule's phases as vertical lines."""
+    for policy in policy_order(minutes["policy"]):
+        line = minutes[minutes["policy"] == policy].sort_values("minute")
+        look = policy_line(policy)
+        axis.plot(line["minute"], line[column], color=look["color"], linestyle=look["linestyle"], linewidth=0.9)
+    one = minutes[minutes["policy"] == minutes["policy"].iloc[0]]
+    for begin in one.groupby("phase")["minute"].min():
+        axis.axvline(begin - 1, color=GREY, linewidth=0.5, linestyle=":", zorder=1)
+    axis.set(xlabel="Time (min)", xlim=(0, minutes["minute"].max()))
+
+
+@styled
+def lists(minutes):
+    """SEQ's share of the cache and the ratio 2 s deltaL / L over time (the paper's Figures 7 and 8).
+
+    Parameters
+    ----------
+    minutes : DataFrame
+        ``config, policy, minute, phase, seq_share, ratio``.
+    """
+    need(minutes, ["config", "policy", "minute", "phase", "seq_share", "ratio"], "lists")
+    configs = _configs(minutes)
+    figure = new_figure(PAGE, 0.4 + 1.7 * len(configs))
+    axes = figure.subplots(len(configs), 2, squeeze=False)
+    for row, config in zip(axes, configs, strict=True):
+        part = minutes[minutes["config"] == config].assign(percent=lambda frame: 100 * frame["seq_share"])
+        _over_time(row[0], part, "percent")
+        row[0].set(title=CONFIGS[config], ylabel="SEQ (% of the cache)", ylim=(0, 100))
+        smooth = part.sort_values("minute")
+        smooth["ratio"] = smooth.groupby("policy")["ratio"].transform(lambda ratio: ratio.rolling(5, 1).median())
+        _over_time(row[1], smooth.assign(ratio=smooth["ratio"].clip(0.01)), "ratio")
+        row[1].axhline(1, color=INK, linewidth=0.6)
+        row[1].set(ylabel="Ratio 2 s ΔL / L", yscale="log", ylim=(0.01, None))
+        row[1].yaxis.set_minor_locator(NullLocator())
+    looks = [policy_line(policy) | {"marker": ""} for policy in policy_order(minutes["policy"])]
+    legend_above(figure, [Line2D([], [], **look) for look in looks])
+    return figure
+
+
+STRATEGIES = {
+    "synchronous": "synchronous",
+    "asynchronous": "synchronous and asynchronous, plain LRU",
+    "asynchronous_remedy": "the same with the remedy",
+}
+
+
+@styled
+def anomaly(table):
+    """Sequential misses in one LRU list by prefetching strategy (the paper's Figures 1 and 3).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``strategy, degree, tracks_a_stream, misses_pct``.
+    """
+    need(table, ["strategy", "degree", "tracks_a_stream", "misses_pct"], "anomaly")
+    degrees = sorted(set(table["degree"]))
+    figure = new_figure(PAGE, 2.1)
+    axes = figure.subplots(1, len(degrees), sharey=True, squeeze=False)[0]
+    for axis, degree in zip(axes, degrees, strict=True):
+        part = table[table["degree"] == degree]
+        for (strategy, name), look in zip(STRATEGIES.items(), itertools.cycle(SERIES), strict=False):
+            line = part[part["strategy"] == strategy].sort_values("tracks_a_stream")
+            axis.plot(line["tracks_a_stream"], line["misses_pct"], label=name, markersize=2.5, **look)
+        axis.axhline(100 / (degree + 1), color=INK, linewidth=0.7, linestyle=":")
+        axis.set(title=f"groups of {degree} tracks", xlabel="Cache (tracks a stream)", ylim=(0, None))
+    axes[0].set_ylabel("Sequential misses (% of the tracks)")
+    legend_above(figure, [*axes[0].get_lines()[:3], Line2D([], [], color=INK, linestyle=":", label="1 / (m + 1)")])
+    return figure
+
+
+_PARTS = {  # component: colour; what waits is hatched
+    "host_queue": ("#d4e3f0", "////"),
+    "controller": ("#004c8c", ""),
+    "adapter_queue": ("#efd3e6", "----"),
+    "adapter": ("#b0508f", ""),
+    "write_cache": ("#f3e3b8", "xxxx"),
+    "in_flight": ("#e4e4e4", "++++"),
+    "disk_queue": ("#cfeadf", "...."),
+    "disk_overhead": ("#8fd0b8", ""),
+    "seek": ("#009e73", ""),
+    "rotation": ("#3a7d44", ""),
+    "disk_transfer": ("#e8702a", ""),
+    "disk_bus": ("#c98a00", ""),
+    "disk_cache": ("#767676", ""),
+}
+
+
+@styled
+def components(table):
+    """Where the mean response of reads and writes goes, at each configuration's highest load.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, scaled_iops, policy, request, component, ms``.
+    """
+    need(table, ["config", "scaled_iops", "policy", "request", "component", "ms"], "components")
+    configs = _configs(table)
+    figure = new_figure(PAGE, 2.3)
+    axes = figure.subplots(1, len(configs), squeeze=False)[0]
+    looks = {name: {"facecolor": colour, "edgecolor": INK, "hatch": hatch} for name, (colour, hatch) in _PARTS.items()}
+    for axis, config in zip(axes, configs, strict=True):
+        part = table[table["config"] == config]
+        part = part[part["scaled_iops"] == part["scaled_iops"].max()]
+        wide = part.pivot_table(index=["request", "policy"], columns="component", values="ms").reindex(
+            columns=list(looks)
+        )
+        order = [(side, p) for side in ("read", "write") for p in policy_order(part["policy"])[::-1]]
+        wide = wide.reindex([bar for bar in order if bar in wide.index]).fillna(0)
+        wide.index = [f"{policy_name(policy)}, {side}" for side, policy in wide.index]
+        stack(axis, wide, looks)
+        axis.set(title=CONFIGS[config], xlabel="Response at the peak (ms)")
+    legend_above(figure, [Patch(label=n.replace("_", " "), linewidth=0.4, **k) for n, k in looks.items()], columns=7)
+    return figure
+
+
+@styled
+def beyond(table):
+    """Overall response over throughput, the paper's policies and others.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, scaled_iops, policy, response_ms``.
+    """
+    need(table, ["config", "scaled_iops", "policy", "response_ms"], "beyond")
+    configs = _configs(table)
+    figure = new_figure(PAGE, 2.4)
+    axes = figure.subplots(1, len(configs), squeeze=False)[0]
+    for axis, config in zip(axes, configs, strict=True):
+        part = table[table["config"] == config]
+        handles = _lines(axis, part, "scaled_iops", "response_ms")
+        _response_axis(axis, part["response_ms"])
+        axis.set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)")
+    legend_above(figure, handles)
+    return figure
+
+
+@styled
+def sensitivity(table, orderings):
+    """Overall response near the peak as one parameter at a time varies, over the unvaried model's.
+
+    A response more than twenty times as long or as short stands at the edge, with an arrow.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``parameter, value, config, policy, response_ms``; parameter ``none`` is the unvaried model.
+    orderings : DataFrame
+        ``parameter, value, config, changed``; a shaded line is a value that changes the order of the policies.
+    """
+    need(table, ["parameter", "value", "config", "policy", "response_ms"], "sensitivity")
+    wide = table.pivot_table(
+        index=["parameter", "value", "config"], columns="policy", values="response_ms", sort=False
+    ).reset_index()
+    configs = _configs(table)
+    names = list(dict.fromkeys(zip(wide["parameter"], wide["value"], strict=True)))
+    names = [name for name in names if name[0] != "none"]
+    figure = new_figure(PAGE, 0.8 + 0.125 * len(names))
+    axes = figure.subplots(1, len(configs), sharey=True, squeeze=False)[0]
+    policies = policy_order(table["policy"])
+    changed = {tuple(row) for row in orderings.loc[orderings["changed"], ["config", "parameter", "value"]].to_numpy()}
+    for axis, config in zip(axes, configs, strict=True):
+        part = wide[wide["config"] == config].set_index(["parameter", "value"])[policies]
+        own = part[part.index.get_level_values(0) == "none"].iloc[0]
+        over_all = part / own
+        for place, name in enumerate(names):
+            over = over_all.loc[name]
+            if (config, *name) in changed:
+                axis.axhspan(place - 0.45, place + 0.45, color="#fbe7c6", linewidth=0, zorder=0)
+            for shift, policy in zip(np.linspace(-0.25, 0.25, len(policies)), policies, strict=True):
+                look = policy_line(policy)
+                x, marker = np.clip(over[policy], 1 / FAR, FAR), look["marker"]
+                if x != over[policy]:
+                    marker = ">" if x == FAR else "<"
+                axis.plot(x, place + shift, color=look["color"], marker=marker, markersize=2.8, markeredgecolor="none")
+        axis.axvline(1, color=GREY, linewidth=0.6)
+        over_all = over_all.clip(1 / FAR, FAR)
+        axis.set(title=CONFIGS[config], xscale="log", xlabel="Response over the unvaried model's")
+        axis.set_xlim(min(0.5, 0.9 * over_all.min().min()), max(2, 1.1 * over_all.max().max()))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.grid(True, axis="both")
+    axes[0].set_yticks(range(len(names)), [f"{parameter} = {value}" for parameter, value in names], fontsize=5.5)
+    axes[0].set_ylim(len(names) - 0.5, -0.5)
+    handles = [Line2D([], [], **{**policy_line(policy), "linestyle": ""}) for policy in policies]
+    legend_above(figure, [*handles, Patch(color="#fbe7c6", label="another order, ties of 5 % counted as equal")])
+    return figure
+
+
+@styled
+def scale(table):
+    """Overall response at several scales of the model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, scaled_iops, policy, divisor, response_ms``.
+    """
+    need(table, ["config", "scaled_iops", "policy", "divisor", "response_ms"], "scale")
+    configs, divisors = _configs(table), sorted(set(table["divisor"]), reverse=True)
+    figure = new_figure(PAGE if len(configs) > 1 else COLUMN, 2.2)
+    axes = figure.subplots(1, len(configs), squeeze=False)[0]
+    for axis, config in zip(axes, configs, strict=True):
+        part = table[table["config"] == config]
+        for policy, (place, divisor) in itertools.product(policy_order(part["policy"]), enumerate(divisors)):
+            line = part[(part["policy"] == policy) & (part["divisor"] == divisor)].sort_values("scaled_iops")
+            look = policy_line(policy)
+            if place:
+                look |= {"markerfacecolor": "white", "markeredgecolor": look["color"], "linewidth": 0.7}
+            axis.plot(line["scaled_iops"], line["response_ms"], **look)
+        _response_axis(axis, part["response_ms"])
+        axis.set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)")
+    handles = [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])]
+    for place, divisor in enumerate(divisors):
+        face = "white" if place else INK
+        look = {"color": INK, "marker": "o", "markerfacecolor": face, "linestyle": "", "label": f"1/{divisor}"}
+        handles.append(Line2D([], [], **look))
+    legend_above(figure, handles)
+    return figure

@@ -1,0 +1,214 @@
+"""The SARC study's fit: what no source states, found from the published rows of the two LRU variants alone.
+
+Two steps, each a search of a whole grid against the rows that hang on its parameters and on nothing later. The load:
+LRU Top's cache-insensitive rows know neither the cache-sensitive footprint nor an insertion point, so they alone give
+`load_factor` and `host_slots`. The space: the other rows of both variants give `footprint_sensitive_gb` and `insertion`
+together, since how far LRU Bottom is ahead of LRU Top hangs on both. No value of SARC is looked at. The measure is the
+mean factor between model and paper over read and write responses: exp(mean |ln(model / paper)|). Runs are shorter than
+the study's, one seed.
+"""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.studies.sarc.tables import points, simulate
+
+STEPS = {  # step -> its parameters, and what it is fitted to: (configuration, policy)
+    "load": (("load_factor", "host_slots"), (("cache_insensitive", "lru_top"),)),
+    "space": (
+        ("footprint_sensitive_gb", "insertion"),
+        (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom")),
+    ),
+}
+ALONE = {"footprint_sensitive_gb": "cache_sensitive", "insertion": "lru_bottom"}  # touches nothing else
+SIDES = ("read_ms", "write_ms")
+
+
+def trials(step, config, policy, grid):
+    """What has to be run in a step for one group of rows: each point of the grid that makes a difference to them.
+
+    Parameters
+    ----------
+    step : str
+        Of `STEPS`.
+    config, policy : str
+        One of the step's groups.
+    grid : dict of str to sequence
+        Values of each of the step's parameters.
+
+    Returns
+    -------
+    list of dict
+        Values.
+    """
+    names = [name for name in STEPS[step][0] if _matters(name, config, policy)]
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*(grid[name] for name in names))]
+
+
+def _matters(name, config, policy):
+    return ALONE.get(name, config) in (config, policy)
+
+
+def try_values(shark, step, config, policy, values, seed):
+    """Responses of one trial.
+
+    Parameters
+    ----------
+    shark : Shark
+        With all other values, and with the short phases of the fit.
+    step, config, policy, values
+        As of `trials`.
+    seed : int
+
+    Returns
+    -------
+    DataFrame
+        ``config, scaled_iops, policy``, the step's parameters (NaN where they don't matter), ``read_ms, write_ms``.
+    """
+    run = simulate(shark.with_values(values), config, policy, seed)
+    table = points(run, shark.discarded_minutes)[["config", "scaled_iops", "policy", *SIDES]]
+    for place, name in enumerate(STEPS[step][0]):
+        table.insert(3 + place, name, values.get(name, np.nan))
+    return table
+
+
+def choose(step, tried, targets):
+    """The best point of a step's grid.
+
+    Parameters
+    ----------
+    step : str
+        Of `STEPS`.
+    tried : DataFrame
+        Rows of `try_values`.
+    targets : dict of (str, float, str, str) to float
+        (config, scaled IOPS, policy, column) -> published ms.
+
+    Returns
+    -------
+    DataFrame
+        The whole grid, best first: the step's parameters and ``mean_factor``.
+
+    Raises
+    ------
+    ParameterError
+        There is no target, or a target was not run.
+    """
+    names = list(STEPS[step][0])
+    if not targets:
+        raise ParameterError(f"nothing to fit {', '.join(names)} to")
+    rows = []
+    for values in itertools.product(*(sorted(tried[name].dropna().unique()) for name in names)):
+        here = pd.Series(True, index=tried.index)
+        for name, value in zip(names, values, strict=True):
+            here &= (tried[name] == value) | tried[name].isna()
+        part = tried[here].set_index(["config", "scaled_iops", "policy"])
+        try:
+            off = [abs(np.log(part.loc[where[:3], where[3]] / ms)) for where, ms in targets.items()]
+        except KeyError as error:
+            raise ParameterError(f"{error.args[0]} is a target of the fit but was not run") from error
+        rows.append(dict(zip(names, values, strict=True)) | {"mean_factor": float(np.exp(np.mean(off)))})
+    return pd.DataFrame(rows).sort_values("mean_factor", kind="stable").reset_index(drop=True)
+
+
+def targets_of(fits, step):
+    """The published cells of a step.
+
+    Parameters
+    ----------
+    fits : iterable of Fit
+        From `misspenalty.claims.load_calibration`.
+    step : str
+        Of `STEPS`.
+
+    Returns
+    -------
+    dict of (str, float, str, str) to float
+        As `choose` takes them.
+
+    Raises
+    ------
+    ParameterError
+        A cell lies outside the rows that the step runs.
+    """
+    found = {}
+    names, groups = STEPS[step]
+    for fit in fits:
+        if fit.study == "sarc" and fit.parameter in names:
+            for cell in fit.published:
+                where = cell["where"]
+                if (where["config"], where["policy"]) not in groups:
+                    raise ParameterError(
+                        f"data/calibration.yaml: {fit.parameter} is fitted to {where}; expected rows of {groups}"
+                    )
+                found[where["config"], where["scaled_iops"], where["policy"], cell["column"]] = cell["value"]
+    return found
+
+
+def logged(table, claims, fits):
+    """What became of the fit, for the claims on a value that it aimed at.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `summary`.
+    claims : collection of str
+        Ids of the study's claims.
+    fits : iterable of Fit
+        From `misspenalty.claims.load_calibration`.
+
+    Returns
+    -------
+    DataFrame
+        ``id, note``.
+    """
+    short = {"cache_sensitive": "cs", "cache_insensitive": "ci"}
+    rows = []
+    for step in STEPS:
+        found = table[table["step"] == step]
+        names = ", ".join(f"{name} {value:g}" for name, value in zip(found["parameter"], found["value"], strict=True))
+        note = f"a target of the fit of {names}; mean factor off {found['mean_factor'].iloc[0]:.3f}"
+        for config, load, policy, column in targets_of(fits, step):
+            claim = f"sarc.table2.{short[config]}.{load}.{policy}.{column.removesuffix('_ms')}"
+            rows += [(claim, note)] if claim in claims else []
+    return pd.DataFrame(rows, columns=["id", "note"])
+
+
+def summary(chosen, ranges):
+    """What was found, and what the next best points of the grid are.
+
+    Parameters
+    ----------
+    chosen : dict of str to DataFrame
+        Step -> from `choose`.
+    ranges : dict of str to sequence
+        Values of the grid, by parameter.
+
+    Returns
+    -------
+    DataFrame
+        One row a parameter: ``parameter, value, lowest, highest`` (of the grid), ``at_bound, step, mean_factor``, and
+        ``within_low, within_high``: the values in points of the grid at most 5 % worse.
+    """
+    rows = []
+    for step, table in chosen.items():
+        near = table[table["mean_factor"] <= 1.05 * table["mean_factor"].iloc[0]]
+        for name in STEPS[step][0]:
+            value, low, high = table[name].iloc[0], min(ranges[name]), max(ranges[name])
+            rows.append(
+                {
+                    "parameter": name,
+                    "value": value,
+                    "lowest": low,
+                    "highest": high,
+                    "at_bound": value in (low, high),
+                    "step": step,
+                    "mean_factor": table["mean_factor"].iloc[0],
+                    "within_low": near[name].min(),
+                    "within_high": near[name].max(),
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,223 @@
+"""The SARC study's side questions: the anomaly of prefetching under LRU, scale, and what the results hang on."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.prefetch.sequential.prefetcher import track_cache
+from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS
+from misspenalty.studies.sarc.tables import points, simulate
+
+TIE = 1.05  # the ledger's ties: responses this near are equal
+STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
+    "synchronous": (None, 1),
+    "asynchronous": (0.5, 0),
+    "asynchronous_remedy": (0.5, 1),
+}
+
+
+def interleave(streams, length, seed):
+    """Sequential streams far apart from one another, whose next request comes from any of them.
+
+    Parameters
+    ----------
+    streams, length : int
+        Streams, and tracks that each reads on average.
+    seed : int
+
+    Returns
+    -------
+    ids : uint32, shape (streams * length,)
+        Tracks, numbered densely stream by stream.
+    address : uint64
+        Address of each track.
+    """
+    drawn = np.random.default_rng(seed).integers(0, streams, streams * length)
+    order = np.argsort(drawn, kind="stable")
+    rank = np.empty(drawn.size, np.int64)
+    counts = np.bincount(drawn, minlength=streams)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    rank[order] = np.arange(drawn.size) - np.repeat(first, counts)
+    ids = first[drawn] + rank
+    gap = 4 * length
+    address = np.repeat(np.arange(streams) * gap, counts) + np.concatenate([np.arange(n) for n in counts])
+    return ids.astype(np.uint32), address.astype(np.uint64)
+
+
+def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
+    """Sequential misses in one LRU list by prefetching strategy and cache size (the paper's Figures 1 and 3).
+
+    Parameters
+    ----------
+    streams, length, seed
+        As of `interleave`.
+    degrees : sequence of int
+        Tracks of a prefetched group.
+    cache_tracks : sequence of int
+        Cache sizes, tracks.
+    threshold : int
+        Run that is taken for a stream.
+
+    Returns
+    -------
+    DataFrame
+        ``strategy`` (of `STRATEGIES`), ``degree, cache_tracks, tracks_a_stream, misses_pct``: sequential misses in
+        percent of the tracks read, the head of each stream, which no strategy can save, left out.
+    """
+    ids, address = interleave(streams, length, seed)
+    hit = np.empty(ids.size, np.uint8)
+    rows = []
+    for degree in degrees:
+        for strategy, (trigger, remedy) in STRATEGIES.items():
+            settings = {"degree": degree, "threshold": threshold, "remedy": remedy}
+            settings["trigger"] = -1 if trigger is None else int(trigger * degree)
+            for size in cache_tracks:
+                cache = track_cache("lru_top", size, address=address, prefetch=settings)
+                cache.replay(ids, hit)
+                misses = cache.sequential_misses - streams
+                share = 100 * max(misses, 0) / (ids.size - threshold * streams)
+                rows.append((strategy, degree, size, size / streams, share))
+    return pd.DataFrame(rows, columns=["strategy", "degree", "cache_tracks", "tracks_a_stream", "misses_pct"])
+
+
+def scale(shark, config, policy, seed, loads):
+    """A few load points at the model's scale, in short phases: the same at another scale has to come out alike.
+
+    Parameters
+    ----------
+    shark : Shark
+        With the scale, and the phases to run.
+    config, policy, seed
+        As of `simulate`.
+    loads : sequence of int
+        Which of the configuration's load points, from 0.
+
+    Returns
+    -------
+    DataFrame
+        ``config, scaled_iops, policy, divisor``, responses, hit ratio, share of SEQ, tracks staged, utilisation.
+    """
+    run = simulate(shark, config, policy, seed, [LOADS[config][number] for number in loads])
+    measures = ["read_ms", "write_ms", "response_ms", "hit_ratio", "seq_share", "stage_rate", "utilisation"]
+    return points(run, shark.discarded_minutes)[["config", "scaled_iops", "policy", "divisor", *measures]]
+
+
+def variations(shark, entries):
+    """What the sensitivity run tries, one at a time.
+
+    Parameters
+    ----------
+    shark : Shark
+    entries : dict
+        From `load_shark`.
+
+    Returns
+    -------
+    dict of str to list
+        Parameter -> values other than its own, those that the file lists.
+    """
+    found = {}
+    for name, entry in entries.items():
+        own = getattr(shark, name)
+        values = [*entry.get("vary", ()), *(own * factor for factor in entry.get("vary_factors", ()))]
+        if name == "host_slots":
+            values = [max(1, round(value)) for value in values]
+        values = [value for value in dict.fromkeys(values) if value != own]
+        if values:
+            found[name] = values
+    return found
+
+
+def changes(shark, parameter, value):
+    """What a variation sets: the value; with the degree also the trigger, which keeps its share of the group.
+
+    Parameters
+    ----------
+    shark : Shark
+    parameter : str
+    value : object
+
+    Returns
+    -------
+    dict of str to object
+    """
+    if parameter == "degree" and shark.degree and shark.trigger >= 0:
+        return {"degree": value, "trigger": shark.trigger * value // shark.degree}
+    return {parameter: value}
+
+
+def vary(shark, parameter, values, seed, load=4):
+    """Responses near the peak as one parameter takes other values.
+
+    Parameters
+    ----------
+    shark : Shark
+        With its fitted values and the short phases of this run.
+    parameter : str
+        ``none`` for the model as it is.
+    values : sequence
+    seed : int
+    load : int
+        Which of a configuration's load points, from 0.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, value`` (text), ``config, scaled_iops, policy, read_ms, write_ms, response_ms, hit_ratio,
+        seq_share``.
+    """
+    tables = []
+    for value in values:
+        varied = shark if parameter == "none" else shark.with_values(changes(shark, parameter, value))
+        for config in CONFIGS:
+            for policy in PAPERS:
+                run = simulate(varied, config, policy, seed, [LOADS[config][load]])
+                tables.append(points(run, varied.discarded_minutes).assign(parameter=parameter, value=_text(value)))
+    columns = ["parameter", "value", "config", "scaled_iops", "policy", "read_ms", "write_ms", "response_ms"]
+    return pd.concat(tables, ignore_index=True)[[*columns, "hit_ratio", "seq_share"]]
+
+
+def orderings(sensitivity):
+    """Which of the varied parameters decide who is fastest.
+
+    Parameters
+    ----------
+    sensitivity : DataFrame
+        From `vary`, the rows of ``none`` among them.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, value, config``; ``order``: policies from fast to slow by their mean response, ``=`` between
+        neighbours at most `TIE` apart, and ``changed`` against the unvaried model; ``sarc_over_better``: SARC's
+        response over the better LRU variant's.
+    """
+    rows = []
+    for (parameter, value, config), part in sensitivity.groupby(["parameter", "value", "config"], sort=False):
+        ms = part.set_index("policy")["response_ms"].sort_values(kind="stable")
+        better = min(ms["lru_top"], ms["lru_bottom"])
+        rows.append((parameter, value, config, _order(ms), ms["sarc"] / better))
+    table = pd.DataFrame(rows, columns=["parameter", "value", "config", "order", "sarc_over_better"])
+    own = table[table["parameter"] == "none"].set_index("config")["order"]
+    table["changed"] = table["order"] != table["config"].map(own)
+    return table
+
+
+def _order(ms):
+    """Who is faster than whom, fast to slow; of equals the first by name stands first."""
+    names = list(ms.index)
+    runs = [[names[0]]]
+    for before, name in itertools.pairwise(names):
+        if ms[name] <= TIE * ms[before]:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return " < ".join(" = ".join(sorted(run)) for run in runs)
+
+
+def _text(value):
+    """A varied value as text, since one column holds numbers, words and truth values."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else f"{value:.4g}"

@@ -1,0 +1,1 @@
+"""The virtual-log study (OSDI 1999)."""

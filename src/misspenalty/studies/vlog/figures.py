@@ -1,0 +1,360 @@
+"""Figures of the virtual-log study: tidy tables in, a figure out. What a partial table lacks is not drawn."""
+
+import itertools
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from misspenalty.plotting.parts import SERIES, legend_above, stack
+from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, need, new_figure, styled
+
+PLATFORMS = {
+    "sparc10_hp": "SPARC-10 + HP",
+    "sparc10_seagate": "SPARC-10 + Seagate",
+    "ultra170_seagate": "Ultra-170 + Seagate",
+}
+UPDATES = {"update_in_place": "in place", "virtual_log": "virtual log"}
+SYSTEMS = {
+    ("ufs", "regular"): "UFS, regular disk",
+    ("ufs", "vld"): "UFS, virtual log",
+    ("lfs", "regular"): "LFS, regular disk",
+    ("lfs", "vld"): "LFS, virtual log",
+}
+CONDITIONS = {
+    "none": "as judged",
+    "emptied": "tracks emptied beforehand *",
+    "fresh": "file on an empty disk *",
+    "no_map": "no map sector",
+    "short_switch": "short head switch",
+    "less_live": "68 % live",
+    "inode": "inode written too",
+    "fill": "emptied tracks filled in turn *",
+    "free_host": "host takes no time",
+    "8kb": "updates of 8 KB",
+}
+_SHORT = {"emptied": "emptied *", "no_map": "no map", "short_switch": "short switch", "less_live": "68 %"}
+_SHORT["free_host"] = "free host"
+_PARTS = {  # component -> label, keywords
+    "scsi_overhead": ("SCSI overhead", {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "////"}),
+    "transfer": ("transfer", {"facecolor": "#009e73", "edgecolor": "white"}),
+    "locate": ("locate sectors", {"facecolor": "#004c8c", "edgecolor": "white"}),
+    "other": ("other", {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "xxxx"}),
+}
+LATER = {
+    "disk_2015": "7200 rpm disk",
+    "sata_ssd": "SATA flash",
+    "sata_ssd_unbuffered": "SATA flash, without buffer",
+    "nvme_ssd": "NVMe flash",
+    "nvme_ssd_unbuffered": "NVMe flash, without buffer",
+}
+_LATER_PARTS = {
+    "overhead_us": ("command", _PARTS["scsi_overhead"][1]),
+    "transfer_us": _PARTS["transfer"],
+    "locate_us": ("locate", _PARTS["locate"][1]),
+    "wait_us": ("wait for older writes", {"facecolor": GREY, "edgecolor": "white"}),
+    "other_us": ("host", _PARTS["other"][1]),
+}
+_BARS = [  # the four systems
+    {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},
+    {"facecolor": "#e8702a", "edgecolor": "#e8702a"},
+    {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "\\\\\\\\"},
+    {"facecolor": "#004c8c", "edgecolor": "#004c8c"},
+]
+
+
+def platform_name(label):
+    """A platform in print."""
+    return PLATFORMS.get(label, label.replace("_", " "))
+
+
+def _line(i, **changes):
+    return {**SERIES[i % len(SERIES)], "markeredgecolor": "white", **changes}
+
+
+@styled
+def fig9(table):
+    """Latency of an update by component, in place and through the virtual log (the paper's Figure 9).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``platform, system, component, ms``.
+    """
+    need(table, ["platform", "system", "component", "ms"], "fig9")
+    wide = table.pivot_table(index=["platform", "system"], columns="component", values="ms", sort=False)
+    wide = wide[list(_PARTS)]
+    names = [f"{platform_name(platform)}, {UPDATES[system]}" for platform, system in wide.index]
+    totals = wide.sum(axis=1).to_numpy()
+    wide.index = names
+    figure = new_figure(PAGE, 0.7 + 0.21 * len(wide))
+    axes = figure.subplots(1, 2, sharey=True)
+    looks = {part: look for part, (_, look) in _PARTS.items()}
+    stack(axes[0], wide, looks)
+    for place, total in enumerate(totals):
+        axes[0].text(total + 0.01 * totals.max(), place, f"{total:.2f}", va="center", fontsize=6.5)
+    axes[0].set(xlabel="Latency of a 4 KB update (ms)", xlim=(0, 1.1 * totals.max()))
+    stack(axes[1], 100 * wide.div(totals, axis=0), looks)
+    axes[1].set(xlabel="Share of the latency (%)", xlim=(0, 100))
+    legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _PARTS.values()])
+    return figure
+
+
+def _condition(conditions):
+    parts = conditions.split("+")
+    return CONDITIONS.get(conditions) or ", ".join(_SHORT.get(part, part) for part in parts)
+
+
+@styled
+def gap(table):
+    """Speed-up under each condition alone, and under the best combination of each number of them: with, without host.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``platform, conditions, number, speedup``. Which combination is best is decided on the last platform.
+    """
+    need(table, ["platform", "conditions", "number", "speedup"], "gap")
+    platforms = list(dict.fromkeys(table["platform"]))
+    wide = table.pivot_table(index=["number", "conditions"], columns="platform", values="speedup", sort=False)
+    together = wide.loc[wide.index.get_level_values("number") > 1, platforms[-1]]
+    free = together.index.get_level_values("conditions").str.contains("free_host")
+    best = [key for part in (together[~free], together[free]) for key in part.groupby(level="number").idxmax()]
+    alone = [key for key in wide.index if key[0] <= 1]
+    rows = wide.loc[[*alone, *best]]
+    figure = new_figure(PAGE, 0.7 + 0.155 * len(rows))
+    axes = figure.subplots(1, len(platforms), sharey=True, squeeze=False)[0]
+    for axis, platform in zip(axes, platforms, strict=True):
+        base = wide.loc[(0, "none"), platform]
+        for place, value in enumerate(rows[platform]):
+            colour = INK if place == 0 else "#004c8c" if place < len(alone) else "#e8702a"
+            axis.plot([base, value], [place, place], color=colour, linewidth=0.8)
+            axis.plot(value, place, marker="o" if place < len(alone) else "s", color=colour, linestyle="")
+            axis.annotate(
+                f"{value:.2f}", (max(value, base), place), (5, 0), textcoords="offset points", va="center", fontsize=6
+            )
+        axis.axvline(base, color=GREY, linewidth=0.7, linestyle=":")
+        axis.set(xlabel="Speed-up", title=platform_name(platform), xlim=(0, 1.25 * rows[platform].max()))
+        axis.grid(axis="x")
+    axes[0].set_yticks(range(len(rows)), [_condition(conditions) for _, conditions in rows.index])
+    axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    return figure
+
+
+@styled
+def host_range(table):
+    """How speed-ups and shares move as all host times are multiplied.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``factor, platform, speedup, other_ms, locate_ms, largest_pct, in_place_locate_pct``.
+    """
+    columns = {
+        "speedup": "Speed-up",
+        "ratio": "Virtual log: other / locate",
+        "in_place_locate_pct": "In place: locate (%)",
+    }
+    need(table, ["factor", "platform", "speedup", "other_ms", "locate_ms", "in_place_locate_pct"], "host_range")
+    table = table.assign(ratio=table["other_ms"] / table["locate_ms"])
+    figure = new_figure(PAGE, 2.0)
+    axes = figure.subplots(1, 3)
+    for axis, (column, label) in zip(axes, columns.items(), strict=True):
+        for i, (platform, line) in enumerate(table.groupby("platform", sort=False)):
+            axis.plot(line["factor"], line[column], label=platform_name(platform), **_line(i))
+        axis.axvline(1, color=GREY, linewidth=0.7, linestyle=":", zorder=1)
+        axis.set(xlabel="Host times, multiples", ylabel=label, ylim=(0, None))
+    axes[1].axhline(1, color=GREY, linewidth=0.7, zorder=1)
+    legend_above(figure, axes[0].get_lines()[: table["platform"].nunique()])
+    return figure
+
+
+@styled
+def fig1(table):
+    """Time to locate a free sector against utilisation, models as lines, simulation as marks (the paper's Figure 1).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``drive, utilisation_pct, track_model_us, cylinder_model_us, simulated_us, block_simulated_us``.
+    """
+    looks = {
+        "track_model_us": ("single-track model", {"color": GREY, "linestyle": "--"}),
+        "cylinder_model_us": ("cylinder model", {"color": "#004c8c"}),
+        "simulated_us": ("simulated, any sector", {"color": "#e8702a", "marker": "o", "linestyle": ""}),
+        "block_simulated_us": ("simulated, 4 KB block", {"color": "#009e73", "marker": "^", "linestyle": ""}),
+    }
+    need(table, ["drive", "utilisation_pct", *looks], "fig1")
+    return _panels(table, looks, "utilisation_pct", "Disk in use (%)", "Time to locate (µs)", log=True)
+
+
+@styled
+def fig2(table):
+    """Time to locate a free sector when empty tracks are filled in turn, against what is left free (Figure 2).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``drive, reserve_pct, random_model_us, model_us, simulated_us``.
+    """
+    looks = {
+        "random_model_us": ("model, free sectors at random", {"color": GREY, "linestyle": "--"}),
+        "model_us": ("model with the paper's correction", {"color": "#004c8c"}),
+        "simulated_us": ("simulated", {"color": "#e8702a", "marker": "o", "linestyle": ""}),
+    }
+    need(table, ["drive", "reserve_pct", *looks], "fig2")
+    return _panels(table, looks, "reserve_pct", "Left free on a track (%)", "Time to locate (µs)")
+
+
+def _log_axis(axis):
+    """Logarithmic, with enough numbers written."""
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_locator(NullLocator())
+
+
+def _panels(table, looks, x, xlabel, ylabel, log=False):
+    """A panel a drive, a line a column."""
+    figure = new_figure(PAGE, 2.2)
+    groups = list(table.groupby("drive", sort=False))
+    axes = figure.subplots(1, len(groups), squeeze=False)[0]
+    for axis, (drive, part) in zip(axes, groups, strict=True):
+        for column, (label, look) in looks.items():
+            axis.plot(part[x], part[column], label=label, **look)
+        axis.set(title=drive, xlabel=xlabel)
+        if log:
+            _log_axis(axis)
+        else:
+            axis.set_ylim(0, None)
+    axes[0].set_ylabel(ylabel)
+    legend_above(figure, axes[0].get_lines())
+    return figure
+
+
+@styled
+def fig6(table):
+    """Small files created, read and deleted a second on four systems (the paper's Figure 6).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``platform, file_system, disk, phase, files_per_s``.
+    """
+    need(table, ["platform", "file_system", "disk", "phase", "files_per_s"], "fig6")
+    return _bars(table, "files_per_s", "Files a second", log=True)
+
+
+@styled
+def fig7(table):
+    """Rate of a large file's phases on four systems (the paper's Figure 7).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``platform, file_system, disk, phase, mb_per_s``.
+    """
+    need(table, ["platform", "file_system", "disk", "phase", "mb_per_s"], "fig7")
+    return _bars(table, "mb_per_s", "MB/s")
+
+
+def _bars(table, column, label, log=False):
+    """A panel a platform, a group a phase, a bar a system."""
+    platforms, phases = (list(dict.fromkeys(table[key])) for key in ("platform", "phase"))
+    systems = [system for system in SYSTEMS if system in set(zip(table["file_system"], table["disk"], strict=True))]
+    figure = new_figure(PAGE, 2.1)
+    axes = figure.subplots(1, len(platforms), squeeze=False)[0]
+    got = table.set_index(["platform", "file_system", "disk", "phase"])[column]
+    width = 0.8 / len(systems)
+    for (axis, platform), (i, phase), (j, system) in itertools.product(
+        zip(axes, platforms, strict=True), enumerate(phases), enumerate(systems)
+    ):
+        if (platform, *system, phase) in got.index:
+            x, look = i - 0.4 + (j + 0.5) * width, _BARS[list(SYSTEMS).index(system)]
+            axis.bar(x, got[(platform, *system, phase)], 0.92 * width, linewidth=0.4, **look)
+    for axis, platform in zip(axes, platforms, strict=True):
+        axis.set_title(platform_name(platform))
+        axis.set_xticks(range(len(phases)), [phase.replace("_", "\n") for phase in phases])
+        axis.tick_params(axis="x", length=0)
+        if log:
+            _log_axis(axis)
+    axes[0].set_ylabel(label)
+    patches = [Patch(label=SYSTEMS[system], linewidth=0.4, **_BARS[list(SYSTEMS).index(system)]) for system in systems]
+    legend_above(figure, patches)
+    return figure
+
+
+@styled
+def fig8(table):
+    """Latency of random updates against utilisation, three systems (the paper's Figure 8).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``platform, file_system, disk, utilisation_pct, latency_ms``.
+    """
+    need(table, ["platform", "file_system", "disk", "utilisation_pct", "latency_ms"], "fig8")
+    groups = list(table.groupby("platform", sort=False))
+    figure = new_figure(PAGE, 2.1)
+    axes = figure.subplots(1, len(groups), squeeze=False)[0]
+    for axis, (platform, part) in zip(axes, groups, strict=True):
+        for i, (system, line) in enumerate(part.groupby(["file_system", "disk"], sort=False)):
+            axis.plot(line["utilisation_pct"], line["latency_ms"], label=SYSTEMS[system], **_line(i))
+        axis.set(title=platform_name(platform), xlabel="Disk in use (%)", ylim=(0, None))
+    axes[0].set_ylabel("Latency of a 4 KB update (ms)")
+    legend_above(figure, axes[0].get_lines())
+    return figure
+
+
+@styled
+def fig10(lfs, log):
+    """Latency of updates in bursts against the pause between them: LFS, and the virtual log (Figures 10 and 11).
+
+    Parameters
+    ----------
+    lfs, log : DataFrame
+        ``platform, burst_kb, idle_ms, latency_ms``; of the first platform.
+    """
+    titles = ("LFS, regular disk", "UFS, virtual log")
+    figure = new_figure(PAGE, 2.3)
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, table, title in zip(axes, (lfs, log), titles, strict=True):
+        need(table, ["platform", "burst_kb", "idle_ms", "latency_ms"], title)
+        part = table[table["platform"] == table["platform"].iloc[0]]
+        colours = np.linspace(0.75, 0, part["burst_kb"].nunique())
+        for i, (size, line) in enumerate(part.groupby("burst_kb")):
+            shade = tuple(share + (1 - share) * colours[i] for share in (0.0, 0.3, 0.55))
+            look = {**SERIES[i % len(SERIES)], "color": shade, "markeredgecolor": "white"}
+            axis.plot(line["idle_ms"] / 1000, line["latency_ms"], label=f"{size:g} KB", **look)
+        axis.set(title=title, xlabel="Pause between bursts (s)", ylim=(0, None))
+    axes[0].set_ylabel("Latency of a 4 KB update (ms)")
+    legend_above(figure, [Line2D([], [], linestyle="", label="burst"), *axes[0].get_lines()])
+    return figure
+
+
+@styled
+def what_if(table):
+    """Latency by component on later machines, a panel a machine with a scale of its own.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``platform, system, overhead_us, transfer_us, locate_us, wait_us, other_us``.
+    """
+    need(table, ["platform", "system", *_LATER_PARTS], "what_if")
+    platforms = list(dict.fromkeys(table["platform"]))
+    figure = new_figure(COLUMN, 0.7 + 0.62 * len(platforms))
+    axes = figure.subplots(len(platforms), 1, squeeze=False)[:, 0]
+    looks = {part: look for part, (_, look) in _LATER_PARTS.items()}
+    for axis, platform in zip(axes, platforms, strict=True):
+        part = table[table["platform"] == platform].set_index("system")[list(_LATER_PARTS)]
+        ends = stack(axis, part.rename(index=UPDATES), looks)
+        for place, end in enumerate(ends):
+            axis.text(end + 0.01 * ends.max(), place, f"{end:.0f}", va="center", fontsize=6.5)
+        axis.set(title=LATER.get(platform, platform.replace("_", " ")), xlim=(0, 1.12 * ends.max()))
+    axes[-1].set_xlabel("Latency of a 4 KB update (µs)")
+    legend_above(
+        figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _LATER_PARTS.values()], columns=3
+    )
+    return figure

@@ -1,0 +1,58 @@
+# What lies behind the caches of a storage controller: drives in RAID-5 arrays, what is on its way from them, and the
+# non-volatile write cache that is emptied onto them.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from misspenalty.disks.drive._drive cimport drive_t, record_t
+from misspenalty.systems.engine._engine cimport queue_t
+from misspenalty.systems.array._flights cimport flights_t
+from misspenalty.systems.array._operations cimport operation_t, operations_t
+from misspenalty.systems.array._raid cimport piece_t, raid_t
+from misspenalty.systems.array._write_cache cimport write_cache_t
+
+cdef enum:                          # kinds of event, in their order at equal time; arrivals come last
+    AT_DRIVE = 0                    # a drive is done; sequence number = drive
+    AT_COMPLETE = 1                 # the host has its answer; sequence number = request
+
+cdef enum:                          # what is counted
+    READS = 0                       # host requests completed
+    WRITES = 1
+    READ_HITS = 2                   # reads that found every page in the cache, on its way or not
+    READ_WAITS = 3                  # reads that waited for drives
+    DIRTY_READS = 4                 # reads that missed pages, all of them dirty: no drive was needed
+    STAGE_READS = 5                 # drive operations that read for the cache
+    DESTAGE_READS = 6               # that read old contents for a parity
+    DESTAGE_WRITES = 7              # that write
+    DESTAGES = 8                    # stripes written, of which
+    FULL_DESTAGES = 9               # needed no read
+    COUNTS = 10
+
+
+cdef class BackEnd:
+    cdef readonly list drives       # kept alive
+    cdef drive_t** members          # of each drive
+    cdef int64_t* turned            # added to a drive's time, sets its spindle apart from the others', ns
+    cdef int64_t n_drives           # drives of all arrays
+    cdef int64_t track              # pages of a track
+    cdef raid_t raid
+    cdef write_cache_t writes
+    cdef operations_t operations
+    cdef flights_t flights
+    cdef queue_t queue              # events of the whole controller
+    cdef readonly int64_t now       # time reached, ns
+    cdef int64_t[COUNTS] counts     # since the last `take`
+
+    # Tell a drive to read or write pages that lie together on it: the operation's number.
+    cdef int32_t issue(self, int64_t now, piece_t piece, int64_t page, int32_t owner, bint write) except -2 nogil
+    # Schedule a drive's next event, where there is one.
+    cdef int await_drive(self, int64_t event, int32_t number) except -1 nogil
+    # A drive is done with its operation, and goes on with the next; what waits for the operation goes on.
+    cdef int leave_drive(self, int64_t now, int32_t number) except -1 nogil
+    # Begin the destages that the write cache's fill asks for, in one array or in all; begin one; go on with one.
+    cdef int destage(self, int64_t now, int64_t array) except -1 nogil
+    cdef int destage_everywhere(self, int64_t now) except -1 nogil
+    cdef int begin_destage(self, int64_t now, int64_t array) except -1 nogil
+    cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil
+    # For the front end to define: the operation's pages are here; there is more room in the write cache.
+    cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil
+    cdef int drained(self, int64_t now) except -1 nogil

@@ -1,0 +1,185 @@
+# The non-volatile write cache: dirty pages by stripe, in the order of the stripes' last write, array by array.
+#
+# A stripe whose destage has begun leaves the order and can be found no more: pages written to it from then on are a new
+# entry. Its pages take room until the destage is done.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from misspenalty.systems.array._raid cimport array_of, raid_t
+
+cdef extern from *:
+    int count_bits "__builtin_popcountll" (unsigned long long) noexcept nogil
+
+
+cdef struct entry_t:                # dirty pages of one stripe
+    int64_t stripe                  # which
+    uint32_t older                  # neighbours in its array's order; 0 = none; of a free entry: the next one
+    uint32_t newer
+    int32_t pages                   # dirty pages
+    int32_t left                    # destaging: operations of this step that are not done
+    bint writing                    # destaging: 0 = reading what the parity needs, 1 = writing
+
+
+cdef struct order_t:                # of one array
+    uint32_t oldest                 # 0 = no stripe
+    uint32_t newest
+    int32_t destages                # under way
+
+
+cdef struct write_cache_t:
+    entry_t* entries                # entry 0 stands for none
+    uint64_t* dirty                 # of entry e: words[e * strips] and on, one a data strip, one bit a page
+    uint32_t* entry_of              # entry of each stripe; 0 = none
+    order_t* orders                 # one an array
+    int64_t strips                  # data strips of a stripe
+    int64_t room                    # pages
+    int64_t used                    # pages, those under destage included
+    int64_t low                     # pages above which destages begin
+    int64_t high                    # pages from which on there are `most`
+    int64_t most                    # destages under way in one array
+    uint32_t free                   # first free entry, 0 = none below `fresh`
+    uint32_t fresh                  # first entry never used
+
+
+cdef inline int make_write_cache(write_cache_t* cache, raid_t* raid, int64_t stripes, int64_t room) except -1:
+    cache.strips = raid.members - 1
+    cache.room = room
+    cache.fresh = 1
+    cache.entries = <entry_t*>calloc(room + 1, sizeof(entry_t))
+    cache.dirty = <uint64_t*>calloc((room + 1) * cache.strips, sizeof(uint64_t))
+    cache.entry_of = <uint32_t*>calloc(stripes, sizeof(uint32_t))
+    cache.orders = <order_t*>calloc(raid.arrays, sizeof(order_t))
+    if cache.entries == NULL or cache.dirty == NULL or cache.entry_of == NULL or cache.orders == NULL:
+        raise MemoryError(f"no memory for a write cache of {room} pages over {stripes} stripes")
+    return 0
+
+
+cdef inline void free_write_cache(write_cache_t* cache) noexcept:
+    free(cache.entries)
+    free(cache.dirty)
+    free(cache.entry_of)
+    free(cache.orders)
+
+
+cdef inline uint64_t bits(int64_t first, int64_t n) noexcept nogil:
+    return (~<uint64_t>0 >> (64 - n)) << first
+
+
+cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
+    """How many of these pages are not dirty, and so need room."""
+    cdef int64_t clean = 0, stripe, strip, first, n
+    cdef uint32_t entry
+    cdef uint64_t mask
+    while pages > 0:
+        stripe = page // raid.stripe
+        first = page - stripe * raid.stripe
+        strip = first // raid.strip
+        first -= strip * raid.strip
+        n = min(pages, raid.strip - first)
+        entry = cache.entry_of[stripe]
+        mask = bits(first, n)
+        clean += n - (count_bits(cache.dirty[entry * cache.strips + strip] & mask) if entry else 0)
+        page += n
+        pages -= n
+    return clean
+
+
+cdef inline bint all_dirty(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
+    return clean_pages(cache, raid, page, pages) == 0
+
+
+cdef inline void unlink(write_cache_t* cache, order_t* order, uint32_t which) noexcept nogil:
+    cdef entry_t* entry = &cache.entries[which]
+    if entry.older:
+        cache.entries[entry.older].newer = entry.newer
+    else:
+        order.oldest = entry.newer
+    if entry.newer:
+        cache.entries[entry.newer].older = entry.older
+    else:
+        order.newest = entry.older
+
+
+cdef inline void link_newest(write_cache_t* cache, order_t* order, uint32_t which) noexcept nogil:
+    cdef entry_t* entry = &cache.entries[which]
+    entry.older = order.newest
+    entry.newer = 0
+    if order.newest:
+        cache.entries[order.newest].newer = which
+    else:
+        order.oldest = which
+    order.newest = which
+
+
+cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept nogil:
+    """There is always one: each entry has a page at least."""
+    cdef uint32_t which = cache.free
+    if which:
+        cache.free = cache.entries[which].older
+    else:
+        which = cache.fresh
+        cache.fresh += 1
+    cache.entries[which].stripe = stripe
+    cache.entries[which].pages = 0
+    cache.entry_of[stripe] = which
+    return which
+
+
+cdef inline void write_pages(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
+    """Make pages dirty; the caller has seen to it that there is room."""
+    cdef int64_t stripe, strip, first, n, added
+    cdef uint32_t which
+    cdef uint64_t mask
+    cdef uint64_t* word
+    cdef order_t* order
+    while pages > 0:
+        stripe = page // raid.stripe
+        first = page - stripe * raid.stripe
+        strip = first // raid.strip
+        first -= strip * raid.strip
+        n = min(pages, raid.strip - first)
+        order = &cache.orders[array_of(raid, stripe)]
+        which = cache.entry_of[stripe]
+        if which:
+            unlink(cache, order, which)
+        else:
+            which = new_entry(cache, stripe)
+        link_newest(cache, order, which)
+        word = &cache.dirty[which * cache.strips + strip]
+        mask = bits(first, n)
+        added = n - count_bits(word[0] & mask)
+        word[0] |= mask
+        cache.entries[which].pages += <int32_t>added
+        cache.used += added
+        page += n
+        pages -= n
+
+
+cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
+    """Destages that an array should have under way: in proportion to the fill between the two marks, rounded up."""
+    if cache.used <= cache.low:
+        return 0
+    if cache.used >= cache.high:
+        return cache.most
+    return (cache.most * (cache.used - cache.low) + cache.high - cache.low - 1) // (cache.high - cache.low)
+
+
+cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept nogil:
+    """The stripe of an array that was written longest ago; it can be found no more."""
+    cdef order_t* order = &cache.orders[array]
+    cdef uint32_t which = order.oldest
+    unlink(cache, order, which)
+    cache.entry_of[cache.entries[which].stripe] = 0
+    order.destages += 1
+    return which
+
+
+cdef inline void release(write_cache_t* cache, int64_t array, uint32_t which) noexcept nogil:
+    """The stripe is on disk: its pages are free."""
+    cache.used -= cache.entries[which].pages
+    cache.orders[array].destages -= 1
+    memset(&cache.dirty[which * cache.strips], 0, cache.strips * sizeof(uint64_t))
+    cache.entries[which].older = cache.free
+    cache.free = which

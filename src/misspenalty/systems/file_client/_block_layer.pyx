@@ -1,0 +1,360 @@
+"""Kernel of the file client's lower half: frames, request queue, disk. The model is defined in file_client.py."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
+
+from misspenalty.disks.drive._drive cimport Drive, record_t, service
+from misspenalty.systems.engine._engine cimport event_t, pop, priority_of, reserve, schedule
+
+from misspenalty.errors import ParameterError
+
+
+cdef class BlockLayer:
+    """Entries on disk and in memory.
+
+    Parameters
+    ----------
+    lba, sectors : int64, shape (n,)
+        Of each entry.
+    metadata : int
+        Entries from this one on are blocks of metadata, which are read into the buffer cache.
+    machine : dict
+        `room` (frames), `max_sectors`, `demand_first`, `separate`, `age`, `interval`, `host`, `depth`, `access`,
+        `sector`; times in ns.
+    """
+
+    def __init__(self, const int64_t[::1] lba, const int64_t[::1] sectors, Py_ssize_t metadata, machine):
+        cdef Py_ssize_t i
+        self.number = lba.shape[0]
+        if not 0 < self.number < 2**30 or sectors.shape[0] != self.number:
+            raise ParameterError(f"{self.number} entries; expected one to 2**30")
+        self.max_sectors, self.demand_first = machine["max_sectors"], machine["demand_first"]
+        self.separate, self.age, self.interval = machine["separate"], machine["age"], machine["interval"]
+        self.host, self.depth = machine["host"], machine["depth"]
+        self.access, self.sector = machine["access"], machine["sector"]
+        self.room = machine["room"]
+        self.entries = <entry_t*>calloc(self.number, sizeof(entry_t))
+        self.requests = <request_t*>calloc(self.number, sizeof(request_t))
+        self.frames = <int64_t*>malloc(self.room * sizeof(int64_t))
+        self.unused = <int32_t*>malloc(self.room * sizeof(int32_t))
+        if self.entries == NULL or self.requests == NULL or self.frames == NULL or self.unused == NULL:
+            raise MemoryError(f"no memory for {self.number} entries and {self.room} frames")
+        reserve(&self.events, 64)
+        for i in range(self.number):
+            self.entries[i].lba, self.entries[i].sectors = lba[i], <int32_t>sectors[i]
+            self.entries[i].lands = PAGE if i < metadata else BUFFER
+        self.forget()
+
+    def __dealloc__(self):
+        free(self.events.events)
+        free(self.entries)
+        free(self.requests)
+        free(self.frames)
+        free(self.unused)
+
+    def forget(self):
+        """Empty all caches; nothing is under way."""
+        cdef Py_ssize_t i
+        self.events.size = 0
+        self.head = self.oldest = self.newest = NOTHING
+        self.plugged, self.serving, self.hand, self.free, self.latest = False, 0, 0, 0, 0
+        self.spare = self.room
+        for i in range(self.room):
+            self.frames[i] = NOTHING
+            self.unused[i] = <int32_t>(self.room - 1 - i)
+        for i in range(self.number):
+            self.entries[i].flags = 0
+            self.entries[i].request = self.entries[i].next = NOTHING
+            self.entries[i].page_frame = self.entries[i].buffer_frame = NOTHING
+            self.requests[i].next = <int32_t>(i + 1) if i + 1 < self.number else NOTHING
+
+    def attach(self, Drive drive):
+        """Put a drive behind the queue, or with None the fixed-service device."""
+        cdef Py_ssize_t i
+        if drive is not None and self.depth != 1:
+            raise ParameterError(f"a drive is given one request at a time; depth is {self.depth}")
+        for i in range(self.number if drive is not None else 0):
+            if self.entries[i].lba < 0 or self.entries[i].lba + self.entries[i].sectors > drive.d.m.blocks:
+                raise ParameterError(f"entry {i} lies at sector {self.entries[i].lba}; the drive has {drive.d.m.blocks}")
+        self.drive = drive
+        self.d = NULL if drive is None else &drive.d
+
+    # ------------------------------------------------------------------------------------------ requests
+
+    cdef void join(self, int32_t entry, bint write) noexcept nogil:
+        """Merge an entry into a queued request, or queue a new one where the elevator puts it."""
+        cdef entry_t* e = &self.entries[entry]
+        cdef request_t* requests = self.requests
+        cdef request_t* r
+        cdef request_t* other
+        cdef int32_t i = self.head, before, after
+        cdef bint after_current, before_next, rises
+        while i != NOTHING:
+            r = &requests[i]
+            if r.write == write and r.sectors + e.sectors <= self.max_sectors:
+                if r.lba + r.sectors == e.lba:
+                    self.entries[r.last].next = entry
+                    r.last = entry
+                    r.sectors += e.sectors
+                    e.request = i
+                    if r.next != NOTHING:
+                        other = &requests[r.next]
+                        if (other.write == write and r.lba + r.sectors == other.lba
+                                and r.sectors + other.sectors <= self.max_sectors):
+                            after = r.next
+                            self.entries[r.last].next = other.first
+                            r.last = other.last
+                            r.sectors += other.sectors
+                            r.demand |= other.demand
+                            before = other.first
+                            while before != NOTHING:
+                                self.entries[before].request = i
+                                before = self.entries[before].next
+                            r.next = other.next
+                            other.next = self.free
+                            self.free = after
+                    return
+                if e.lba + e.sectors == r.lba:
+                    e.next = r.first
+                    r.first = entry
+                    r.lba = e.lba
+                    r.sectors += e.sectors
+                    e.request = i
+                    return
+            i = r.next
+        i = self.free
+        self.free = requests[i].next
+        r = &requests[i]
+        r.lba, r.sectors, r.write, r.demand = e.lba, e.sectors, write, 0
+        r.first = r.last = entry
+        r.next = NOTHING
+        e.request = i
+        if self.head == NOTHING:
+            self.head = i
+            return
+        before = NOTHING if self.plugged else self.head     # NOTHING = the plug, which stands below every sector
+        while True:
+            after = self.head if before == NOTHING else requests[before].next
+            if after == NOTHING:
+                break
+            after_current = before == NOTHING or requests[before].lba < e.lba
+            before_next = e.lba < requests[after].lba
+            rises = before == NOTHING or requests[before].lba < requests[after].lba
+            if (after_current and before_next) if rises else (after_current or before_next):
+                break
+            before = after
+        r.next = after
+        if before == NOTHING:
+            self.head = i
+        else:
+            requests[before].next = i
+
+    cdef int submit(self, int32_t entry, bint write, int64_t now) except -1 nogil:
+        """Ask for an entry to be read or written; the plug is put in where nothing is queued."""
+        self.advance(now)
+        if self.head == NOTHING:
+            self.plugged = True
+        self.entries[entry].flags |= LEAVING if write else COMING
+        self.entries[entry].next = NOTHING
+        self.join(entry, write)
+        return 0
+
+    cdef int unplug(self, int64_t now) except -1 nogil:
+        self.advance(now)
+        self.plugged = False
+        return self.dispatch(now)
+
+    cdef int dispatch(self, int64_t now) except -1 nogil:
+        """Give the disk what it can take."""
+        cdef record_t record
+        cdef request_t* r
+        cdef int32_t i, previous, chosen, before
+        cdef int64_t begin, done
+        while self.serving < self.depth and self.head != NOTHING and not self.plugged:
+            chosen, before = self.head, NOTHING
+            if self.demand_first:
+                i, previous = self.head, NOTHING
+                while i != NOTHING and not self.requests[i].demand:
+                    previous = i
+                    i = self.requests[i].next
+                if i != NOTHING:
+                    chosen, before = i, previous
+            r = &self.requests[chosen]
+            if before == NOTHING:
+                self.head = r.next
+            else:
+                self.requests[before].next = r.next
+            begin = now + self.host
+            if self.d != NULL:
+                begin = max(begin, self.latest)
+                service(self.d, begin, r.lba, r.sectors, r.write, &record)
+                done = record.done
+            else:
+                done = begin + self.access + r.sectors * self.sector
+            self.latest = done
+            self.serving += 1
+            if r.write:
+                self.writes += 1
+                self.write_sectors += r.sectors
+            else:
+                self.reads += 1
+                self.read_sectors += r.sectors
+            schedule(&self.events, done, AT_DISK_DONE, chosen)
+        return 0
+
+    cdef int complete(self, int32_t request, int64_t now) except -1 nogil:
+        cdef request_t* r = &self.requests[request]
+        cdef int32_t i = r.first, following
+        while i != NOTHING:
+            following = self.entries[i].next
+            self.entries[i].request = self.entries[i].next = NOTHING
+            if r.write:
+                self.entries[i].flags &= ~LEAVING
+            else:
+                self.entries[i].flags = (self.entries[i].flags & ~COMING) | self.entries[i].lands
+            i = following
+        r.next = self.free
+        self.free = request
+        self.serving -= 1
+        return self.dispatch(now)
+
+    cdef int64_t step(self) except -1 nogil:
+        """Let the next event happen; when it happens."""
+        cdef event_t event = pop(&self.events)
+        if priority_of(event) == AT_DISK_DONE:
+            self.complete(<int32_t>event.what, event.time)
+        else:
+            schedule(&self.events, event.time + self.interval, AT_WRITEBACK, 0)
+            self.write_back(event.time - self.age, event.time)
+        return event.time
+
+    cdef int advance(self, int64_t now) except -1 nogil:
+        """Let everything happen that is due."""
+        while self.events.size and self.events.events[0].time <= now:
+            self.step()
+        return 0
+
+    cdef int64_t wait(self, int32_t entry, int64_t now) except -1 nogil:
+        """Wait until an entry is neither being read nor written; when that is."""
+        if not self.entries[entry].flags & (COMING | LEAVING):
+            return now
+        self.requests[self.entries[entry].request].demand = 1
+        self.unplug(now)
+        while self.entries[entry].flags & (COMING | LEAVING):
+            now = max(now, self.step())
+        return now
+
+    # -------------------------------------------------------------------------------------------- memory
+
+    cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
+        """Take a frame for an entry, throwing something out if none is unused; when it is there."""
+        cdef int32_t frame
+        while self.spare == 0 and not self.evict():
+            self.write_back(now, now)
+            self.unplug(now)
+            if not self.serving:
+                with gil:
+                    raise ParameterError(f"a memory of {self.room} pages is too small for one call")
+            now = max(now, self.step())
+        self.spare -= 1
+        frame = self.unused[self.spare]
+        self.frames[frame] = 2 * <int64_t>entry + buffer
+        if buffer:
+            self.entries[entry].buffer_frame = frame
+        else:
+            self.entries[entry].page_frame = frame
+        return now
+
+    cdef void release(self, int32_t entry, bint buffer) noexcept nogil:
+        """Give the frame back."""
+        cdef entry_t* e = &self.entries[entry]
+        cdef int32_t frame = e.buffer_frame if buffer else e.page_frame
+        if buffer:
+            e.buffer_frame = NOTHING
+            e.flags &= ~(BUFFER | BUFFER_USED)
+        else:
+            e.page_frame = NOTHING
+            e.flags &= ~(PAGE | PAGE_USED | AHEAD)
+        self.frames[frame] = NOTHING
+        self.unused[self.spare] = frame
+        self.spare += 1
+
+    cdef bint evict(self) noexcept nogil:
+        """The clock: free the first frame that has not been used since its hand passed; whether there was one."""
+        cdef Py_ssize_t looked
+        cdef int32_t entry
+        cdef int32_t* flags
+        cdef bint buffer
+        for looked in range(2 * self.room):
+            entry, buffer = <int32_t>(self.frames[self.hand] >> 1), self.frames[self.hand] & 1
+            self.hand = self.hand + 1 if self.hand + 1 < self.room else 0
+            flags = &self.entries[entry].flags
+            if flags[0] & COMING or ((buffer or not self.separate) and flags[0] & (DIRTY | LEAVING)):
+                continue
+            if flags[0] & (BUFFER_USED if buffer else PAGE_USED):
+                flags[0] &= ~(BUFFER_USED if buffer else PAGE_USED)
+                continue
+            self.release(entry, buffer)
+            self.evictions += 1
+            self.gone(entry, buffer)
+            return True
+        return False
+
+    cdef void gone(self, int32_t entry, bint buffer) noexcept nogil:
+        """An entry's page or buffer has been thrown out."""
+        pass
+
+    # ---------------------------------------------------------------------------------------- write-back
+
+    cdef void soil(self, int32_t entry, int64_t now) noexcept nogil:
+        """Mark dirty."""
+        cdef entry_t* e = &self.entries[entry]
+        if e.flags & DIRTY:
+            return
+        e.flags |= DIRTY
+        e.dirtied = now
+        e.older, e.newer = self.newest, NOTHING
+        if self.newest == NOTHING:
+            self.oldest = entry
+        else:
+            self.entries[self.newest].newer = entry
+        self.newest = entry
+
+    cdef void clean(self, int32_t entry) noexcept nogil:
+        """Mark clean."""
+        cdef entry_t* e = &self.entries[entry]
+        if not e.flags & DIRTY:
+            return
+        e.flags &= ~DIRTY
+        if e.older == NOTHING:
+            self.oldest = e.newer
+        else:
+            self.entries[e.older].newer = e.newer
+        if e.newer == NOTHING:
+            self.newest = e.older
+        else:
+            self.entries[e.newer].older = e.older
+
+    cdef int write_back(self, int64_t older, int64_t now) except -1 nogil:
+        """Give the disk what became dirty by the time `older`; a block still being written waits for the next time."""
+        cdef int32_t i = self.oldest, following
+        cdef bint any = False
+        while i != NOTHING and self.entries[i].dirtied <= older:
+            following = self.entries[i].newer
+            if not self.entries[i].flags & (LEAVING | COMING):
+                self.clean(i)
+                self.submit(i, True, now)
+                any = True
+            i = following
+        if any:
+            self.unplug(now)
+        return 0
+
+    cdef int64_t settle(self, int64_t now) except -1 nogil:
+        """Write everything back and wait until the disk is idle; when it is."""
+        while self.oldest != NOTHING or self.head != NOTHING or self.serving:
+            self.write_back(now, now)
+            self.unplug(now)
+            now = max(now, self.step())
+        self.events.size = 0
+        return now

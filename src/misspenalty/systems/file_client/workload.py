@@ -1,0 +1,331 @@
+"""Recorded calls made ready for the file client: files placed on disk, calls as records, events for the predictor."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.systems.file_client.client import CALL, CALLS, PAGE_BYTES, SECTOR_BYTES
+from misspenalty.systems.file_client.layout import PAGE_SECTORS, place
+
+TEMPORARIES = ("recorded", "normal", "dropped")
+MOST_BYTES = 2**40  # of one file
+
+
+@dataclass
+class Workload:
+    """What the client replays.
+
+    Attributes
+    ----------
+    lba, sectors : int64 arrays
+        Of each entry: pages of the files, then blocks of metadata.
+    metadata : int
+        First block of metadata.
+    first, pages : int64 arrays, shape (paths,)
+        A file's first entry and their number.
+    walk_at, walks : int64 and int32 arrays
+        Blocks of metadata on the way to path p: ``walks[walk_at[p]:walk_at[p + 1]]``, its inode last.
+    files : int
+        Files that the predictor tells apart.
+    records : list of structured arrays
+        Calls of each run, dtype `CALL`, compute times as recorded.
+    sizes : list of int64 arrays, shape (paths,)
+        Of each file when the run starts; -1 = does not exist.
+    known : list of int32 arrays, shape (files,)
+        Path under which the predictor's file was last seen before the run; -1 = never.
+    """
+
+    lba: np.ndarray
+    sectors: np.ndarray
+    metadata: int
+    first: np.ndarray
+    pages: np.ndarray
+    walk_at: np.ndarray
+    walks: np.ndarray
+    files: int
+    records: list = field(repr=False)
+    sizes: list = field(repr=False)
+    known: list = field(repr=False)
+
+    def calls(self, number, scale=1.0):
+        """Calls of a run, the compute between them scaled; a whole number of ns each."""
+        calls = self.records[number].copy()
+        calls["gap"] = np.rint(calls["gap"] * scale).astype(np.int64)
+        return calls
+
+    def events(self, number):
+        """What the predictor sees of a run, uint32."""
+        file = self.records[number]["file"]
+        return np.ascontiguousarray(file[file >= 0], np.uint32)
+
+    def compute_ns(self, number):
+        """Recorded compute of a run, but for what read calls took."""
+        return int(self.records[number]["gap"].sum())
+
+
+def make_workload(paths, initial, records, *, sizes=None, known=None, files=None, sectors, block_kb, generator):
+    """A workload from calls.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Absolute, or relative to the source tree.
+    initial : array-like of int, shape (paths,)
+        Bytes of each file before the first run; -1 = does not exist.
+    records : list of structured arrays
+        Calls of each run, dtype `CALL`. `path` is a path's number, -1 with a compute record; `file` is what the
+        predictor takes the call for, -1 = it does not see it.
+    sizes, known : lists of arrays, optional
+        As of `Workload`; by default the initial sizes, and each path is a file of its own.
+    files : int, optional
+        Files that the predictor tells apart; by default the paths.
+    sectors : int
+        Of the disk.
+    block_kb : int
+        Block of the file system.
+    generator : numpy.random.Generator
+        Places the directories.
+
+    Returns
+    -------
+    Workload
+
+    Raises
+    ------
+    InputError
+        A call is of an unknown kind or path, or has impossible numbers.
+    ParameterError
+        The disk is too small.
+    """
+    number = len(paths)
+    initial = np.asarray(initial, np.int64)
+    files = number if files is None else files
+    if not number or len(initial) != number or not records:
+        raise InputError(f"{number} paths, {len(initial)} sizes and {len(records)} runs; expected some of each")
+    for run, calls in enumerate(records):
+        _check(calls, run, number, files)
+    most = _most_bytes(initial, records)
+    pages = -(-most // PAGE_BYTES)
+    made = initial < 0
+    stretches, blocks, walks = place(paths, most, made, sectors, 1024 * block_kb, generator)
+    first = np.concatenate([[0], np.cumsum(pages)])
+    lba = np.concatenate([_page_sectors(*file) for file in zip(stretches, pages, strict=True)])
+    taken = np.full(first[-1], PAGE_SECTORS, np.int64)
+    held = pages > 0
+    granule = 2 * block_kb
+    last = -(-(most[held] - PAGE_BYTES * (pages[held] - 1)) // SECTOR_BYTES)
+    taken[first[1:][held] - 1] = np.minimum(-(-last // granule) * granule, PAGE_SECTORS)
+    return Workload(
+        lba=np.concatenate([lba, blocks]),
+        sectors=np.concatenate([taken, np.full(len(blocks), granule, np.int64)]),
+        metadata=int(first[-1]),
+        first=first[:-1].astype(np.int64),
+        pages=pages.astype(np.int64),
+        walk_at=np.cumsum([0, *(len(walk) for walk in walks)], dtype=np.int64),
+        walks=np.array([first[-1] + block for walk in walks for block in walk], np.int32),
+        files=files,
+        records=[np.ascontiguousarray(calls) for calls in records],
+        sizes=[initial] * len(records) if sizes is None else sizes,
+        known=[np.arange(number, dtype=np.int32)] * len(records) if known is None else known,
+    )
+
+
+def _page_sectors(stretches, pages):
+    """First sector of each page of a file."""
+    if len(stretches) == 1:
+        return stretches[0][0] + PAGE_SECTORS * np.arange(pages)
+    return np.concatenate([np.arange(first, first + sectors, PAGE_SECTORS) for first, sectors in stretches])[:pages]
+
+
+def _check(calls, run, paths, files):
+    """Stop at the first impossible call."""
+    kind, path = calls["kind"], calls["path"]
+    moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault", "truncate")])
+    named = kind == CALLS.index("rename")
+    bad = (
+        ((kind < 0) | (kind >= len(CALLS)), "is of an unknown kind"),
+        ((path < np.where(kind == 0, -1, 0)) | (path >= paths), "is of an unknown path"),
+        ((calls["file"] < -1) | (calls["file"] >= files), "is of a file that the predictor does not know"),
+        ((calls["file"] >= 0) & (path < 0), "is seen by the predictor but has no path"),
+        ((calls["gap"] < 0) | (calls["gap"] > 2**50), "follows an impossible time of compute"),
+        ((calls["offset"] < 0) | (calls["length"] < 0) | (calls["asked"] < 0), "has negative numbers"),
+        (np.maximum(calls["length"], np.where(moves, calls["offset"], 0)) > MOST_BYTES, "reaches beyond 1 TB"),
+        (named & (calls["asked"] >= paths), "renames to an unknown path"),
+    )
+    for wrong, what in bad:
+        if wrong.any():
+            raise InputError(f"run {run + 1}, call {int(np.flatnonzero(wrong)[0]) + 1} {what}")
+
+
+def _most_bytes(initial, records):
+    """Most bytes each file comes to hold; names that are exchanged by renaming hold as much as each other."""
+    most = np.maximum(initial, 0)
+    group = np.arange(len(initial))
+    for calls in records:
+        kind = calls["kind"]
+        moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault")])
+        whole = np.isin(kind, [CALLS.index(name) for name in ("exec", "interpreter", "open")])
+        np.maximum.at(most, calls["path"][moves], (calls["offset"] + calls["length"])[moves])
+        np.maximum.at(most, calls["path"][whole], calls["length"][whole])
+        renames = calls[kind == CALLS.index("rename")]
+        for pair in np.unique(np.stack([renames["path"], renames["asked"]], axis=1), axis=0):
+            group[group == group[pair[1]]] = group[pair[0]]
+    shared = np.zeros_like(most)
+    np.maximum.at(shared, group, most)
+    return shared[group]
+
+
+def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="recorded", programs=1.0):
+    """A recorded capture as a workload.
+
+    Parameters
+    ----------
+    capture : Capture
+        From `misspenalty.traces.builds.read`.
+    sectors, block_kb, generator
+        As of `make_workload`.
+    runs : sequence of int, optional
+        Runs to take, by the numbers of the capture, in order; by default all.
+    temporaries : str
+        What the predictor takes a file with a random name for: ``recorded``, a new file each time; ``normal``, the
+        file that had its place in the other runs; ``dropped``, no event at all.
+    programs : float
+        Share of their recorded size that programs and libraries have: the pages touched in them, and what the engine
+        prefetches of them, are folded onto that share. 1 = as recorded.
+
+    Returns
+    -------
+    Workload
+
+    Raises
+    ------
+    InputError
+        The capture has no such run, or impossible calls.
+    ParameterError
+        An option is impossible, or the disk too small.
+    """
+    if temporaries not in TEMPORARIES:
+        raise ParameterError(f"temporaries is {temporaries!r}; expected one of {', '.join(TEMPORARIES)}")
+    if not 0 < programs <= 1:
+        raise ParameterError(f"programs is {programs}; expected a share above 0 and at most 1")
+    events, files = capture.events, capture.files
+    paths = [str(path) for path in files["path"]]
+    initial = np.asarray(files["size"], np.int64).copy()
+    kinds = np.asarray(events["kind"]).astype(str)
+    numbers = np.asarray(events["run"])
+    runs = np.unique(numbers).tolist() if runs is None else list(runs)
+    columns = {name: np.asarray(events[name]) for name in COLUMNS}
+    wrong = np.flatnonzero((columns["file"] < -1) | (columns["file"] >= len(paths)))
+    if len(wrong):
+        raise InputError(f"event {wrong[0] + 1} is of file {columns['file'][wrong[0]]}; the capture has {len(paths)}")
+    program = _programs(kinds, columns, len(paths))
+    folders = np.flatnonzero(np.asarray(files["folder"], bool))
+    records = []
+    for run in runs:
+        chosen = numbers == run
+        if not chosen.any():
+            raise InputError(f"the capture has no run {run}; it has {', '.join(map(str, np.unique(numbers)))}")
+        records.append(_calls(kinds[chosen], {name: column[chosen] for name, column in columns.items()}, folders))
+    if programs < 1:
+        for calls in records:
+            _fold(calls, program, programs)
+        initial[program] = np.ceil(initial[program] * programs)
+    identity, files_told_apart = _identity(files, temporaries)
+    sizes, known = [], []
+    size, last = initial, np.full(files_told_apart, -1, np.int32)
+    there = np.flatnonzero((identity >= 0) & (initial >= 0))
+    last[identity[there]] = there
+    for calls in records:
+        seen = np.isin(calls["kind"], [CALLS.index(name) for name in ("exec", "open", "create")])
+        calls["file"] = np.where(seen & (calls["path"] >= 0), identity[calls["path"]], -1)
+        size = _sizes_at_start(calls, size, initial)
+        sizes.append(size)
+        known.append(last.copy())
+        last[calls["file"][calls["file"] >= 0]] = calls["path"][calls["file"] >= 0]
+    return make_workload(
+        paths, initial, records, sizes=sizes, known=known, files=files_told_apart, sectors=sectors, block_kb=block_kb,
+        generator=generator,
+    )  # fmt: skip
+
+
+COLUMNS = ("file", "offset", "length", "asked", "other", "error", "gap_ns", "system_us")
+KINDS = {
+    "exec": "exec", "interp": "interpreter", "open": "open", "create": "create", "read": "read", "write": "write",
+    "fault": "fault", "stat": "lookup", "list": "lookup", "truncate": "truncate", "unlink": "unlink",
+    "rename": "rename",
+}  # fmt: skip
+TRUNCATED, EXECUTABLE, NOT_THERE = 8, 4, 2
+
+
+def _programs(kinds, columns, number):
+    """Which files are programs or libraries: executed, or mapped to be."""
+    mapped = (kinds == "mmap") & (columns["other"] >= 0) & (columns["other"].astype(np.int64) & EXECUTABLE > 0)
+    run = np.isin(kinds, ["exec", "interp"]) & (columns["error"] == 0)
+    program = np.zeros(number, bool)
+    named = columns["file"][(mapped | run) & (columns["file"] >= 0)]
+    program[named] = True
+    return program
+
+
+def _calls(kinds, columns, folders):
+    """Calls of a run: what only computes is joined to the gap of the next call; a read's own time is the model's."""
+    failed = columns["error"] != 0
+    kind = np.array([CALLS.index(KINDS.get(name, "compute")) for name in np.unique(kinds)])
+    kind = kind[np.unique(kinds, return_inverse=True)[1]]
+    opened = kind == CALLS.index("open")
+    kind[opened & (columns["other"] >= 0) & (columns["other"].astype(np.int64) & TRUNCATED > 0)] = CALLS.index("create")
+    kind[opened & np.isin(columns["file"], folders)] = CALLS.index("lookup")
+    walked = np.isin(kind, [CALLS.index(name) for name in ("exec", "interpreter", "open", "create", "lookup")])
+    kind[failed] = np.where(walked[failed], CALLS.index("lookup"), 0)
+    kind[failed & walked & (columns["error"] == NOT_THERE)] = CALLS.index("search")
+    kind[columns["file"] < 0] = 0
+    own = np.where(kind == CALLS.index("read"), 0, columns["system_us"].astype(np.int64))
+    gap = np.cumsum(columns["gap_ns"].astype(np.int64) + 1000 * np.concatenate([[0], own[:-1]]))
+    kept = np.flatnonzero(kind)
+    calls = np.zeros(len(kept) + 1, CALL)
+    calls["gap"] = np.diff(np.concatenate([[0], gap[kept], [gap[-1] + 1000 * own[-1] if len(gap) else 0]]))
+    calls["path"] = calls["file"] = -1
+    for name in ("offset", "length", "asked"):
+        calls[name][:-1] = columns[name][kept].astype(np.int64)
+    calls["kind"][:-1], calls["path"][:-1] = kind[kept], columns["file"][kept]
+    renames = calls["kind"][:-1] == CALLS.index("rename")
+    calls["asked"][:-1][renames] = columns["other"][kept][renames]
+    cut = calls["kind"][:-1] == CALLS.index("truncate")
+    calls["offset"][:-1][cut] = np.maximum(columns["offset"][kept], columns["length"][kept]).astype(np.int64)[cut]
+    return calls
+
+
+def _fold(calls, program, share):
+    """Fold what is touched of programs onto a share of their size."""
+    folded = (calls["path"] >= 0) & program[calls["path"]]
+    whole = folded & np.isin(calls["kind"], [CALLS.index(name) for name in ("exec", "interpreter", "open")])
+    calls["length"][whole] = np.ceil(calls["length"][whole] * share)
+    faults = folded & (calls["kind"] == CALLS.index("fault"))
+    page = np.floor(calls["offset"][faults] * share / PAGE_BYTES)
+    end = np.ceil((calls["offset"][faults] + calls["length"][faults]) * share / PAGE_BYTES)
+    calls["offset"][faults] = page * PAGE_BYTES
+    calls["length"][faults] = np.maximum(end - page, 1) * PAGE_BYTES
+
+
+def _identity(files, temporaries):
+    """What the predictor takes each path for, -1 = nothing, and how many files that makes."""
+    temporary = np.asarray(files["temporary"], bool)
+    number = np.arange(len(temporary))
+    if temporaries == "recorded":
+        return number, len(number)
+    if temporaries == "dropped":
+        return np.where(temporary, -1, number), len(number)
+    names, identity = np.unique(np.asarray(files["normal_path"]).astype(str), return_inverse=True)
+    return identity, len(names)
+
+
+def _sizes_at_start(calls, before, initial):
+    """Sizes when a run begins: as its first call on each file tells, else as before; what it makes is not there yet."""
+    size = np.where(initial < 0, -1, before)
+    named = np.flatnonzero(calls["path"] >= 0)
+    paths, at = np.unique(calls["path"][named], return_index=True)
+    first = calls[named[at]]
+    whole = np.isin(first["kind"], [CALLS.index(name) for name in ("exec", "interpreter", "open")])
+    size[paths[whole]] = first["length"][whole]
+    return size

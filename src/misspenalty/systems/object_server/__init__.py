@@ -1,0 +1,1 @@
+"""An object client and its page server: network, server cache and disk below a client cache (HAC)."""

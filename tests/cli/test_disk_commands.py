@@ -1,0 +1,142 @@
+"""``misspenalty disk``, run as a user would; requests and descriptions that are wrong."""
+
+import json
+
+import pytest
+import yaml
+
+from misspenalty import disks
+from misspenalty.cli.main import main
+from misspenalty.disks.requests import read_requests
+from misspenalty.errors import InputError, ParameterError
+
+LINES = "R miss 1000 8 14000.5 0\nW write 52000 16 9000 250\n# a remark\n\nR hit 1008 8 900 30000000\n"
+
+
+def run(capsys, *arguments):
+    status = main(["disk", *arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@pytest.fixture
+def requests(tmp_path):
+    path = tmp_path / "requests.txt"
+    path.write_text(LINES)
+    return str(path)
+
+
+def test_list(capsys):
+    status, out, _ = run(capsys, "list", "--json")
+    rows = json.loads(out)
+    assert status == 0 and [row["drive"] for row in rows] == disks.names()
+    assert {"drive": "hp97560", "model": "HP 97560", "kind": "disk", "gigabytes": 1.37, "rpm": 4002} in rows
+
+
+def test_list_has_flash_without_platters(capsys):
+    rows = {row["drive"]: row for row in json.loads(run(capsys, "list", "--json")[1])}
+    assert rows["dc_p3700"]["kind"] == "flash" and rows["dc_p3700"]["rpm"] is None
+    assert rows["constellation_es3"]["gigabytes"] == pytest.approx(2000.4, abs=0.1)
+
+
+def test_info(capsys):
+    row = json.loads(run(capsys, "info", "hp97560", "--json")[1])
+    assert (row["heads"], row["cylinders"], row["seek_one_cylinder_ms"]) == (19, 1962, 3.64)
+    row = json.loads(run(capsys, "info", "dc_s3700", "--json")[1])
+    assert (row["channels"], row["dies"], row["erase_block_kb"], row["power_safe_buffer_kb"]) == (8, 32, 4096, 4096)
+    status, out, _ = run(capsys, "info", "hp97560", "--sources", "--csv")
+    assert status == 0 and out.startswith("value,status,source,reason,decision,disksim\n")
+
+
+@pytest.mark.parametrize("drive", ["hp97560", "constellation_es3", "dc_s3700"])
+def test_replay(capsys, requests, tmp_path, drive):
+    records = tmp_path / "records.csv"
+    status, out, _ = run(capsys, "replay", drive, requests, "--json", "--records", str(records))
+    row = json.loads(out)
+    assert status == 0
+    assert list(row) == ["drive", "requests", "mean_measured_ms", "mean_simulated_ms", "demerit_ms"]
+    assert (row["drive"], row["requests"]) == (drive, 3)
+    assert row["mean_measured_ms"] == pytest.approx((14000.5 + 9000 + 900) / 3000)
+    header, *lines = records.read_text().splitlines()
+    names = header.split(",")
+    assert len(lines) == 3
+    for line in lines:
+        record = dict(zip(names, map(int, line.split(",")), strict=True))
+        assert record["done"] - record["arrival"] == sum(record[part] for part in disks.COMPONENTS)
+
+
+def test_replay_of_the_drives_own_times_has_no_demerit(capsys, tmp_path):
+    drive, now, lines = disks.load("ibm18es").drive(), 0, []
+    for lbn in (0, 7_000_000, 7_000_016, 123_456):
+        record = drive.service(now, lbn, 16)
+        lines.append(f"R x {lbn} 16 {record['done'] - now}e-3 1000")
+        now = record["done"] + 1_000_000
+    path = tmp_path / "own.txt"
+    path.write_text("\n".join(lines))
+    row = json.loads(run(capsys, "replay", "ibm18es", str(path), "--json")[1])
+    assert row["demerit_ms"] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["R x 1 8 5", "X x 1 8 5 0", "R x one 8 5 0", "R x 1 0 5 0", "R x -1 8 5 0", "R x 1 8 nan 0", "R x 1 8 5 -1",
+     "R x 1 8 5 1e300", "R x 99999999999999999999 8 5 0", "\0\0\xff", "R x 1 8 5 0 7", "R x 1 4294967296 5 0"],
+)  # fmt: skip
+def test_wrong_lines_are_named(capsys, tmp_path, line):
+    path = tmp_path / "wrong.txt"
+    path.write_text("R x 1 8 5 0\n" + line + "\n", encoding="latin-1")
+    with pytest.raises(InputError, match="line 2"):
+        read_requests(path)
+    status, out, err = run(capsys, "replay", "hp97560", str(path))
+    assert status == 2 and not out and "Traceback" not in err
+
+
+def test_requests_that_cannot_be_played_are_refused(capsys, tmp_path):
+    path = tmp_path / "x.txt"
+    for text in ("", "# nothing\n", "R x 2684016 1 5 0\n", "R x 0 8 5 9e14\n" * 2000):
+        path.write_text(text)
+        assert run(capsys, "replay", "hp97560", str(path))[0] == 2
+    assert run(capsys, "replay", "hp97560", str(tmp_path / "missing"))[0] == 2
+    assert run(capsys, "replay", "hp97560", str(tmp_path))[0] == 2
+    assert run(capsys, "info", "no_such_drive")[0] == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "name: x", "a: &a [*a]", "like: nothing", "like: [1]", "\0", "{", "name: !!python/object:os.system {}"],
+)
+def test_descriptions_that_are_wrong_are_refused(capsys, tmp_path, text):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    status, _, err = run(capsys, "info", str(path))
+    assert status == 2 and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"geometry.cylinders": 10}, {"mechanics.rpm": 0}, {"mechanics.seek": {"table_ms": [[2, 1.0], [1, 2.0]]}},
+     {"geometry.zones": []}, {"cache.segments": 0}, {"overheads.read_completion": -1}, {"geometry.heads": 10**9},
+     {"mechanics.seek": {"table_ms": [[1, float("nan")]]}}, {"mechanics.seek": {"table_ms": [["a", "b"], ["c", "d"]]}},
+     {"mechanics.seek": {"table_ms": [[1, [2]], [3, 4]]}}, {"mechanics.head_switch_ms": float("nan")},
+     {"bus.read_block_ms": float("nan")}, {"mechanics.head_switch_ms": float("inf")}],
+)  # fmt: skip
+def test_impossible_values_are_refused(change):
+    with pytest.raises(InputError):
+        disks.load("hp97560").replace(change)
+
+
+def test_whole_numbers_may_have_a_point():
+    assert disks.load("hp97560").replace({"geometry.heads": 19.0}).blocks == disks.load("hp97560").blocks
+
+
+def test_values_that_no_drive_has_are_refused():
+    for key in ("mechanics.nothing", "nothing", "mechanics.rpm.more", ""):
+        with pytest.raises(ParameterError):
+            disks.load("hp97560").replace({key: 1})
+
+
+def test_a_description_may_be_like_another(capsys, tmp_path):
+    path = tmp_path / "faster.yaml"
+    path.write_text(yaml.safe_dump({"like": "hp97560", "name": "faster", "mechanics": {"rpm": 8004}}))
+    row = json.loads(run(capsys, "info", str(path), "--json")[1])
+    assert (row["rpm"], row["revolution_ms"], row["cylinders"]) == (8004, 7.496, 1962)

@@ -1,0 +1,140 @@
+"""Drives that come with the package, and the importer of DiskSim's parameter files that most of them come from."""
+
+import json
+import re
+
+import pytest
+
+from misspenalty import disks
+from misspenalty.cli.main import main
+from misspenalty.disks.disksim import importer
+from misspenalty.disks.drive.description import check
+
+SECTIONS = ("geometry", "mechanics", "overheads", "bus", "cache")
+FLASH_SECTIONS = ("geometry", "flash", "overheads", "interface", "cache")
+IMPORTED = {
+    "atlas10k": "atlas10k.parv", "atlas_iii": "atlas_III.parv", "barracuda": "barracuda.parv",
+    "cheetah4lp": "cheetah4LP.parv", "cheetah9lp": "cheetah9LP.parv", "dec_rz26": "dec_rz26.parv",
+    "hp_c2247a": "hp_c2247a.parv", "hp_c2249a": "hp_c2249a.diskspecs", "hp_c2490a": "hp_c2490a.parv",
+    "hp_c3323a": "hp_c3323a.parv", "ibm18es": "ibm18es.parv", "st41601n": "st41601n.parv",
+}  # fmt: skip
+MADE = """
+disksim_disk MADE {
+   Model = source made.model,   # beside this file
+   Bulk sector transfer time = 0.02,
+   Number of buffer segments = 2, Segment size (in blks) = 64,
+   Buffer continuous read = 1, Enable caching in buffer = 1,
+   Read hit over. after read = 0.5, Read miss over. after read = 0.7
+}
+"""
+MODEL = """
+dm_disk MADE_model {
+   Number of data surfaces = 2, Number of cylinders = 10,
+   Layout Model = dm_layout_g1 {
+      LBN-to-PBN mapping scheme = 0, Sparing scheme used = 0,
+      Zones = [ dm_layout_g1_zone {
+         First cylinder number = 0, Last cylinder number = 9, Blocks per track = 40,
+         Offset of first block = 0.0, Empty space at zone front = 0,
+         Skew for track switch = 8.0, Skew for cylinder switch = 9.0,
+         Number of spares = 0, slips = [], defects = [] } ]
+   },
+   Mechanical Model = dm_mech_g1 {
+      Rotation speed (in rpms) = 6000, Seek type = extracted, Full seek curve = made.seek,
+      Head switch time = 1.0, Add. write settling delay = 0.5
+   }
+}
+"""
+SEEK = "Seek distances measured: 2\n1, 1.5\n9, 5.5\n"
+
+
+@pytest.fixture
+def made(tmp_path):
+    def write(specs=MADE, model=MODEL, seek=SEEK):
+        for name, text in (("made.diskspecs", specs), ("made.model", model), ("made.seek", seek)):
+            (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
+        return tmp_path / "made.diskspecs"
+
+    return write
+
+
+@pytest.mark.parametrize("name", IMPORTED)
+def test_packaged_drives_are_what_the_importer_makes(shared_traces, name):
+    specs = shared_traces / "drives" / "specs"
+    if not specs.is_dir():
+        pytest.skip(f"{specs} is not here")
+    bus = specs / "hp_c2247a.parv" if name == "hp_c2249a" else None
+    found, ours = check(importer.from_disksim(specs / IMPORTED[name], bus=bus)), disks.load(name).data
+    for section in SECTIONS:
+        assert found[section] == ours[section], section
+    literal = importer.from_disksim(specs / IMPORTED[name], bus=bus, literal=True)
+    for section in SECTIONS:
+        assert check(literal)[section] == disks.load(name).as_disksim().data[section], section
+
+
+@pytest.mark.parametrize("name", ["dec_rz26", "hp_c2247a", "hp_c2249a", "hp_c2490a", "st41601n"])
+def test_a_drive_has_the_blocks_that_its_file_says(shared_traces, name):
+    """Where the files agree with themselves: others count blocks that no zone has, or leave zones out."""
+    found = [path for path in (shared_traces / "drives" / "specs").glob(f"{name}*.model")]
+    if not found:
+        pytest.skip("the parameter files are not here")
+    counts = {int(re.search(r"Block count = +(\d+)", path.read_text())[1]) for path in found}
+    assert counts == {disks.load(name).blocks}
+
+
+@pytest.mark.parametrize("name", disks.names())
+def test_every_value_of_a_packaged_drive_has_a_source(name):
+    kind = disks.load(name)
+    assert kind.path.stem == kind.name == name
+    sections = FLASH_SECTIONS if kind.data["kind"] == "flash" else SECTIONS
+    for section in sections:
+        for key in kind.data[section]:
+            entry = kind.source(f"{section}.{key}")
+            assert entry is not None and len(entry["source"]) > 3, f"{section}.{key}"
+    for key in kind.data["sources"]:
+        section, _, value = key.partition(".")
+        assert section in kind.data and (not value or value.partition(".")[0] in kind.data[section]), key
+
+
+def test_a_drive_of_ones_own(capsys, made, tmp_path):
+    output = tmp_path / "mine.yaml"
+    arguments = ["disk", "import", str(made()), str(output), "--name", "mine", "--json"]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out) | {"output": ""} == {
+        "output": "", "drive": "mine", "blocks": 800, "decisions": "head_switch"}  # fmt: skip
+    kind = disks.load(output)
+    assert kind.mechanics.seek(1) == 1_500_000 and kind.mechanics.seek(5) == 3_500_000
+    # track skew of 8 of 40 sectors at 10 ms a revolution, less the write settling
+    assert kind.data["mechanics"]["head_switch_ms"] == 1.5
+    assert kind.as_disksim().data["mechanics"]["head_switch_ms"] == 1.0
+    record = kind.drive().service(0, 0, 1)
+    assert record["overhead"] >= 700_000
+    assert main(arguments) == 2  # it is there already
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"specs": ""}, {"specs": MADE[: len(MADE) // 2]}, {"specs": MADE + MADE}, {"specs": b"\xff\xfe\0" * 99},
+        {"specs": "source made.diskspecs"}, {"specs": "source ../made.model"}, {"specs": "source /etc/passwd"},
+        {"specs": "a b { c = " + "[" * 5000}, {"specs": "topology disksim_disk " + "[ a b " * 5000},
+        {"specs": "a b { c = " + "d e { f = " * 5000}, {"specs": MADE.replace("0.02", "much")},
+        {"specs": MADE.replace("segments = 2", "segments = 2.5")}, {"specs": MADE.replace("= 64", "= 1e300")},
+        {"specs": MADE.replace("made.model", "none.model")},
+        {"model": ""}, {"model": MODEL.replace("6000", "0")}, {"model": MODEL.replace("= 40", "= 0")},
+        {"model": MODEL.replace("= 9,", "= 9000000000,")}, {"model": MODEL.replace("scheme = 0", "scheme = 9")},
+        {"model": MODEL.replace("slips = []", "slips = [1, x]")},
+        {"model": MODEL.replace("defects = []", "defects = [1]")},
+        {"model": MODEL.replace("extracted", "guessed")}, {"model": MODEL.replace("[ dm_layout", "[ [[ dm_layout")},
+        {"model": MODEL.replace("dm_mech_g1", "dm_mech_g9")}, {"model": MODEL.replace("surfaces = 2", "surfaces = -2")},
+        {"model": MODEL[: MODEL.index("[ dm_layout")] + "[ ]" + MODEL[MODEL.index("\n   },\n   Mech") :]},
+        {"model": MODEL.replace("cylinders = 10", "cylinders = 1e999")}, {"model": MODEL.replace("= 8.0", "= 1e999")},
+        {"specs": MADE.replace("= 64", "= " + "9" * 5000)},
+        {"seek": ""}, {"seek": "Seek distances measured: 3\n1, 1.5\n"}, {"seek": SEEK.replace("1.5", "nan")},
+        {"seek": SEEK.replace("1, 1.5", "10, 1.5")}, {"seek": SEEK.replace("1.5", "1e9")}, {"seek": b"\xff"},
+    ],
+)  # fmt: skip
+def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
+    output = tmp_path / "mine.yaml"
+    assert main(["disk", "import", str(made(**change)), str(output)]) == 2
+    assert not output.exists() and "Traceback" not in capsys.readouterr().err

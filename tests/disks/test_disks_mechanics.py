@@ -1,0 +1,67 @@
+"""Mechanics of drives against closed formulas and published values."""
+
+import numpy as np
+import pytest
+from reference import drive_layout as reference_layout
+
+from misspenalty import disks
+from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
+from misspenalty.errors import ParameterError
+
+
+@pytest.fixture(scope="module")
+def hp():
+    return disks.load("hp97560").mechanics
+
+
+def test_published_values_of_the_hp_97560(hp):
+    assert hp.seek(1) == 3_640_000
+    assert hp.seek(383) == pytest.approx(11.07e6, rel=5e-4)
+    assert hp.seek(1961) == pytest.approx(23.69e6, rel=5e-4)
+    assert hp.revolution_ns == pytest.approx(14.99e6, rel=5e-4)
+
+
+@pytest.mark.parametrize("name", disks.names("disk"))
+def test_a_revolution_is_rounded_up(name):
+    """The slow HP 97560's, 14,992,503.7 ns, is not cut."""
+    kind = disks.load(name)
+    assert kind.mechanics.revolution_ns == -(-reference_layout.TURN // kind.data["mechanics"]["rpm"])
+
+
+@pytest.mark.parametrize("name", disks.names("disk"))
+def test_contiguous_transfers_lose_no_revolution(name):
+    mechanics = disks.load(name).mechanics
+    end, track, _ = mechanics.move(0, 0, 0, 100)
+    for lbn in range(100, 1300, 100):
+        end, track, parts = mechanics.move(track, end, lbn, 100)
+        assert parts["rotation"] + parts["switch"] < mechanics.revolution_ns * 9 // 10
+
+
+def test_blocks_and_sectors_are_each_others_inverse(hp):
+    rng = np.random.default_rng(1)
+    for lbn in rng.integers(0, hp.blocks, 200):
+        _, _, sector, _, track = hp.locate(int(lbn))
+        assert hp.lbn_at(track, sector) == lbn
+
+
+def test_times_that_go_back_are_refused():
+    drive = disks.load("hp97560").drive()
+    done = drive.service(5, 1000, 8)["done"]
+    for wrong in (drive.service, drive.position):
+        with pytest.raises(ParameterError, match="does not go back"):
+            wrong(done - 1, 0, 1)
+    one, none = np.ones(1, np.int32), np.zeros(1, np.uint8)
+    with pytest.raises(ParameterError, match="does not go back"):
+        as_they_arrive(drive, np.array([done - 1]), np.array([0]), one, none)
+    assert one_by_one(drive, np.array([0]), one, none, np.array([0]))["start"] == done
+    several = (np.array([0, 0]), np.ones(2, np.int32), np.zeros(2, np.uint8))
+    with pytest.raises(ParameterError, match="request 2"):
+        as_they_arrive(disks.load("hp97560").drive(), np.array([2, 1]), *several)
+    with pytest.raises(ParameterError, match="request 2"):
+        one_by_one(drive, *several, np.array([0, -1]))
+
+
+def test_requests_outside_the_drive_are_refused(hp):
+    for lbn, count in ((-1, 1), (0, 0), (hp.blocks, 1), (hp.blocks - 1, 2), (0, 2**62)):
+        with pytest.raises(ParameterError):
+            hp.move(0, 0, lbn, count)

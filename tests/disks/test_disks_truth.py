@@ -1,0 +1,187 @@
+"""Drives against themselves: service times measured on six real ones, and what must hold of any drive."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from misspenalty import disks
+from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
+from misspenalty.disks.requests import demerit, read_requests, replay
+from misspenalty.errors import ParameterError
+
+# DiskSim 4.0's demerit, published with the traces, ms; and the most ours may be: its own, but for the one we miss.
+DEMERITS = {
+    # missed: one request of 9,999 comes 0.18 ms late for its first sector and loses a revolution, the real drive none.
+    # Reads behind writes are 0.18 ms quicker than simulated, writes behind reads 0.19 ms slower: next to a read's,
+    # a write's end is told that much later than the description's overheads say, and none of them accounts for it.
+    "hp_c2247a": (0.090, 0.0925),
+    "hp_c3323a": (0.306, 0.306),
+    "dec_rz26": (0.340, 0.340),
+    "atlas_III": (0.378, 0.378),
+    "cheetah9LP": (0.107, 0.107),
+    "ibm18es": (0.135, 0.135),
+}
+AS_DISKSIM = {  # by drive: the decisions to take back, none = all
+    "hp_c2247a": (), "hp_c3323a": (), "atlas_III": (), "cheetah9LP": (), "ibm18es": (),
+    "dec_rz26": ("write_settle",),  # in order: out of order, as a parameter of its asks for, gives 0.404
+}  # fmt: skip
+
+
+def measured(shared_traces, name):
+    path = shared_traces / "drives" / f"{name}.trace"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    return read_requests(path)
+
+
+@pytest.mark.parametrize("name", DEMERITS)
+def test_service_times_are_those_of_the_real_drive(shared_traces, name):
+    outcome = replay(disks.load(name.lower()), measured(shared_traces, name)).row()
+    assert outcome["mean_simulated_ms"] == pytest.approx(outcome["mean_measured_ms"], rel=0.01)
+    assert outcome["demerit_ms"] <= DEMERITS[name][1]
+
+
+@pytest.mark.parametrize("name", AS_DISKSIM)
+def test_a_description_read_as_disksim_does_gives_disksims_demerit(shared_traces, name):
+    """The reimplementation is DiskSim's model; what makes it better are the decisions, and nothing else."""
+    kind = disks.load(name.lower()).as_disksim(*AS_DISKSIM[name])
+    assert replay(kind, measured(shared_traces, name)).row()["demerit_ms"] == pytest.approx(DEMERITS[name][0], rel=0.04)
+
+
+def test_a_decision_can_be_taken_back_alone():
+    kind = disks.load("atlas_iii")
+    decided = {entry["decision"] for entry in kind.decisions().values()}
+    assert decided == {"head_switch", "sequential_ahead"}
+    back = kind.as_disksim("head_switch")
+    assert back.data["mechanics"]["head_switch_ms"] == kind.source("mechanics.head_switch_ms")["disksim"]
+    assert back.data["cache"] == kind.data["cache"]
+    assert disks.load("hp97560").as_disksim() is disks.load("hp97560")
+
+
+def asked(kind, n, seed=3, most=64):
+    rng = np.random.default_rng(seed)
+    count = rng.integers(1, most, n).astype(np.int32)
+    lbn = rng.integers(0, kind.blocks - most, n)
+    near = rng.random(n) < 0.3
+    lbn[1:][near[1:]] = (lbn[:-1] + count[:-1])[near[1:]] % (kind.blocks - most)
+    return lbn, count, (rng.random(n) < 0.3).astype(np.uint8)
+
+
+def arrivals(n, gap_ms, seed=4):
+    return np.cumsum(np.random.default_rng(seed).exponential(gap_ms * 1e6, n)).astype(np.int64)
+
+
+@pytest.mark.parametrize("name", disks.names("disk"))
+def test_components_add_up_and_time_never_goes_back(name):
+    kind = disks.load(name)
+    lbn, count, write = asked(kind, 2000)
+    for scheduler in disks.SCHEDULERS:
+        times = arrivals(2000, 12)
+        records = as_they_arrive(kind.drive(scheduler), times, lbn, count, write)
+        assert (records["arrival"] == times).all() and (records["start"] >= times).all()
+        assert (sum(records[part] for part in disks.COMPONENTS) == records["done"] - times).all()
+        assert all((records[part] >= 0).all() for part in disks.COMPONENTS)
+        served = records[np.argsort(records["start"], kind="stable")]
+        assert (served["start"][1:] >= served["done"][:-1]).all()
+        assert (records["lbn"] == lbn).all() and (records["count"] == count).all()
+
+
+@pytest.mark.parametrize("name", disks.names("disk"))
+def test_a_revolution_bounds_the_rotational_delay(name):
+    kind = disks.load(name)
+    lbn, count, write = asked(kind, 4000)
+    records = one_by_one(kind.drive(), lbn, count, write, np.zeros(4000, np.int64))
+    assert records["rotation"].max() < kind.mechanics.revolution_ns
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", ["hp97560", "cheetah9lp"])
+def test_shortest_positioning_never_loses_to_first_come(name, seed):
+    kind = disks.load(name).replace({"cache.caching": False, "cache.read_ahead": "none"})
+    rng = np.random.default_rng(seed)
+    lbn, count = rng.integers(0, kind.blocks - 1, 400), np.ones(400, np.int32)
+    none, now = np.zeros(400, np.uint8), np.zeros(400, np.int64)
+    means = {}
+    for scheduler in disks.SCHEDULERS:
+        records = as_they_arrive(kind.drive(scheduler), now, lbn, count, none)
+        means[scheduler] = (records["seek"] + records["rotation"]).mean()
+    assert all(mean < means["fcfs"] for scheduler, mean in means.items() if scheduler != "fcfs")
+
+
+def test_blocks_kept_in_passing_put_no_read_out_of_order():
+    """Two things: in which order a read takes its sectors, and whether those before its first are kept."""
+    done = {}
+    for order in (False, True):
+        for free in (False, True):
+            changes = {"cache.read_any_order": order, "cache.read_free_blocks": free}
+            kind = disks.load("atlas10k").replace(changes)
+            done[order, free] = [kind.drive().service(k * 177_000, 100, 200)["done"] - k * 177_000 for k in range(34)]
+    assert done[False, False] == done[False, True] != done[True, False] == done[True, True]
+
+
+@pytest.mark.parametrize("depth", [2, 4, 8, 64])
+@pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
+def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
+    """Cache, writes and long requests included, for any window."""
+    kind = disks.load(name)
+    rng = np.random.default_rng(7)
+    lbn, count = rng.integers(0, kind.blocks - 32, 4000), rng.integers(1, 33, 4000).astype(np.int32)
+    write, now = (rng.random(4000) < 1 / 3).astype(np.uint8), np.zeros(4000, np.int64)
+    means = {}
+    for scheduler in ("fcfs", "sstf", "sptf"):
+        records = as_they_arrive(kind.drive(scheduler, depth), now, lbn, count, write)
+        means[scheduler] = (records["done"] - records["start"]).mean()
+    assert means["sptf"] < means["sstf"] < means["fcfs"]
+
+
+@pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
+def test_positioning_is_estimated_as_it_comes(name):
+    """What SPTF compares is the time of command, arm and rotation that the request then takes, read-ahead stopped."""
+    kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
+    lbn, _, write = asked(kind, 300, most=2)
+    drive, now, before = kind.drive(), 0, 1
+    for i in range(300):
+        estimate = drive.position(now, int(lbn[i]), 1, bool(write[i]))
+        record = drive.service(now, int(lbn[i]), 1, bool(write[i]))
+        command = kind.settings["write_miss" if write[i] else "read_miss"][before]
+        assert estimate == command + record["cache"] + record["seek"] + record["rotation"]
+        now, before = record["done"] + (i % 3) * 1_234_567, 1 - write[i]
+
+
+@pytest.mark.parametrize("name", ["cheetah9lp", "hp_c2247a"])
+def test_shortest_positioning_takes_the_least_estimate(name):
+    kind = disks.load(name)
+    lbn, count, write = asked(kind, 120)
+    records = as_they_arrive(kind.drive("sptf", 8), np.zeros(120, np.int64), lbn, count, write)
+    drive, now, waiting, coming = kind.drive(), 0, [], 0
+    for order in range(120):
+        while coming < 120 and len(waiting) < (8 if order else 1):  # the drive was idle when the first one came
+            waiting.append(coming)
+            coming += 1
+        best = min(waiting, key=lambda i: (drive.position(now, int(lbn[i]), int(count[i]), bool(write[i])), i))
+        waiting.remove(best)
+        assert records["start"][best] == now
+        now = drive.service(now, int(lbn[best]), int(count[best]), bool(write[best]))["done"]
+
+
+def test_equal_requests_give_equal_bytes_on_any_thread():
+    kind = disks.load("ibm18es")
+    lbn, count, write = asked(kind, 5000)
+    times = arrivals(5000, 6)
+
+    def play(_):
+        return as_they_arrive(kind.drive("sptf"), times, lbn, count, write).tobytes()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(play, range(8)))) == 1
+
+
+def test_demerit_of_known_distributions():
+    times = np.random.default_rng(5).random(1000)
+    assert demerit(times, times[::-1]) == 0
+    assert demerit(times, times + 0.5) == pytest.approx(0.5)
+    assert demerit([0, 0, 0, 0], [0, 0, 0, 2]) == 1
+    for wrong in (([], []), ([1], [1, 2])):
+        with pytest.raises(ParameterError):
+            demerit(*wrong)

@@ -1,0 +1,327 @@
+"""Every registered policy against its definition and against what must hold for any policy.
+
+Nothing here names a policy without need: a new file in misspenalty/policies is tested as it is.
+"""
+
+import inspect
+import itertools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty.policies import Definition, find_policy, known_policies
+from misspenalty.policies.registry import Parameter
+
+POLICIES = sorted(known_policies())
+CAPACITIES = (1, 2, 3, 7, 40, 500)
+
+
+def values_of(parameter):
+    """Values worth trying: the ends of the range as far as small, something between, the default."""
+    low, high = parameter.minimum, min(parameter.maximum, parameter.minimum + 40)
+    if parameter.kind is float:
+        high = min(high, low + 3)
+        return [low, (2 * low + high) / 3, high, parameter.default]
+    return [low, min(low + 2, high), high, parameter.default]
+
+
+def settings_of(name):
+    """Parameter sets of a policy: the defaults, each parameter varied alone, some random combinations."""
+    definition = find_policy(name)
+    alone = [{p.name: value} for p in definition.parameters for value in values_of(p)]
+    every = list(itertools.product(*(values_of(p) for p in definition.parameters)))
+    chosen = random.Random(7).sample(every, min(6, len(every)))
+    combined = [dict(zip([p.name for p in definition.parameters], values, strict=True)) for values in chosen]
+    return [{}, *(setting for setting in alone + combined if possible(definition, setting))]
+
+
+def possible(definition, setting):
+    try:
+        definition.check(setting)
+    except ParameterError:
+        return False
+    return True
+
+
+CASES = [pytest.param(name, s, id=f"{name}-{s}") for name in POLICIES for s in settings_of(name)]
+
+
+def dense(addresses):
+    """Dense ids as a compiled trace has them, and their number."""
+    ids = np.unique(addresses, return_inverse=True)[1].astype(np.uint32)
+    return ids, int(ids.max()) + 1
+
+
+def kernel_outcome(name, capacity, addresses, parameters, cuts=()):
+    """Hit or miss of each reference by the kernel, replayed in slices, and the kernel."""
+    definition = find_policy(name)
+    kernel = definition.cache(capacity, np.unique(addresses), parameters)
+    ids, _ = dense(addresses)
+    hit = np.full(ids.size, 7, np.uint8)
+    for begin, end in itertools.pairwise([0, *sorted(cuts), ids.size]):
+        kernel.replay(ids[begin:end], hit[begin:end])
+        assert kernel.resident <= capacity
+    return hit, kernel
+
+
+def reference_outcome(name, capacity, addresses, parameters):
+    definition = find_policy(name)
+    future = [list(addresses)] if definition.offline else []
+    reference = definition.reference(capacity, *future, **definition.check(parameters))
+    return np.array([reference.access(address) for address in addresses], np.uint8)
+
+
+def made_traces(n=500):
+    """Zipf, loop, phases and a mix, as lists of addresses."""
+    rng = np.random.default_rng(11)
+    zipf, loop = rng.zipf(1.2, n) % 90, np.arange(n) % 45
+    phase = np.arange(n) // 120 * 25 + rng.integers(0, 30, n)
+    mixed = np.where(rng.random(n) < 0.5, zipf, 200 + loop)
+    return {"zipf": zipf, "loop": loop, "phase": phase, "mixed": mixed}
+
+
+@pytest.mark.parametrize("name, parameters", CASES)
+def test_kernel_equals_reference(name, parameters):
+    for addresses in made_traces().values():
+        for capacity in CAPACITIES:
+            hit, kernel = kernel_outcome(name, capacity, addresses.tolist(), parameters, cuts=[1, 2, 150, 330])
+            expected = reference_outcome(name, capacity, addresses.tolist(), parameters)
+            assert hit.tolist() == expected.tolist()
+            misses = np.count_nonzero(hit == 0)
+            assert kernel.requests == hit.size
+            assert kernel.resident == min(capacity, misses)
+            assert kernel.evictions == misses - kernel.resident
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_kernel_equals_reference_in_a_long_run(name):
+    """Long enough for every log to be squeezed, every axis renumbered and every lifeTime estimated many times."""
+    rng = np.random.default_rng(12)
+    addresses = np.where(rng.random(20_000) < 0.7, rng.zipf(1.3, 20_000) % 200, np.arange(20_000) % 90).tolist()
+    for capacity in (3, 25):
+        hit, _ = kernel_outcome(name, capacity, addresses, {}, cuts=range(700, 20_000, 700))
+        assert hit.tolist() == reference_outcome(name, capacity, addresses, {}).tolist()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("blocks", [2, 3, 9])
+def test_kernel_equals_reference_in_a_long_run_over_few_blocks(name, blocks):
+    """Where one wrong step in a squeeze or a renumbering would show at once."""
+    rng = np.random.default_rng(13)
+    for addresses in (np.arange(13_000) % blocks, rng.integers(0, blocks, 13_000)):
+        for capacity in (blocks - 1, blocks):
+            hit, _ = kernel_outcome(name, capacity, addresses.tolist(), {})
+            assert hit.tolist() == reference_outcome(name, capacity, addresses.tolist(), {}).tolist()
+
+
+@pytest.mark.parametrize("name", ["lru", "2q"])
+def test_positions_have_to_fit_32_bits(name):
+    with pytest.raises(ParameterError, match=r"cache and history hold up to \d+ blocks; expected at most 1431655760"):
+        find_policy(name).kernel(2**32 - 2, 2**32 - 2, **find_policy(name).check({}))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_kernel_equals_reference_on_any_trace(name, data):
+    addresses = data.draw(st.lists(st.integers(0, 12), min_size=1, max_size=120))
+    parameters = data.draw(st.sampled_from(settings_of(name)))
+    capacity = data.draw(st.integers(1, 14))
+    cuts = data.draw(st.lists(st.integers(0, len(addresses)), max_size=4))
+    hit, _ = kernel_outcome(name, capacity, addresses, parameters, cuts)
+    assert hit.tolist() == reference_outcome(name, capacity, addresses, parameters).tolist()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_kernel_equals_reference_where_hardly_a_block_is_outside(name, data):
+    """Histories are as long as blocks can fill them, and no shorter."""
+    capacity = data.draw(st.integers(1, 6))
+    block = st.integers(0, capacity + data.draw(st.integers(0, 1)))
+    addresses = data.draw(st.lists(block, min_size=1, max_size=150))
+    parameters = data.draw(st.sampled_from(settings_of(name)))
+    hit, _ = kernel_outcome(name, capacity, addresses, parameters)
+    assert hit.tolist() == reference_outcome(name, capacity, addresses, parameters).tolist()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("capacity, blocks", [(0, 5), (-1, 5), (5, -1), (2**32, 5), (5, 2**32)])
+def test_impossible_caches(name, capacity, blocks):
+    with pytest.raises(ParameterError, match=f"a cache of {capacity} blocks for {blocks}; expected 1 to 4294967294"):
+        find_policy(name).kernel(capacity, blocks, **find_policy(name).check({}))
+
+
+@pytest.mark.parametrize("name, parameters", CASES)
+def test_any_slices_give_the_outcome_of_one_run(name, parameters):
+    addresses = made_traces(3000)["mixed"]
+    whole, one = kernel_outcome(name, 30, addresses, parameters)
+    for length in (1, 7, 1000):
+        parts, other = kernel_outcome(name, 30, addresses, parameters, cuts=range(length, addresses.size, length))
+        assert np.array_equal(parts, whole)
+        assert (other.evictions, other.ghost_hits) == (one.evictions, one.ghost_hits)
+
+
+@pytest.mark.parametrize("name, parameters", CASES)
+@pytest.mark.parametrize("kind", made_traces())
+def test_nothing_beats_opt(name, parameters, kind):
+    addresses = made_traces(3000)[kind]
+    for capacity in CAPACITIES:
+        best, _ = kernel_outcome("opt", capacity, addresses, {})
+        assert kernel_outcome(name, capacity, addresses, parameters)[0].sum() <= best.sum()
+
+
+@pytest.mark.parametrize("name, parameters", CASES)
+def test_a_cache_that_holds_all_has_only_cold_misses(name, parameters):
+    addresses = made_traces(3000)["mixed"]
+    ids, blocks = dense(addresses)
+    first = np.zeros(ids.size, np.uint8)
+    first[np.unique(ids, return_index=True)[1]] = 1
+    for capacity in (blocks, blocks + 1, 2**31, 2**32 - 2):
+        hit, kernel = kernel_outcome(name, capacity, addresses, parameters)
+        assert np.array_equal(hit, 1 - first)
+        assert (kernel.resident, kernel.evictions, kernel.ghost_hits) == (blocks, 0, 0)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_cache_of_one_block_hits_repeats_only(name):
+    addresses = made_traces()["phase"]
+    hit, _ = kernel_outcome(name, 1, addresses, {})
+    assert hit[1:].tolist() == (addresses[1:] == addresses[:-1]).astype(int).tolist()
+
+
+@pytest.mark.parametrize("kind", made_traces())
+def test_lru_and_opt_hit_counts_grow_with_the_cache(kind):
+    addresses = made_traces(3000)[kind]
+    for name in ("lru", "opt"):
+        counts = [kernel_outcome(name, capacity, addresses, {})[0].sum() for capacity in range(1, 60)]
+        assert counts == sorted(counts)
+
+
+@pytest.mark.parametrize("kind", made_traces())
+def test_lru_inclusion(kind):
+    """What a smaller LRU cache hits, a larger one does too."""
+    addresses = made_traces(3000)[kind]
+    smaller = np.zeros(3000, np.uint8)
+    for capacity in range(1, 60):
+        hit, _ = kernel_outcome("lru", capacity, addresses, {})
+        assert np.all(hit >= smaller)
+        smaller = hit
+
+
+@pytest.mark.parametrize("name", [n for n in POLICIES if any(p.name == "history" for p in find_policy(n).parameters)])
+def test_history_remembers(name):
+    """A B A with one block of cache: A is remembered if the history has an entry, and not without."""
+    for history, known in ((0, 0), (0.9, 0), (1, 1), (1000, 1)):
+        _, kernel = kernel_outcome(name, 1, [0, 1, 0], {"history": history})
+        assert kernel.ghost_hits == known
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_memory_per_block(name):
+    """At most 32 bytes a distinct block where the cache is a tenth of them, 16 for the simplest."""
+    definition = find_policy(name)
+    kernel = definition.kernel(10_000, 100_000, **definition.check({}))
+    assert 1 <= kernel.memory / 100_000 <= (16 if name in ("lru", "mru", "fifo", "clock", "random", "sieve") else 32)
+
+
+BAD = [float("nan"), float("inf"), -1, True, "7", "x", [1], 10**30]
+PARAMETERS = [(name, p) for name in POLICIES for p in find_policy(name).parameters]
+
+
+@pytest.mark.parametrize("name, parameter", PARAMETERS, ids=lambda x: getattr(x, "name", x))
+def test_impossible_values_are_named(name, parameter):
+    bad = BAD + ([parameter.minimum + 0.5] if parameter.kind is int else [])
+    bad += [None] if parameter.default is not None else []
+    for value in bad:
+        with pytest.raises(ParameterError) as error:
+            find_policy(name).check({parameter.name: value})
+        message = str(error.value)
+        assert message.startswith(f"{name}: {parameter.name} is {value!r}; expected a")
+        assert f"from {parameter.minimum:.10g} to {parameter.maximum:.10g}" in message
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_unknown_parameters_are_named(name):
+    with pytest.raises(ParameterError, match=f"{name} has no parameter 'sise'; it has "):
+        find_policy(name).check({"sise": 1})
+
+
+@pytest.mark.parametrize("name, parameter", PARAMETERS, ids=lambda x: getattr(x, "name", x))
+def test_parameters_can_be_set_everywhere(name, parameter):
+    """By keyword of `simulate` and `hit_ratio_curve`, so none may share its name with one of theirs."""
+    for function in (simulate, hit_ratio_curve):
+        assert parameter.name not in inspect.signature(function).parameters
+
+
+def test_numpy_numbers_are_numbers():
+    parameter = Parameter("kin", 0.25, "share", 0, 1, float)
+    assert parameter.check(np.float32(0.5), "2q") == 0.5
+    whole = Parameter("queues", 8, "queues", 1, 32).check(np.int64(4), "mq")
+    assert (whole, type(whole)) == (4, int)
+
+
+def test_fbr_sections_have_to_fit():
+    with pytest.raises(ParameterError, match=r"fbr: f_new \+ f_old is 1.2; expected at most 1"):
+        find_policy("fbr").check({"f_new": 0.6, "f_old": 0.6})
+
+
+def test_unknown_policy_lists_the_known():
+    with pytest.raises(ParameterError, match=r"unknown policy 'lur'; known policies: .*lru, "):
+        find_policy("lur")
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_each_policy_is_documented(name):
+    definition = find_policy(name)
+    text = inspect.getmodule(definition.reference).__doc__
+    assert isinstance(definition, Definition)
+    assert "Paper: " in text
+    assert "Deviations" in text
+    assert definition.summary
+    assert all(p.doc for p in definition.parameters)
+
+
+@pytest.mark.parametrize("name, parameters", [case for case in CASES if not find_policy(case.values[0]).offline])
+def test_contents_tell_the_coming_outcome(name, parameters):
+    """`block in kernel` is what the next reference will say, for all blocks, and changes nothing."""
+    ids, blocks = dense(made_traces(200)["mixed"])
+    kernel = find_policy(name).kernel(9, blocks, **find_policy(name).check(parameters))
+    hit = np.zeros(1, np.uint8)
+    expected, _ = kernel_outcome(name, 9, ids, parameters)
+    for i in range(ids.size):
+        inside = [block in kernel for block in range(blocks)]
+        assert sum(inside) == kernel.resident
+        assert -1 not in kernel and blocks not in kernel
+        kernel.replay(ids[i : i + 1], hit)
+        assert inside[ids[i]] == hit[0] == expected[i]
+        assert ids[i] in kernel
+
+
+def test_contents_of_an_offline_policy_are_not_known():
+    with pytest.raises(TypeError, match="OPT looks into the future"):
+        assert 0 not in find_policy("opt").kernel(2, 3)
+
+
+def test_replay_refuses_a_short_outcome():
+    kernel = find_policy("lru").kernel(2, 3)
+    with pytest.raises(IndexError, match="hit has 3 places for 4 ids"):
+        kernel.replay(np.zeros(4, np.uint32), np.zeros(3, np.uint8))
+    kernel.replay(np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+    assert kernel.requests == 0
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("stray", [5, 6, 2**32 - 1])
+def test_replay_refuses_ids_it_has_no_node_for(name, stray):
+    kernel = find_policy(name).kernel(2, 5, **find_policy(name).check({}))
+    ids, hit = np.array([0, 4, 1, stray, 0] * 9, np.uint32), np.full(45, 7, np.uint8)
+    with pytest.raises(IndexError, match=f"ids hold block {stray}; expected ids below 5"):
+        kernel.replay(ids, hit)
+    assert set(hit) == {7} and (kernel.requests, kernel.resident) == (0, 0)
+    kernel.replay(ids[:3], hit)
+    assert (hit[:3].tolist(), kernel.requests) == ([0, 0, 0], 3)

@@ -1,0 +1,182 @@
+"""Short sequences traced by hand for the adaptive policies and the LIRS family. h = hit, m = miss.
+
+`outcome` runs kernel and reference, which have to agree.
+"""
+
+import numpy as np
+from policies.test_policies_traced import outcome
+
+from misspenalty.policies import find_policy
+
+
+def replayed(name, capacity, sequence, **parameters):
+    """Kernel and reference after `sequence`."""
+    definition = find_policy(name)
+    letters = sorted(set(sequence))
+    kernel = definition.kernel(capacity, len(letters), **definition.check(parameters))
+    kernel.replay(np.array([letters.index(x) for x in sequence], np.uint32), np.zeros(len(sequence), np.uint8))
+    reference = definition.reference(capacity, **definition.check(parameters))
+    for letter in sequence:
+        reference.access(letter)
+    return kernel, reference
+
+
+# ARC ------------------------------------------------------------------------------------------------------------
+
+
+def test_arc_keeps_what_was_used_twice():
+    # A's second use moves it to T2. With p = 0 the new blocks B, C pass through T1 only: A stays.
+    assert outcome("arc", 2, "AABCA") == "mhmmh"
+
+
+def test_arc_ghost_hits_move_the_target():
+    # Two blocks, p = 0. A in T2. B, C, D through T1: B1 holds C (B was dropped, |L1| = 2). C is found in B1: p = 1, so
+    # T1 (D) is no longer above p and A goes from T2 to B2; T2 = C. A is found in B2: p = 0, D goes to B1. C hits.
+    # D is found in B1: p = 1, T1 is empty, so A (older than C in T2) goes. C hits, A misses.
+    assert outcome("arc", 2, "AABCADCACDCA") == "mhmmhmmmhmhm"
+
+
+def test_arc_target_is_real():
+    # Five blocks. A to E, then F, G used twice: T2 = C D E F G, B2 = A B. H: C to B2. I: H to B1. J: I to B1. H is
+    # found in B1: p = |B2| / |B1| = 3 / 2; T1 (J) is not above it, D goes to B2. A is found in B2: p = 1.5 - 1.
+    for sequence, p in (("AABBCCDDEEFFGGHIJH", 1.5), ("AABBCCDDEEFFGGHIJHA", 0.5)):
+        kernel, reference = replayed("arc", 5, sequence)
+        assert kernel.p == reference.p == p
+
+
+def test_arc_drops_the_oldest_of_a_full_t1_without_a_trace():
+    # T1 = A B is all of L1: C makes A leave without becoming a ghost, so A is new again and makes B leave the same way
+    kernel, _ = replayed("arc", 2, "ABCAB")
+    assert outcome("arc", 2, "ABCAB") == "mmmmm"
+    assert kernel.ghost_hits == 0
+
+
+# CAR ------------------------------------------------------------------------------------------------------------
+
+
+def test_car_hands_move_used_blocks_to_t2():
+    # Two blocks, p = 0. A's hit sets its bit. C turns T1's hand: A moves to T2, B leaves for B1. A hits. D: C leaves
+    # for B1, where |T1| + |B1| = 2 drops B. C is known: D leaves for B1, p = 1, C enters T2 behind A. A hits (its bit
+    # was set before). D is known: T1 is empty, T2's hand spares A, C leaves for B2; p = 2. C is known in B2: A leaves
+    # for B2, p = 1. A misses.
+    sequence = "AABCADCADCA"
+    assert outcome("car", 2, sequence) == "mhmmhmmhmmm"
+    kernel, reference = replayed("car", 2, sequence[:-1])
+    assert kernel.p == reference.p == 1
+    assert kernel.ghost_hits == 3
+
+
+def test_car_first_use_leaves_the_bit_clear():
+    # Nothing is used twice while in T1, so T1 is a FIFO: C makes A leave, A (whose name was dropped at once, since
+    # |T1| + |B1| = 2) makes B leave, D makes C leave. A hits.
+    assert outcome("car", 2, "ABCADA") == "mmmmmh"
+
+
+def test_car_hits_do_not_reorder():
+    # B is used after A and both bits are set: C's hand passes both to T2 in the order of T1, then T2's hand takes A,
+    # whose bit was cleared on the way, although B was the one used longer ago. B hits, A misses.
+    assert outcome("car", 2, "ABBACBA") == "mmhhmhm"
+
+
+# LIRS -----------------------------------------------------------------------------------------------------------
+# three blocks: two LIR, one HIR
+
+
+def test_lirs_exchanges_a_block_of_low_irr_for_the_lowest_lir_block():
+    # A and B are LIR; C is HIR: S = A B C, Q = C. D evicts C, which stays in S. C is found there: D leaves Q, C becomes
+    # LIR, A (lowest) HIR: S = B D C, Q = A. A hits but is no longer in S: it stays HIR, S = B D C A. B hits, D is
+    # pruned: S = C A B. A hits in S: LIR, C goes to Q. D was pruned, so it is new and evicts C. C left S when it
+    # became HIR, so it is new and evicts D. A and B are still LIR.
+    assert outcome("lirs", 3, "ABCDCABADCAB") == "mmmmmhhhmmhh"
+    assert replayed("lirs", 3, "ABCDCABADCAB")[0].ghost_hits == 1
+
+
+def test_lirs_keeps_its_lir_blocks_in_a_loop():
+    # C and D take turns in the one HIR block. They are pruned from S when A and B have been used after them.
+    assert outcome("lirs", 3, "ABCDABCDABCD") == "mmmmhhmmhhmm"
+
+
+def test_lirs_stack_limit():
+    # D makes S = A B C D. Limited to three blocks, S drops C, the lowest HIR block, so C is new and A stays LIR. With
+    # no limit C becomes LIR and A HIR; E evicts A from Q.
+    assert outcome("lirs", 3, "ABCDCEA", stack_limit=1) == "mmmmmmh"
+    assert outcome("lirs", 3, "ABCDCEA") == "mmmmmmm"
+
+
+def test_lirs_without_lir_blocks_is_lru():
+    sequence = "".join(np.random.default_rng(3).choice(list("ABCDEFGH"), 400, p=np.arange(8, 0, -1) / 36))
+    for capacity in (1, 2, 3, 5):
+        assert outcome("lirs", capacity, sequence, hirs=1) == outcome("lru", capacity, sequence)
+
+
+# CLOCK-Pro ------------------------------------------------------------------------------------------------------
+# three blocks, of which one is cold at first; in the list, oldest first, hot pages are capital, cold ones small,
+# evicted ones in brackets
+
+
+def test_clockpro_makes_hot_what_returns_in_its_test():
+    # A B c. D evicts c: A B (c) d. C evicts d and is in its test: m_c = 2, so one hot page may stay; HAND_hot makes A,
+    # then B cold, none is hot: (d) a b C, and going on to C it ends the test of d: m_c = 1. A hits. E: a was used and
+    # is out of test: to the head, in test; b is evicted and, out of test, leaves the list: C a e. B is new, a is
+    # evicted: C (a) e b. A evicts e, m_c = 2, HAND_hot makes C cold, A hot: (e) b c A; the tests of e and b end,
+    # m_c = 1. C and B hit.
+    sequence = "ABCDCAEBACB"
+    assert outcome("clockpro", 3, sequence) == "mmmmmhmmmhh"
+    kernel, reference = replayed("clockpro", 3, sequence)
+    assert kernel.cold_target == reference.cold_target == 1
+    assert kernel.hot == reference.hot == 1
+    assert kernel.ghost_hits == 2
+
+
+def test_clockpro_keeps_its_hot_pages_in_a_loop():
+    # A B (c) d; A and B hit. C evicts d and is in its test; HAND_hot spares A and B, which were used, and comes to c
+    # itself: c is not made hot. A B c. D is new (its test ended with the hand): A B (c) d, and so on.
+    assert outcome("clockpro", 3, "ABCDABCDABCD") == "mmmmhhmmhhmm"
+
+
+def test_clockpro_history_bounds_the_evicted_pages():
+    # D evicts c. Without history its test ends at once, so C is new, evicts d, and A stays hot; with one m_c grows,
+    # C is hot, A and B are cold, and E evicts a.
+    assert outcome("clockpro", 3, "ABCDCEA", history=0) == "mmmmmmh"
+    assert outcome("clockpro", 3, "ABCDCEA", history=1) == "mmmmmmm"
+
+
+def test_clockpro_may_end_the_test_of_the_page_that_returns():
+    # history for one page: c is it when C returns, and d's eviction before C enters ends the oldest test, c's own.
+    assert outcome("clockpro", 3, "ABCDCEA", history=0.34) == outcome("clockpro", 3, "ABCDCEA", history=0)
+
+
+def test_clockpro_cold_share_can_be_fixed():
+    # m_c stays 1: C becomes hot and A alone cold: B (d) a C, whose next victim is a; B stays
+    assert outcome("clockpro", 3, "ABCDCEB", max_cold=0) == "mmmmmmh"
+    assert outcome("clockpro", 3, "ABCDCEAB") == "mmmmmmmm"
+
+
+# LRFU -----------------------------------------------------------------------------------------------------------
+
+
+def test_lrfu_weighs_frequency_by_age():
+    # lam 0.1: before C (access 5) A's CRF is (1 + 0.933 + 0.871) * 0.871 = 2.44, B's 0.933: B goes, A hits at 6.
+    # lam 1: A has (1 + 0.5 + 0.25) / 4 = 0.4375, B 0.5: A goes.
+    assert outcome("lrfu", 2, "AAABCA", lam=0.1) == "mhhmmh"
+    assert outcome("lrfu", 2, "AAABCA", lam=1) == "mhhmmm"
+
+
+def test_lrfu_counts_a_burst_as_its_last_use():
+    # the same with a correlated period of 1: A's uses count as the one at access 3, 0.871 at C, and B has 0.933: A
+    # goes. In AABACA the use at 4 comes 2 after the one before and adds to it: A has 1.871 * 0.933, B 0.871 and goes.
+    assert outcome("lrfu", 2, "AAABCA", lam=0.1, correlated_period=1) == "mhhmmm"
+    assert outcome("lrfu", 2, "AABACA", lam=0.1, correlated_period=1) == "mhmhmh"
+
+
+def test_lrfu_forgets_what_it_evicts():
+    # lam 0.1. C (4) evicts B (0.93 < 1.68). B returns with 1 and evicts C. D (6) evicts B (0.93; A has 1.46).
+    assert outcome("lrfu", 2, "AABCBDA", lam=0.1) == "mhmmmmh"
+
+
+def test_lrfu_spans_from_lfu_to_lru():
+    sequence = "".join(np.random.default_rng(2).choice(list("ABCDEFGH"), 400, p=np.arange(8, 0, -1) / 36))
+    for capacity in (1, 2, 3, 5):
+        assert outcome("lrfu", capacity, sequence, lam=0) == outcome("lfu", capacity, sequence)
+        assert outcome("lrfu", capacity, sequence, lam=1) == outcome("lru", capacity, sequence)
+        assert outcome("lrfu", capacity, sequence) == outcome("lfru", capacity, sequence, history=0)

@@ -1,0 +1,178 @@
+"""The adaptive policies and the LIRS family against foreign truth: published and recomputed hit ratios, libCacheSim."""
+
+import numpy as np
+import policies.test_policy_truth as truth
+import pytest
+
+from misspenalty import simulate
+from misspenalty.policies import find_policy
+
+trace_named = truth.trace_named  # a fixture
+REAL = ["OLTP", "2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite"]
+
+
+def rows(folder, file, policy):
+    """(trace, cache size, value) of a policy's rows; the traces of the large files are read once."""
+    value = "misses" if file == "libcachesim_misses.csv" else "hit_ratio_pct"
+    return [
+        (row["trace"], int(row["cache_blocks"]), float(row[value]))
+        for row in truth.rows_of(folder, file)
+        if row["policy"] == policy
+    ]
+
+
+def differences(trace_named, expected, policy, within):
+    """Rows whose hit ratio in percent differs by more than `within` points."""
+    sizes = {name: sorted({size for n, size, _ in expected if n == name}) for name, _, _ in expected}
+    obtained = {
+        (name, size): value
+        for name in sizes
+        for size, value in zip(sizes[name], truth.percent(trace_named(name), policy, sizes[name]), strict=True)
+    }
+    return {
+        (name, size): obtained[name, size] - value
+        for name, size, value in expected
+        if abs(obtained[name, size] - value) > within
+    }
+
+
+# ARC ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file, least", [("published_hit_ratios.csv", 7), ("recomputed_hit_ratios.csv", 90)])
+def test_arc_equals_the_literature(shared_traces, trace_named, file, least):
+    """Megiddo & Modha 2004, Tables 1 and 4 (OLTP, P3, P6), and an independent program with a real-valued p."""
+    expected = rows(shared_traces, file, "ARC")
+    assert len(expected) >= least
+    assert differences(trace_named, expected, "arc", within=0.02) == {}
+
+
+def test_arc_equals_recorded_libcachesim_counts(shared_traces, trace_named):
+    expected = rows(shared_traces, "libcachesim_misses.csv", "ARC")
+    assert len(expected) >= 9
+    assert [simulate(trace_named(name), "arc", size).misses for name, size, _ in expected] == [m for *_, m in expected]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_arc_equals_libcachesim_on_real_traces(trace_named, tmp_path, name):
+    trace = trace_named(name)
+    path = truth.oracle_general(trace, tmp_path / "trace.oracleGeneral")
+    for size in {max(trace.blocks * share // 1000, 4) for share in (5, 10, 20, 50, 100, 200, 400, 1000)}:
+        expected = truth.libcachesim_misses(path, "ARC", size, len(trace))
+        assert simulate(trace, "arc", size).misses == expected, size
+
+
+def test_arc_equals_libcachesim_on_zipf(make_trace, tmp_path):
+    rng = np.random.default_rng(20)
+    weights = np.cumsum(1 / np.arange(1, 50_001))
+    trace = make_trace(np.searchsorted(weights / weights[-1], rng.random(200_000)))
+    path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
+    for size in (10, 100, 1000, 5000, 20_000):
+        expected = truth.libcachesim_misses(path, "ARC", size, len(trace))
+        assert simulate(trace, "arc", size).misses == expected, size
+
+
+# CAR ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["OLTP", "P3", "2_pools", "multi2", "sprite"])
+def test_car_is_close_to_arc(trace_named, name):
+    """The paper's claim of section V: CAR's hit ratios are close to ARC's (no program of theirs is public)."""
+    trace = trace_named(name)
+    sizes = [trace.blocks * share // 100 for share in (1, 5, 20, 50)]
+    difference = truth.percent(trace, "car", sizes) - truth.percent(trace, "arc", sizes)
+    assert np.all(np.abs(difference) < 1)
+
+
+# LIRS -----------------------------------------------------------------------------------------------------------
+#
+# Table 1 of Megiddo & Modha is met at four of five sizes within 0.01 points. At 5000 blocks it prints 47.14 between
+# 42.51 (2000) and 60.35 (10000), below LRU's 53.65; we and another simulator obtain 52.80: a misprint.
+#
+# libCacheSim's LIRS is another in two ways. It limits S to twice the cache (an option in the authors' code, whose
+# default is none): `stack_limit=2`. And at a hit in Q outside S it makes the lowest LIR block HIR though no block
+# takes its place, which neither the paper (section 3.3, a HIR block in the cache but not in S) nor the authors'
+# code does, so that the cache runs with fewer LIR blocks until the next miss. With both, its counts are met.
+
+
+class Demoting(find_policy("lirs").reference):
+    """LIRS as libCacheSim has it."""
+
+    def access(self, block):
+        if block not in self.q or block in self.s:
+            return super().access(block)
+        self.q.move_to_end(block)
+        if len(self.lir) == self.lirs:
+            lowest, _ = self.s.popitem(last=False)
+            self.lir.remove(lowest)
+            self.q.popitem(last=False)
+            self.q[lowest] = True
+        self.s[block] = True
+        self._prune()
+        return True
+
+
+def test_lirs_equals_the_published_hit_ratios(shared_traces, trace_named):
+    expected = [row for row in rows(shared_traces, "published_hit_ratios.csv", "LIRS") if row[1] != 5000]
+    assert len(expected) == 4
+    assert differences(trace_named, expected, "lirs", within=0.01) == {}
+    assert differences(trace_named, [("OLTP", 5000, 52.80)], "lirs", within=0.01) == {}
+
+
+def test_lirs_equals_recorded_libcachesim_counts_where_the_definition_agrees(shared_traces, trace_named):
+    expected = rows(shared_traces, "libcachesim_misses.csv", "LIRS")
+    limited = {n: simulate(trace_named(n), "lirs", size, stack_limit=2).misses - m for n, size, m in expected}
+    assert {name for name, more in limited.items() if more == 0} >= {"cs", "loop", "multi2"}
+    assert all(abs(limited[name]) <= 5 for name in ("2_pools", "cpp", "gli", "sprite"))
+
+
+@pytest.mark.parametrize("name", ["2_pools", "gli"])
+def test_what_sets_libcachesims_lirs_apart(shared_traces, trace_named, name):
+    (size, misses), *_ = [r[1:] for r in rows(shared_traces, "libcachesim_misses.csv", "LIRS") if r[0] == name]
+    reference = Demoting(size, stack_limit=2)
+    assert sum(not reference.access(block) for block in trace_named(name).ids.tolist()) == misses
+
+
+# CLOCK-Pro ------------------------------------------------------------------------------------------------------
+#
+# No program computes it trustworthily (libCacheSim's is worse than random replacement on Zipf), so the paper's claims
+# are checked: it behaves as LIRS where LRU fails, and adapts to what suits LRU better than LIRS.
+
+
+@pytest.mark.parametrize("name", ["cs", "gli", "loop"])
+def test_clockpro_is_close_to_lirs_on_loops(trace_named, name):
+    trace = trace_named(name)
+    sizes = [trace.blocks * share // 100 for share in (5, 10, 20, 50, 80)]
+    obtained = truth.percent(trace, "clockpro", sizes)
+    assert np.all(np.abs(obtained - truth.percent(trace, "lirs", sizes)) < 2)
+    assert np.all(obtained >= truth.percent(trace, "lru", sizes) + 0.5)
+
+
+@pytest.mark.parametrize("name", ["OLTP", "sprite"])
+def test_clockpro_adapts_to_recency(trace_named, name):
+    trace = trace_named(name)
+    sizes = [trace.blocks * share // 100 for share in (1, 5, 10, 20, 50, 80)]
+    obtained = truth.percent(trace, "clockpro", sizes)
+    assert np.all(obtained > truth.percent(trace, "lru", sizes) - 0.5)
+    assert np.all(obtained > truth.percent(trace, "lirs", sizes))
+
+
+# LRFU -----------------------------------------------------------------------------------------------------------
+#
+# Table 1 of Megiddo & Modha has LRFU with lambda and correlated period tuned for each size and not printed: a band.
+# OLTP holds bursts; without a correlated period LRFU loses 1 to 3 points more. Points above the published value at
+# 1000, 2000, 5000, 10000, 15000 blocks:
+#
+# lam 1e-4, period 500     -0.67  -0.35  -1.77  -2.18  -2.10
+# lam 3e-5, period 500     -2.27  -1.09  -2.26  -0.91  -1.06
+# lam 1e-5, period 5000    -7.69  -3.64  -1.20  -0.34  -0.41
+# lam 1e-4, no period      -8.08  -1.14  -2.29  -2.26  -2.22
+
+
+def test_lrfu_is_in_the_published_band(shared_traces, trace_named):
+    """The best of few parameters at each size, as the authors chose them."""
+    tried = [{"lam": 1e-4, "correlated_period": 500}, {"lam": 3e-5, "correlated_period": 500}]
+    tried.append({"lam": 1e-5, "correlated_period": 5000})
+    obtained = [truth.percent(trace_named("OLTP"), "lrfu", truth.SIZES, **parameters) for parameters in tried]
+    difference = np.max(obtained, axis=0) - truth.published(shared_traces, "LRFU")
+    assert np.all(np.abs(difference) < 1.3)

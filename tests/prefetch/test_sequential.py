@@ -1,0 +1,396 @@
+"""The sequential prefetcher: traced by hand, closed forms, the anomaly and its remedy, kernels against their references."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty.cli.main import main
+from misspenalty.policies import find_policy
+from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS
+from misspenalty.policies.track_layout import places
+from misspenalty.policies.tracks import TrackLists
+from misspenalty.prefetch.sequential.prefetcher import BehindReference, track_cache
+
+LISTED = ["sarc", "lru_top", "lru_bottom"]
+OTHERS = ["lru", "arc", "mq", "lirs", "s3fifo"]
+OWN = {
+    "sarc": st.fixed_dictionaries(
+        {
+            "delta": st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+            "large_ratio": st.sampled_from([0.0, 1.0, 20.0]),
+            "count_writes": st.integers(0, 1),
+        }
+    ),
+    "lru_bottom": st.fixed_dictionaries({"insertion": st.sampled_from([0.0, 0.1, 0.3, 1.0])}),
+}
+
+
+def whole_tracks(cache, *tracks):
+    """Reads of each access to a whole track, and what was missing."""
+    return [cache.access_pages(track) for track in tracks]
+
+
+def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
+    # threshold 2: 10 has counter 1, 11 counter 2, a sequential miss that fetches 12, 13, 14 with it.
+    # The trigger stands one from the end, on 13: the hit there fetches 15, 16, 17 and puts a trigger on 16.
+    cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 3, "trigger": 1})
+    assert whole_tracks(cache, 10, 11, 12, 13, 14, 15, 16) == [
+        (1, [(10, 1, DEMAND)]),
+        (1, [(11, 1, DEMAND), (12, 1, SYNCHRONOUS), (13, 1, SYNCHRONOUS), (14, 1, SYNCHRONOUS)]),
+        (0, []),
+        (0, [(15, 1, ASYNCHRONOUS), (16, 1, ASYNCHRONOUS), (17, 1, ASYNCHRONOUS)]),
+        (0, []),
+        (0, []),
+        (0, [(18, 1, ASYNCHRONOUS), (19, 1, ASYNCHRONOUS), (20, 1, ASYNCHRONOUS)]),
+    ]
+    assert (cache.tracks_staged, cache.sequential_misses) == ((2, 3, 6), 1)
+    assert (cache.seq_pages, cache.random_pages) == (10, 1)
+
+
+def test_tracks_of_pages_traced_by_hand():
+    # Tracks of four pages. Pages 0 and 1 of track 5 are read alone, then page 2 of it; 6 is in run with 5, so all of it
+    # is read although one page is asked for, and all of 7. Page 3 of 5 is a miss in a track that is cached.
+    cache = track_cache("lru_top", 40, 100, track_pages=4, prefetch={"threshold": 2, "degree": 1, "trigger": -1})
+    assert cache.access_pages(5, 0b0011) == (0b0011, [(5, 0b0011, DEMAND)])
+    assert cache.access_pages(5, 0b0110) == (0b0100, [(5, 0b0100, DEMAND)])
+    assert cache.access_pages(6, 0b0001) == (0b0001, [(6, 0b1111, DEMAND), (7, 0b1111, SYNCHRONOUS)])
+    assert cache.access_pages(5, 0b1000) == (0b1000, [(5, 0b1000, DEMAND)])
+    assert cache.access_pages(7, 0b1000) == (0, [])
+    assert (cache.seq_pages, cache.random_pages, cache.resident) == (8, 4, 12)
+
+
+def test_writes_enter_but_read_nothing():
+    # Writes count in the run: 9 is the second of it, goes to SEQ with its two pages, and nothing is fetched. The read
+    # of a page of 9 that was not written reads all the rest, as 9 is sequential; 10 follows as a sequential miss.
+    settings = {"threshold": 2, "degree": 1, "trigger": 0}
+    cache = track_cache("lru_top", 40, 100, track_pages=4, prefetch=settings)
+    assert cache.access_pages(8, 0b1111, write=True) == (0b1111, [])
+    assert cache.access_pages(9, 0b0011, write=True) == (0b0011, [])
+    assert (cache.seq_pages, cache.random_pages, cache.sequential_misses) == (2, 4, 0)
+    assert cache.access_pages(9, 0b0100) == (0b0100, [(9, 0b1100, DEMAND)])
+    assert cache.access_pages(10) == (0b1111, [(10, 0b1111, DEMAND), (11, 0b1111, SYNCHRONOUS)])
+    assert cache.access_pages(11, write=True) == (0, [])  # the trigger stays where it is
+    assert cache.access_pages(11) == (0, [(12, 0b1111, ASYNCHRONOUS)])
+    plain = track_cache("lru_top", 40, 100, track_pages=4, prefetch=settings | {"writes_sequential": 0})
+    for track in (8, 9):
+        plain.access_pages(track, write=True)
+    assert (plain.seq_pages, plain.random_pages) == (0, 8)
+
+
+def test_a_volume_ends():
+    # Degree 4 at track 18 of a volume that ends with 20: 19 and 20 only, and no trigger.
+    cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 4, "trigger": 0})
+    cache.access_pages(17, end=21)
+    assert cache.access_pages(18, end=21)[1] == [(18, 1, DEMAND), (19, 1, SYNCHRONOUS), (20, 1, SYNCHRONOUS)]
+    assert whole_tracks(cache, 19, 20) == [(0, []), (0, [])]
+
+
+def test_the_counter_stays_until_the_track_leaves():
+    # 4 is read alone and has counter 1; that 3 comes into the cache later does not change it, so 5 has 2 and not 3.
+    cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 3, "degree": 2, "trigger": -1})
+    whole_tracks(cache, 4, 3, 4, 5)
+    assert cache.sequential_misses == 0
+    assert cache.access_pages(6)[1] == [(6, 1, DEMAND), (7, 1, SYNCHRONOUS), (8, 1, SYNCHRONOUS)]
+
+
+def test_a_prefetched_track_has_no_counter_before_its_first_access():
+    # The miss on 11 fetches 12 to 14. 15 comes behind a track that nothing has accessed: counter 1, it is read alone,
+    # as is 17 behind nothing. Once 12, 13 and 14 are read in order they are sequential, and 16 is in run with 15.
+    cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 3, "trigger": -1})
+    whole_tracks(cache, 10, 11)
+    assert whole_tracks(cache, 15, 17) == [(1, [(15, 1, DEMAND)]), (1, [(17, 1, DEMAND)])]
+    whole_tracks(cache, 12, 13, 14)
+    assert cache.sequential_misses == 1
+    assert cache.access_pages(16)[1] == [(16, 1, DEMAND)] + [(track, 1, SYNCHRONOUS) for track in (18, 19)]
+    # Read out of order the same group is no stream: 14 behind unread 13 has counter 1.
+    cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 3, "degree": 3, "trigger": -1})
+    whole_tracks(cache, 10, 11, 12, 15)
+    assert whole_tracks(cache, 14, 16) == [(0, []), (1, [(16, 1, DEMAND)])]
+
+
+@pytest.mark.parametrize("policy", [*LISTED, "lru", "fifo"])
+@pytest.mark.parametrize("degree", [0, 1, 3, 8])
+@pytest.mark.parametrize("threshold", [2, 5])
+def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold):
+    """Section II-B: misses fall to 1 / (m + 1)."""
+    length = 2000
+    prefetch = {"degree": degree, "trigger": -1, "threshold": threshold}
+    cache = track_cache(policy, 200, length + degree, prefetch=prefetch)
+    misses = sum(missing != 0 for missing, _ in whole_tracks(cache, *range(length)))
+    assert misses == threshold - 1 + -(-(length - threshold + 1) // (degree + 1))
+
+
+@pytest.mark.parametrize("trigger", [0, 3, 7])
+def test_a_stream_has_one_sequential_miss_with_triggers(trigger):
+    """Section II-B: with asynchronous prefetch none need remain."""
+    cache = track_cache("lru_top", 200, 3000, prefetch={"degree": 8, "trigger": trigger, "threshold": 2})
+    missing = [missing for missing, _ in whole_tracks(cache, *range(2000))]
+    assert np.flatnonzero(missing).tolist() == [0, 1]
+
+
+def round_robin(capacity, remedy, trigger=4, streams=10, length=400):
+    """Misses of streams that take turns."""
+    cache = track_cache(
+        "lru_top",
+        capacity,
+        streams * 1000,
+        prefetch={"degree": 8, "trigger": trigger, "threshold": 2, "remedy": remedy},
+    )
+    return sum(cache.access_pages(s * 1000 + at)[0] != 0 for at in range(length) for s in range(streams))
+
+
+def test_more_cache_can_mean_more_misses_but_not_with_the_remedy():
+    """Section II-C: the new group enters above the unread rest of the current one, which is needed sooner."""
+    sizes = range(20, 260, 10)
+    plain, remedied = ([round_robin(size, remedy) for size in sizes] for remedy in (0, 1))
+    assert any(more > less for less, more in itertools.pairwise(plain))
+    assert remedied == sorted(remedied, reverse=True)
+    assert all(ours <= theirs for ours, theirs in zip(remedied, plain, strict=True))
+    assert remedied[-1] == plain[-1] == 2 * 10  # the first two tracks of each stream
+
+
+@pytest.mark.parametrize("threshold", [2, 4])
+def test_lru_behind_the_prefetcher_is_lru_top(threshold):
+    """But that LRU Top also moves a track up that a group finds in the cache: so random tracks lie apart here, and the
+    cache is large enough for a group to be read before it leaves."""
+    rng = np.random.default_rng(4)
+    streams, n = 1000 * rng.integers(0, 3, 6000), np.zeros(3, int)
+    tracks = []
+    for stream, random in zip(streams, rng.random(6000) < 0.5, strict=True):
+        tracks.append(5000 + 10 * int(rng.integers(0, 60)) if random else int(stream + n[stream // 1000]))
+        n[stream // 1000] += not random
+    prefetch = {"degree": 4, "trigger": 2, "threshold": threshold, "remedy": 0}
+    ours, plain = (track_cache(name, 90, 6000, prefetch=prefetch) for name in ("lru_top", "lru"))
+    assert whole_tracks(ours, *tracks) == whole_tracks(plain, *tracks)
+    assert (ours.evictions, ours.resident) == (plain.evictions, plain.resident)
+    assert ours.sequential_misses < 6 and ours.evictions > 3000
+
+
+class Pages:
+    """A policy's kernel as the reference calls it."""
+
+    def __init__(self, name, capacity, pages):
+        definition = find_policy(name)
+        self.capacity, self.kernel = capacity, definition.kernel(capacity, pages, **definition.check({}))
+
+    def __contains__(self, page):
+        return page in self.kernel
+
+    def access_block(self, page):
+        self.kernel.replay(np.array([page], np.uint32), np.empty(1, np.uint8))
+
+
+@st.composite
+def prefetchers(draw):
+    degree = draw(st.integers(0, 8))
+    settings = {"degree": degree, "trigger": draw(st.integers(-1, max(degree - 1, -1)))}
+    settings |= {"threshold": draw(st.integers(1, 4)), "remedy": draw(st.integers(0, 1))}
+    return settings | {"writes_sequential": draw(st.integers(0, 1))}
+
+
+@st.composite
+def accesses(draw, track_pages):
+    """Runs from random tracks, so that streams meet and overlap."""
+    run = st.tuples(st.integers(0, 39), st.integers(1, 8), st.integers(1, (1 << track_pages) - 1), st.booleans())
+    runs = draw(st.lists(run, min_size=1, max_size=25))
+    return [(first + i, pages, write) for first, length, pages, write in runs for i in range(length) if first + i < 40]
+
+
+@pytest.mark.parametrize("name", LISTED + OTHERS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_kernel_equals_reference(name, data):
+    track_pages = data.draw(st.sampled_from([1, 2, 8]))
+    capacity = track_pages * data.draw(st.integers(1, 12)) + data.draw(st.integers(0, track_pages - 1))
+    prefetch, own = data.draw(prefetchers()), data.draw(OWN.get(name, st.just({})))
+    kernel = track_cache(name, capacity, 40, track_pages=track_pages, prefetch=prefetch, **own)
+    if name in LISTED:
+        reference = find_policy(name).reference(capacity, track_pages=track_pages, **prefetch, **own)
+    else:
+        reference = BehindReference(Pages(name, capacity, 40 * track_pages), track_pages, **prefetch)
+    for track, pages, write in data.draw(accesses(track_pages)):
+        end = 40 if track >= 20 else data.draw(st.sampled_from([20, 40]))
+        assert kernel.access_pages(track, pages, write, end) == (
+            reference.request(track, pages, write, end),
+            reference.reads,
+        )
+        assert kernel.resident <= capacity
+        assert (kernel.tracks_staged, kernel.sequential_misses) == (
+            tuple(reference.staged),
+            reference.sequential_misses,
+        )
+        if isinstance(reference, TrackLists):
+            same_lists(kernel, reference)
+
+
+def same_lists(kernel, reference):
+    assert kernel.seq_pages == reference.size(reference.seq) and kernel.random_pages == reference.size(reference.random)
+    assert kernel.resident == kernel.seq_pages + kernel.random_pages
+    for name in ("evictions", "unused", "bottom_hits", "seq_miss", "adapt", "last_ratio"):
+        assert getattr(kernel, name) == getattr(reference, name)
+    assert kernel.running_ratio == reference.ratio()
+    assert kernel.desired == getattr(reference, "desired", 0)
+    assert 0 <= kernel.desired <= kernel.capacity
+
+
+@given(
+    st.lists(st.integers(0, 300) | st.integers(0, 2**64 - 1), min_size=1, max_size=60, unique=True), st.integers(0, 9)
+)
+def test_places_keep_who_follows_whom(addresses, reach):
+    place, length = places(addresses, reach)
+    by_address = sorted(zip(addresses, place.tolist(), strict=True))
+    assert by_address[0][1] == 1 and by_address[-1][1] + reach < length
+    for (before, at), (after, then) in itertools.pairwise(by_address):
+        assert then - at == min(after - before, reach + 2)
+
+
+def test_a_trace_is_prefetched_as_its_addresses_are(make_trace):
+    """Blocks far apart in the address space behave as in one large array of tracks."""
+    rng = np.random.default_rng(7)
+    starts, lengths = rng.integers(0, 3000, 200) * 7, rng.integers(1, 30, 200)
+    runs = np.concatenate([start + np.arange(length) for start, length in zip(starts, lengths, strict=True)])
+    far = runs.astype(np.uint64) + np.uint64(1 << 40) * (runs > 9000)
+    for name in ("sarc", "lru_bottom", "arc"):
+        hits = np.zeros(runs.size, bool)
+        result = simulate(make_trace(far), name, 400, prefetch={"degree": 4}, hits=hits)
+        if name == "arc":
+            continue
+        reference = find_policy(name).reference(400, degree=4, trigger=2)
+        assert hits.tolist() == [reference.access(int(address)) for address in far]
+        assert result.evictions == reference.evictions
+
+
+def test_prefetching_serves_a_scan(make_trace):
+    trace = make_trace(np.arange(10_000))
+    table = hit_ratio_curve(trace, "lru", [20, 100, 1000], prefetch="sequential", threads=2)
+    assert table["hits"].tolist() == [10_000 - 3] * 3
+    assert hit_ratio_curve(trace, "lru", [10])["hits"].tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ("fancy", "prefetch is 'fancy'; expected 'sequential'"),
+        (8, "prefetch is 8"),
+        ({"degre": 8}, "prefetch has no parameter 'degre'; it has degree, trigger"),
+        ({"degree": 257}, "prefetch: degree is 257; expected a whole number from 0 to 256"),
+        ({"degree": -1}, "prefetch: degree is -1"),
+        ({"degree": 4, "trigger": 4}, "prefetch: trigger is 4, degree 4; expected a trigger below the degree"),
+        ({"degree": 0, "trigger": 1}, "prefetch: trigger is 1, degree 0"),
+        ({"threshold": 0}, "prefetch: threshold is 0"),
+        ({"threshold": float("nan")}, "prefetch: threshold is nan"),
+        ({"remedy": 2}, "prefetch: remedy is 2"),
+    ],
+)
+def test_impossible_settings_are_named(make_trace, settings, message):
+    with pytest.raises(ParameterError, match=message):
+        simulate(make_trace([1, 2, 3]), "lru", 2, prefetch=settings)
+
+
+def test_the_threshold_is_given_once(make_trace):
+    trace = make_trace(np.arange(50))
+    misses = [simulate(trace, "sarc", 20, prefetch={"threshold": t}).misses for t in (3, 5)]
+    assert misses == [3, 5]
+    assert simulate(trace, "sarc", 20, prefetch="sequential", threshold=5).misses == 5
+    simulate(trace, "s3fifo", 20, prefetch={"threshold": 3}, threshold=1)  # the latter is S3-FIFO's own
+    with pytest.raises(ParameterError, match="sarc: threshold is 5, that of prefetch 3; expected it once"):
+        simulate(trace, "sarc", 20, prefetch={"threshold": 3}, threshold=5)
+
+
+def test_what_cannot_be_prefetched_is_refused(make_trace):
+    with pytest.raises(ParameterError, match="opt looks into the future: it cannot stand behind a prefetcher"):
+        simulate(make_trace([1, 2, 3]), "opt", 2, prefetch="sequential")
+    with pytest.raises(ParameterError, match="lru behind a prefetcher"):
+        hit_ratio_curve(make_trace([1, 2, 3]), "lru", prefetch="sequential")
+    with pytest.raises(ParameterError, match="a track has 8 pages; expected 1 to 8, and no more than the cache"):
+        track_cache("sarc", 7, 100, track_pages=8)
+    for pages in (-1, 0, 9, 1 << 40):
+        with pytest.raises(ParameterError, match=f"sarc: track_pages is {pages}; expected a whole number from 1 to 8"):
+            track_cache("sarc", 70, 100, track_pages=pages)
+    for wanted in ({}, {"tracks": 5, "address": [1, 2]}):
+        with pytest.raises(ParameterError, match="either the number of tracks or the addresses"):
+            track_cache("sarc", 70, **wanted)
+    for tracks in (-5, 0, 1.5, 0xFFFFFFF1, 1 << 70):
+        with pytest.raises(ParameterError, match=f"arc: tracks is {tracks}; expected a whole number from 1 to"):
+            track_cache("arc", 70, tracks)
+    for capacity in (-5, 0, 1.5, 1 << 70):
+        with pytest.raises(ParameterError, match=f"cache size is {capacity} blocks; expected a whole number"):
+            track_cache("sarc", capacity, 10)
+    with pytest.raises(ParameterError, match=r"arc: 1073741824 tracks of 8 pages; expected less than 2\*\*32 pages"):
+        track_cache("arc", 70, 1 << 30, track_pages=8)
+    cache = track_cache("sarc", 70, 10)
+    for wrong in ((-1,), (10,), (5, 2), (5, 0), (5, 1, False, 4), (5, 1, False, 11)):
+        with pytest.raises(IndexError):
+            cache.access_pages(*wrong)
+
+
+@pytest.mark.parametrize(
+    "policy, observe, message",
+    [
+        ("sarc", {"delta": 0.1}, "sarc: observe is for lru_top and lru_bottom alone"),
+        ("arc", {"delta": 0.1}, "arc: observe is for lru_top"),
+        ("lru_top", {"detla": 0.1}, "lru_top: cannot observe 'detla'; expected delta or count_writes"),
+        ("lru_top", {"threshold": 2}, "lru_top: cannot observe 'threshold'"),
+        ("lru_bottom", {"delta": -1}, "lru_bottom: delta is -1; expected a number from 0 to 1"),
+        ("lru_bottom", {"count_writes": 2}, "lru_bottom: count_writes is 2"),
+    ],
+)
+def test_what_cannot_be_observed_is_named(policy, observe, message):
+    with pytest.raises(ParameterError, match=message):
+        track_cache(policy, 70, 100, observe=observe)
+
+
+def test_observing_changes_no_outcome_but_the_ratio():
+    tracks = np.random.default_rng(8).integers(0, 30, 300).tolist()
+    plain, watched = (track_cache("lru_top", 20, 30, observe=observe) for observe in (None, {"delta": 0.5}))
+    assert whole_tracks(plain, *tracks) == whole_tracks(watched, *tracks)
+    assert watched.bottom_hits > plain.bottom_hits
+
+
+def test_command_line(tmp_path, capsys):
+    path = tmp_path / "scan.txt"
+    path.write_text("".join(f"{block}\n" for block in range(1000)))
+    run = ["simulate", str(path), "--format", "lirs", "--size", "20", "--policy", "lru", "--quiet", "--json"]
+    assert main(run) == 0
+    assert json.loads(capsys.readouterr().out)["hits"] == 0
+    assert main([*run, "--prefetch", "sequential:degree=4,threshold=5"]) == 0
+    assert json.loads(capsys.readouterr().out)["misses"] == 5
+    for wrong, message in (
+        ("pcm", "--prefetch 'pcm'; expected sequential or sequential:degree=16,trigger=8"),
+        ("sequential:degree", "--prefetch 'degree'; expected NAME=NUMBER"),
+        ("sequential:degree=1.5", "prefetch: degree is 1.5; expected a whole number"),
+    ):
+        assert main([*run, "--prefetch", wrong]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["sarc", "arc"])
+def test_requests_of_pages_are_those_of_their_tracks(name):
+    rng = np.random.default_rng(2)
+    page, pages = rng.integers(0, 380, 2000), rng.integers(1, 20, 2000).astype(np.int32)
+    write, hit = (rng.random(2000) < 0.3).astype(np.uint8), np.empty(2000, np.uint8)
+    whole, single = (track_cache(name, 90, 50, track_pages=8, prefetch="sequential") for _ in range(2))
+    whole.replay_pages(page, pages, write, hit)
+    for first, count, written, outcome in zip(page.tolist(), pages.tolist(), write.tolist(), hit.tolist(), strict=True):
+        masks = {}
+        for number in range(first, first + count):
+            masks[number // 8] = masks.get(number // 8, 0) | 1 << number % 8
+        missing = [single.access_pages(track, mask, written)[0] for track, mask in masks.items()]
+        assert outcome == (not any(missing))
+    assert whole.requests == 2000 and whole.tracks_staged == single.tracks_staged
+
+
+def test_impossible_requests_of_pages_are_refused():
+    cache = track_cache("sarc", 90, 50, track_pages=8)
+    one, hit = np.ones(1, np.int32), np.empty(1, np.uint8)
+    for first, count in ((-1, 1), (400, 1), (0, 0), (399, 2), (0, -5)):
+        with pytest.raises(IndexError, match=f"request 0 is for {count} pages from page {first} on; there are 400"):
+            cache.replay_pages(np.array([first]), one * count, one.astype(np.uint8), hit)
+    with pytest.raises(IndexError, match="not of one length"):
+        cache.replay_pages(np.zeros(2, np.int64), one, one.astype(np.uint8), hit)
+    assert cache.requests == 0

@@ -1,0 +1,125 @@
+"""The benchmarks' own parts; what they measure is not tested here, as it depends on the machine."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from misspenalty.plotting import save_figure
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def part():
+    sys.path.insert(0, str(BENCHMARKS))
+    yield importlib.import_module
+    sys.path.remove(str(BENCHMARKS))
+
+
+def test_generated_requests_are_repeatable_and_skewed(part):
+    library = part("library")
+    ids = np.concatenate(list(library.generated(2_500_000)))
+    assert ids.size == 2_500_000 and ids.max() <= library.GIANT_BLOCKS
+    assert np.array_equal(ids[:1000], next(library.generated(1000))[:1000])
+    counts = np.bincount(ids)
+    assert counts[0] / counts[9] == pytest.approx(np.log(2) / np.log(1.1), rel=0.1)  # log-uniform
+
+
+def test_giant_run_reports_the_growth_of_cost(part, capsys):
+    rows = pd.DataFrame(part("library").giant(["lru"], (20_000, 60_000)))
+    growth = rows.set_index("measure")["value"]
+    assert growth["lru, growth of the cost a request"] == pytest.approx(
+        growth["lru, 60,000 requests"] / growth["lru, 20,000 requests"]
+    )
+    assert "ns/req" in capsys.readouterr().out
+
+
+def test_memory_is_reported_for_every_policy(part, make_trace):
+    rows = list(part("library").memory(make_trace(np.arange(5000))))
+    assert all(row["value"] > 0 for row in rows)
+    assert {row["measure"] for row in rows} >= {"lru, memory", "mq, memory"}
+
+
+def test_oracle_general_file_is_read_back(part, tmp_path, make_trace):
+    from misspenalty import open_trace
+
+    trace = make_trace([5, 9, 5, 5, 9])
+    path = tmp_path / "x.bin"
+    part("policies").write_oracle_general(trace.ids, trace.blocks, path)
+    again = open_trace(path)
+    assert (again.format, again.ids.tolist()) == ("oracleGeneral", trace.ids.tolist())
+
+
+def test_figure_of_speed_is_the_same_bytes_every_time(part, tmp_path):
+    table = pd.DataFrame(
+        {
+            "workload": ["zipf", "zipf", "zipf", "oltp", "oltp"],
+            "policy": ["limit", "lru", "mq", "limit", "lru"],
+            "ratio": [None, 6.0, None, None, 9.0],
+            "of_limit": [1, 0.3, 0.1, 1, 0.4],
+        }
+    )
+    files = [save_figure(part("figure").speed(table), tmp_path / name, ["png"])[0].read_bytes() for name in ("a", "b")]
+    assert files[0] == files[1]
+
+
+def test_the_limit_touches_one_node_a_request(part, make_trace):
+    trace = make_trace([5, 9, 5, 5, 9])
+    nodes, hit = np.zeros(2, np.uint32), np.empty(5, np.uint8)
+    part("policies").touch(trace.ids, nodes, hit)
+    assert (nodes.tolist(), hit.tolist()) == ([3, 2], [0, 0, 1, 1, 1])
+    for short in ((nodes[:1], hit), (nodes, hit[:4])):
+        with pytest.raises(IndexError):
+            part("policies").touch(trace.ids, *short)
+
+
+def test_every_measured_policy_has_a_share_of_the_limit(part, make_trace, capsys):
+    trace = make_trace(np.arange(50_000) % 700)
+    table = part("policies").measure(["lru", "mq"], trace.ids, trace.blocks, 70, 2, peers=False)
+    assert table["policy"].tolist() == ["limit", "lru", "mq"]
+    assert table["of_limit"].to_numpy() == pytest.approx(table["million_per_s"] / table["million_per_s"][0])
+    assert "mq" in capsys.readouterr().out
+
+
+def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
+    pytest.importorskip("libcachesim")
+    agreement = part("agreement")
+    same = [policy for policy in agreement.PEERS if policy not in agreement.APART]
+    table = pd.DataFrame(agreement.beside_simulator(["cpp", "loop"], [*same, "lirs"]))
+    assert table[table["policy"] != "lirs"]["equal"].all()
+    agreement.show_simulator(table)
+    out = capsys.readouterr().out
+    assert f"equal: {13 * len(same)} of {13 * len(same)} counts of {len(same)} policies" in out
+    assert "lirs: " in out
+
+
+def test_agreement_with_the_literature_is_scored(part, shared_traces, capsys, monkeypatch):
+    agreement = part("agreement")
+    few = {policy: agreement.LITERATURE[policy] for policy in ("LRU", "ARC", "MIN")}
+    monkeypatch.setattr(agreement, "LITERATURE", few)
+    table = pd.concat(agreement.beside_literature(["gli", "loop"]), ignore_index=True)
+    scored = table[table["scored"]]
+    assert len(scored) > 90
+    assert scored[~scored["within"]][["trace", "policy", "cache_blocks"]].to_numpy().tolist() == []
+
+
+def test_sarc_is_measured_under_its_load(part):
+    rows = {row["measure"]: row for row in part("sarc").measure(["sarc", "arc"], 20_000, 1)}
+    assert rows["sarc"]["million_per_s"] > 0 and 0 < rows["arc"]["read_hit_ratio"] < 1
+    assert rows["generator, 50 BSUs"]["million_per_s"] > 0
+
+
+def test_the_virtual_log_is_measured(part):
+    table = pd.DataFrame(part("virtual_log").measure(500, 1)).set_index(["measure", "unit"])["value"]
+    assert (table > 0).all()
+    assert table["recovery, tail", "sectors read"] < table["recovery, scan", "sectors read"]
+
+
+def test_pages_of_a_trace_keep_their_neighbours(part, make_trace):
+    page, tracks = part("sarc_traces").pages_of(make_trace([5, 6, 8, 1 << 50, (1 << 50) + 1, 5]))
+    assert (page - page[0]).tolist()[:3] == [0, 1, 3] and page[5] == page[0]
+    assert page[4] - page[3] == 1 and page[3] - page[0] > 16 * 8 and page.max() < tracks * 8

@@ -1,0 +1,49 @@
+"""CITATION.cff is valid and names this release and the five papers.
+
+The schema in tests/data is the Citation File Format 1.2.0 of Druskat et al., CC BY 4.0.
+"""
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "tests" / "data" / "cff-1.2.0.schema.json").read_text())
+
+
+@pytest.fixture
+def citation():
+    return yaml.safe_load((ROOT / "CITATION.cff").read_text())
+
+
+def test_citation_is_valid(citation):
+    jsonschema.Draft7Validator(SCHEMA).validate(citation)
+
+
+def test_schema_refuses_what_is_not_cff(citation):
+    with pytest.raises(jsonschema.ValidationError, match="licence"):
+        jsonschema.Draft7Validator(SCHEMA).validate(citation | {"licence": "BSD-3-Clause"})
+
+
+def test_citation_names_this_release(citation):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+
+
+def test_the_five_papers_are_cited(citation):
+    cited = {
+        (entry["authors"][0]["family-names"], entry["year"], entry["start"], entry["end"])
+        for entry in citation["references"]
+    }
+    assert cited == {
+        ("Castro", 1997, "102", "115"),
+        ("Zhou", 2001, "91", "104"),
+        ("Kroeger", 2001, "105", "118"),
+        ("Wang", 1999, "29", "43"),
+        ("Gill", 2005, "293", "308"),
+    }

@@ -1,0 +1,213 @@
+"""requirements.in, requirements.lock, environment.yml and pyproject.toml name the same environment."""
+
+import asyncio
+import json
+import re
+import subprocess
+import tomllib
+from datetime import timedelta
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import rattler
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+from rattler.exceptions import SolverError
+
+ROOT = Path(__file__).parents[2]
+# conda-forge splits the drawing back ends' windows off into the package called `matplotlib`
+CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
+# what a conda environment needs beside Python packages; with pip the machine provides them
+CONDA_ONLY = {"python", "pip", "c-compiler", "make"}
+
+
+def read_requirements_in():
+    lines = (ROOT / "requirements.in").read_text().splitlines()
+    found = [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
+    return {canonicalize_name(requirement.name): requirement for requirement in found}
+
+
+def read_lock():
+    """Return {name: [(requirement, hashes), …]}; a name may be locked once per environment marker."""
+    locked = {}
+    for entry in re.split(r"\n(?=[A-Za-z])", (ROOT / "requirements.lock").read_text().strip()):
+        lines = [line for line in entry.splitlines() if not line.lstrip().startswith("#")]
+        requirement = Requirement(lines[0].removesuffix("\\").strip())
+        hashes = re.findall(r"--hash=sha256:([0-9a-f]{64})\b", "\n".join(lines[1:]))
+        locked.setdefault(canonicalize_name(requirement.name), []).append((requirement, hashes))
+    return locked
+
+
+def read_environment():
+    """Return the conda specs and the pip requirements of environment.yml."""
+    dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    conda = [entry for entry in dependencies if isinstance(entry, str)]
+    (pip,) = [entry["pip"] for entry in dependencies if isinstance(entry, dict)]
+    return conda, pip
+
+
+def locked_version(name):
+    return Version(next(iter(next(iter(read_lock()[name]))[0].specifier)).version)
+
+
+def test_direct_dependencies_are_the_same_for_pip_and_conda():
+    conda, pip = read_environment()
+    conda_names = {re.split(r"[=<> ]", spec)[0] for spec in conda}
+    assert conda_names >= CONDA_ONLY
+    named = {CONDA_TO_PYPI.get(name, name) for name in conda_names - CONDA_ONLY}
+    named |= {canonicalize_name(Requirement(entry).name) for entry in pip if entry != "."}
+    assert named == set(read_requirements_in())
+
+
+def test_versions_agree_between_pip_and_conda():
+    requirements = read_requirements_in()
+    conda, pip = read_environment()
+    for spec in conda:
+        name, _, version = spec.partition("=")
+        if name in requirements or name in CONDA_TO_PYPI:
+            wanted = str(requirements[CONDA_TO_PYPI.get(name, name)].specifier)
+            assert wanted == f"=={version}.*", spec
+    for entry in pip:
+        if entry != ".":
+            assert Requirement(entry) == requirements[canonicalize_name(Requirement(entry).name)]
+
+
+def test_lock_satisfies_direct_dependencies_and_package():
+    locked = read_lock()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    for requirement in [*read_requirements_in().values(), *map(Requirement, declared)]:
+        name = canonicalize_name(requirement.name)
+        assert name in locked, f"{name} is not locked"
+        for pinned, _ in locked[name]:
+            (pin,) = pinned.specifier
+            assert requirement.specifier.contains(pin.version), f"{requirement} against {pinned}"
+
+
+def test_every_dependency_of_the_package_is_direct():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    assert {canonicalize_name(Requirement(text).name) for text in declared} <= set(read_requirements_in())
+
+
+def test_python_versions_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    conda, _ = read_environment()
+    (python,) = [spec for spec in conda if re.match(r"python[^\w-]", spec)]
+    assert python.startswith("python" + project["requires-python"])
+
+
+def test_lock_is_exact_and_hashed():
+    for entries in read_lock().values():
+        for requirement, hashes in entries:
+            assert [clause.operator for clause in requirement.specifier] == ["=="], requirement
+            assert hashes, f"{requirement} has no hash"
+
+
+@pytest.mark.parametrize("name", ["requirements.in", "requirements.lock"])
+def test_no_host_is_written_down(name):
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert not re.search(r"^\s*--(?!hash)", text, re.MULTILINE), "an option such as an index or a link folder"
+
+
+def test_channels_are_conda_forge_alone():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    assert environment["channels"] == ["conda-forge", "nodefaults"]
+
+
+def test_match_specs_parse_strictly():
+    conda, _ = read_environment()
+    for spec in conda:
+        parsed = rattler.MatchSpec(spec, strict=True)
+        assert parsed.name is not None
+        assert parsed.version or spec in CONDA_ONLY, f"{spec} states no version"
+
+
+def write_channel(folder, packages):
+    """Write a conda channel of empty packages `{name: version}`, index only."""
+    for subdir, records in (("noarch", packages), ("linux-64", {})):
+        index = {
+            f"{name}-{version}-0.tar.bz2": {
+                "name": name,
+                "version": str(version),
+                "build": "0",
+                "build_number": 0,
+                "depends": [] if name in CONDA_ONLY else ["python"],
+                "subdir": subdir,
+                "timestamp": 1_700_000_000_000,
+            }
+            for name, version in records.items()
+        }
+        (folder / subdir).mkdir(parents=True)
+        (folder / subdir / "repodata.json").write_text(
+            json.dumps({"info": {"subdir": subdir}, "packages": index, "packages.conda": {}})
+        )
+    return rattler.Channel(folder.as_uri())
+
+
+def solve(channel, specs, cache):
+    gateway = rattler.Gateway(cache_dir=cache)
+    return asyncio.run(
+        rattler.solve(
+            [channel], specs, gateway=gateway, platforms=["linux-64", "noarch"], timeout=timedelta(seconds=30)
+        )
+    )
+
+
+def channel_packages():
+    """Return, for every conda spec, the version that the lock holds."""
+    conda, _ = read_environment()
+    names = {re.split(r"[=<> ]", spec)[0] for spec in conda}
+    given = {"python": "3.11.9", "pip": "25.0", "c-compiler": "1.9.0", "make": "4.4.1"}
+    return given | {name: locked_version(CONDA_TO_PYPI.get(name, name)) for name in names - CONDA_ONLY}
+
+
+def test_environment_solves_to_the_locked_versions(tmp_path):
+    conda, _ = read_environment()
+    packages = channel_packages()
+    records = solve(write_channel(tmp_path / "channel", packages), conda, tmp_path / "cache")
+    assert {record.name.normalized: str(record.version) for record in records} == {
+        name: str(version) for name, version in packages.items()
+    }
+
+
+def test_environment_refuses_other_versions(tmp_path):
+    conda, _ = read_environment()
+    packages = channel_packages() | {"numpy": "1.26.4"}
+    channel = write_channel(tmp_path / "channel", packages)
+    with pytest.raises(SolverError, match="numpy"):
+        solve(channel, conda, tmp_path / "cache")
+
+
+def test_installed_versions_are_the_locked_ones():
+    """Guard against an environment that has drifted from the lock that made it."""
+    drifted = []
+    for name, requirement in read_requirements_in().items():
+        installed = metadata.version(name)
+        if not requirement.specifier.contains(installed):
+            drifted.append(f"{requirement}, installed {installed}")
+    assert not drifted
+
+
+def test_lock_was_made_from_these_requirements():
+    """A lock older than its requirements is caught here, before a user meets it."""
+    entries = re.split(r"\n(?=[A-Za-z])", (ROOT / "requirements.lock").read_text())
+    direct = {canonicalize_name(entry.split("==")[0]) for entry in entries if "-r requirements.in" in entry}
+    assert direct == set(read_requirements_in())
+
+
+def test_files_that_others_need_are_not_ignored():
+    ignored = subprocess.run(
+        ["git", "check-ignore", "requirements.lock", "CITATION.cff", "results/claims.csv"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ignored.returncode == 128:
+        pytest.skip("not a git checkout")
+    assert ignored.stdout == ""

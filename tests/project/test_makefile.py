@@ -1,0 +1,111 @@
+"""What `make` says on a machine that lacks something, before it changes anything."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    for name in ("Makefile", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "src").mkdir()
+    return tmp_path
+
+
+def make(folder, *arguments):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def stand_in(path, script):
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_every_target_is_explained(checkout):
+    text = (checkout / "Makefile").read_text()
+    phony = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)[1].split()
+    told = make(checkout).stdout
+    assert [target for target in phony if not re.search(rf"^  make {target} +\S", told, re.MULTILINE)] == []
+
+
+def test_missing_python_is_told(checkout):
+    done = make(checkout, "environment", "PYTHON=/nowhere/python3")
+    assert done.returncode != 0
+    assert "There is no /nowhere/python3 here: install Python 3.11 or newer" in done.stdout
+    assert not (checkout / ".venv").exists()
+
+
+def test_old_python_is_told(checkout):
+    old = stand_in(checkout / "old", 'case "$1" in --version) echo "Python 3.9.2";; *) exit 1;; esac')
+    done = make(checkout, "environment", f"PYTHON={old}")
+    assert done.returncode != 0
+    assert "Python 3.11 or newer is needed" in done.stdout
+    assert "Python 3.9.2" in done.stdout
+    assert not (checkout / ".venv").exists()
+
+
+def test_missing_headers_are_told(checkout):
+    bare = stand_in(checkout / "bare", f'case "$2" in *Python.h*) exit 1;; *) exec {sys.executable} "$@";; esac')
+    done = make(checkout, "environment", f"PYTHON={bare}")
+    assert done.returncode != 0
+    assert "Python's headers are missing" in done.stdout
+    assert not (checkout / ".venv").exists()
+
+
+def test_missing_compiler_is_told(checkout):
+    tools = checkout / "tools"
+    tools.mkdir()
+    for name in ("sh", "find", "sed", "awk", "touch", "rm", "uname"):
+        (tools / name).symlink_to(shutil.which(name))
+    done = make(checkout, "environment", f"PYTHON={sys.executable}", f"PATH={tools}")
+    assert done.returncode != 0
+    assert "A C compiler is needed" in done.stdout
+    assert not (checkout / ".venv").exists()
+
+
+def test_clean_keeps_the_archived_results(checkout):
+    kept = ["results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv", "results/paper.pdf"]
+    taken = [
+        "results/traces/a.trace/ids",
+        "results/mq/replay/a/lru.csv",
+        "results/mq/.table4.12.partial.csv",
+        "results/logs/a.log",
+        "results/manifest.json",
+        "results/report.html",
+        "build/a",
+        ".snakemake/a",
+    ]
+    for name in kept + taken:
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).touch()
+    done = make(checkout, "clean")
+    assert done.returncode == 0, done.stderr
+    assert [name for name in kept if not (checkout / name).exists()] == []
+    assert [name for name in taken if (checkout / name).exists()] == []
+
+
+def test_clean_and_gitignore_agree_on_what_is_archived():
+    """What `make clean` takes from results/ is what git ignores there, so that a clone has the rest."""
+    ignored = {
+        line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.startswith("/results/")
+    }
+    recipe = re.search(r"^clean:.*?\n\n", (ROOT / "Makefile").read_text(), re.MULTILINE | re.DOTALL)[0]
+    assert set(re.findall(r"results/[\w*/.-]+", recipe)) == ignored

@@ -1,0 +1,179 @@
+"""The notebooks: paired with their scripts, free of outputs, and running from top to bottom."""
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from archived import copy_archived
+
+import misspenalty
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+RUN = """
+import sys, nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], 4)
+NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
+nbformat.write(notebook, sys.argv[1])
+"""
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """A stand-in for a fresh clone: everything the notebooks read, but no results."""
+    root = tmp_path_factory.mktemp("clone")
+    for name in ("notebooks", "config", "data/published", "data/machines", "data/drives"):
+        shutil.copytree(ROOT / name, root / name)
+    for name in ("data/calibration.yaml", "tests/data/tpcc_small.parquet"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    return root
+
+
+@pytest.fixture(scope="module")
+def made(fresh):
+    """The same with results, of synthetic values."""
+    root = fresh.with_name("made")
+    shutil.copytree(fresh, root)
+    runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
+    copy_archived(root)
+    return root
+
+
+def execute(path, cells=slice(None)):
+    """Run some cells of a notebook in its folder; the cells that ran, outputs included."""
+    notebook = json.loads(path.read_text())
+    notebook["cells"] = [cell for cell in notebook["cells"][cells] if cell["cell_type"] == "code"]
+    copy = path.with_name(f"executed-{path.name}")
+    copy.write_text(json.dumps(notebook))
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    }
+    subprocess.run([sys.executable, "-c", RUN, str(copy)], check=True, cwd=path.parent, env=environment, timeout=300)
+    return json.loads(copy.read_text())["cells"]
+
+
+def outputs(cells, kind):
+    """All outputs of a kind, as text."""
+    found = [output for cell in cells for output in cell["outputs"] if output["output_type"] == kind]
+    return ["\n".join(output["traceback"]) if kind == "error" else "".join(output.get("text", "")) for output in found]
+
+
+def images(cells):
+    return sum("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"])
+
+
+def place_of(path, words):
+    """Number of the first cell that holds `words`."""
+    cells = json.loads(path.read_text())["cells"]
+    return next(i for i, cell in enumerate(cells) if words in "".join(cell["source"]))
+
+
+def test_there_are_notebooks():
+    assert {path.stem for path in NOTEBOOKS} >= {"hac", "mq", "sarc", "vlog", "your_disk", "your_trace"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_and_script_say_the_same(path):
+    jupytext = pytest.importorskip("jupytext")
+    pair = [jupytext.read(path), jupytext.read(path.with_suffix(".py"))]
+    cells = [[(cell.cell_type, cell.source, cell.metadata.get("tags")) for cell in notebook.cells] for notebook in pair]
+    assert cells[0] == cells[1], (
+        f"run `jupytext --to ipynb {path.stem}.py` in notebooks/, then `nbstripout {path.name}`"
+    )
+    assert pair[0].metadata["jupytext"]["formats"] == "ipynb,py:percent"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_stripped_of_outputs(path):
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert cells and not any(cell["outputs"] or cell["execution_count"] for cell in cells)
+
+
+def test_mq_runs_without_the_compiled_trace(made):
+    cells = execute(made / "notebooks" / "mq.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 9
+    assert any("replaying the small sample" in text for text in outputs(cells, "stream"))
+
+
+def test_mq_replays_the_compiled_trace(made):
+    trace = misspenalty.open_trace(made / "tests" / "data" / "tpcc_small.parquet")
+    trace.save(made / "results" / "traces" / "128mb.trace")
+    path = made / "notebooks" / "mq.ipynb"
+    notebook = json.loads(path.read_text())
+    turn = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    setup, end = turn[:1], turn[-4:]
+    assert "parameters" in end[0]["metadata"]["tags"]
+    notebook["cells"] = setup + end
+    short = path.with_name("turn.ipynb")
+    short.write_text(json.dumps(notebook))
+    cells = execute(short)
+    assert not outputs(cells, "error") and images(cells) == 1
+    assert not any("small sample" in text for text in outputs(cells, "stream"))
+
+
+def test_mq_says_what_to_run_where_there_are_no_results(fresh):
+    path = fresh / "notebooks" / "mq.ipynb"
+    (error,) = outputs(execute(path, slice(place_of(path, "fig2.csv") + 1)), "error")
+    assert "make reproduce" in error and "results/mq/fig2.csv" in error
+
+
+def test_vlog_writes_crashes_and_recovers(made):
+    cells = execute(made / "notebooks" / "vlog.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 11
+    said = "".join(outputs(cells, "stream"))
+    assert "last acknowledged state: 0" in said and "same map: True" in said
+
+
+def test_vlog_says_what_to_run_where_there_are_no_results(fresh):
+    path = fresh / "notebooks" / "vlog.ipynb"
+    (error,) = outputs(execute(path, slice(place_of(path, "fig1.csv") + 1)), "error")
+    assert "make reproduce" in error and "results/vlog/fig1.csv" in error
+
+
+def test_sarc_shows_the_lists_adapting(made):
+    cells = execute(made / "notebooks" / "sarc.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 9
+
+
+def test_hac_watches_frames_without_results(fresh):
+    path = fresh / "notebooks" / "hac.ipynb"
+    cells = execute(path, slice(place_of(path, "misses.csv") + 1))
+    (error,) = outputs(cells, "error")
+    assert "make reproduce" in error and "results/hac/misses.csv" in error
+    assert images(cells) == 2
+    assert any("pages fetched" in text for text in outputs(cells, "stream"))
+
+
+def test_hac_runs_with_results(made):
+    cells = execute(made / "notebooks" / "hac.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 12
+
+
+def test_sarc_says_what_to_run_where_there_are_no_results(fresh):
+    path = fresh / "notebooks" / "sarc.ipynb"
+    (error,) = outputs(execute(path, slice(place_of(path, "anomaly.csv") + 1)), "error")
+    assert "make reproduce" in error and "results/sarc/anomaly.csv" in error
+
+
+def test_your_trace_needs_no_results(fresh):
+    cells = execute(fresh / "notebooks" / "your_trace.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 2
+
+
+def test_your_disk_needs_no_results(fresh):
+    cells = execute(fresh / "notebooks" / "your_disk.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 4

@@ -1,0 +1,345 @@
+"""The workflow: closed configuration, complete rules, and a whole run on a small capture in a copy of the tree."""
+
+import hashlib
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import update_config, validate
+
+from misspenalty.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = ROOT / "workflow"
+SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
+SMALL_RUNS = sorted((ROOT / "tests" / "data" / "small").glob("*.yaml"))  # what each study's small run changes
+SCHEMAS = sorted((WORKFLOW / "schemas").glob("*.yaml"))
+RAW = "data/raw/tpcc/small.parquet"
+BUILDS = "data/raw/builds"
+TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
+ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
+
+
+def snakemake(folder, *arguments, hash_seed="0"):
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=2400
+    )
+
+
+def copy_tree(folder):
+    """Copy what a run reads, without results and raw captures."""
+    skip = shutil.ignore_patterns("__pycache__", "*.so", ".*", "raw", "capture")
+    for name in TREE:
+        source = ROOT / name
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=skip)
+        else:
+            shutil.copy(source, folder / name)
+    return folder
+
+
+def small_config():
+    """The archived run's configuration, cut down to small captures and few points by `tests/data/small`."""
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    parts = [config["mq"][part] for part in ("server", "variant", "client")]
+    config["captures"] = dict.fromkeys(parts, RAW)
+    for path in SMALL_RUNS:
+        config[path.stem] |= yaml.safe_load(path.read_text())
+    config["mq"]["policies"] = {label: config["mq"]["policies"][label] for label in ("opt", "mq", "fbr", "lru")}
+    return config
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A copy of the tree with a small configuration, for runs."""
+    folder = copy_tree(tmp_path_factory.mktemp("tree"))
+    (folder / RAW).parent.mkdir(parents=True)
+    shutil.copy(SMALL, folder / RAW)
+    shutil.copytree(ROOT / BUILDS, folder / BUILDS, ignore=shutil.ignore_patterns("ssh*", "glimpse*"))
+    facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
+    (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
+    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))
+    return folder
+
+
+def digests(folder):
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for pattern in ARCHIVED
+        for path in (folder / "results").rglob(pattern)
+        if not path.stem.endswith("_measured")  # never the same twice
+    }
+
+
+def read_rules():
+    """Return the text of every rule by name, from the rule files."""
+    text = "\n".join(path.read_text() for path in sorted((WORKFLOW / "rules").glob("*.smk")))
+    parts = re.split(r"^((?:use )?rule [^\n]*):\n", text, flags=re.MULTILINE)[1:]
+    rules = {}
+    for head, body in zip(parts[::2], parts[1::2], strict=True):
+        name = re.match(r"(?:use rule \w+ as |rule )(\w+)", head)[1]
+        rules[name] = (head.startswith("use"), re.split(r"^\S", body, flags=re.MULTILINE)[0])
+    return rules
+
+
+def sections(body):
+    return {name: text for name, text in re.findall(r"^    (\w+):((?:\n        .*|\n(?=\n|$))+)", body, re.MULTILINE)}
+
+
+# --- form
+
+
+def test_lint_finds_nothing():
+    done = snakemake(ROOT, "--lint")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_snakefmt_changes_nothing():
+    command = [Path(sys.executable).with_name("snakefmt"), "--check", "Snakefile", "workflow"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(read_rules()))
+def test_rule_is_complete(name):
+    inherits, body = read_rules()[name]
+    parts = sections(body)
+    assert {"output", "log"} <= set(parts)
+    assert "input" in parts or "/runs/" in parts["output"]  # an archived table without input would be taken for done
+    if name != "manifest":  # a benchmark it could not read itself
+        assert "benchmark" in parts
+    if not inherits:
+        assert {"params", "conda", "script"} <= set(parts)
+    if "params" in parts:
+        assert "code=source_digest(" in parts["params"]
+    for part in {"input", "output"} & set(parts):
+        items = [line.strip() for line in parts[part].splitlines() if re.match(r"        \S", line)]
+        assert all(re.match(r"\w+=|\)|\]", item) for item in items), f"{part} without a name"
+    assert "lambda" not in body
+
+
+def test_rules_have_no_reference_logs_or_benchmarks():
+    texts = [sections(body) for _, body in read_rules().values()]
+    for part in ("log", "benchmark"):
+        paths = [text[part] for text in texts if part in text]
+        assert len(paths) == len(set(paths))
+
+
+def test_every_script_and_caption_is_used():
+    rules = "\n".join(body for _, body in read_rules().values())
+    outside = (ROOT / "Makefile").read_text() + (WORKFLOW / "Snakefile").read_text()
+    for folder in ("scripts", "report"):
+        for path in (WORKFLOW / folder).iterdir():
+            if path.is_file():
+                assert f"{folder}/{path.name}" in rules + outside, path.name
+
+
+def test_captions_exist():
+    for _, body in read_rules().values():
+        for caption in re.findall(r'caption="\.\./(report/[^"]+)"', body):
+            assert (WORKFLOW / caption).is_file(), caption
+
+
+def test_top_snakefile_names_the_default_target():
+    """Without the second statement an included workflow says "Nothing to be done" and makes nothing."""
+    statements = [line for line in (ROOT / "Snakefile").read_text().splitlines() if line]
+    assert statements == ['include: "workflow/Snakefile"', 'workflow.default_target = "all"']
+
+
+# --- configuration
+
+
+def schema_objects(schema):
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield schema
+        for value in schema.values():
+            yield from schema_objects(value)
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_schema_is_closed_and_described(path):
+    for entry in schema_objects(yaml.safe_load(path.read_text())):
+        assert entry.get("additionalProperties", True) is not True, entry
+        for name, value in entry.get("properties", {}).items():
+            assert value.get("description"), name
+
+
+def test_every_key_of_the_configuration_is_explained():
+    text = (ROOT / "config" / "README.md").read_text()
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    studies = {path.stem for path in SMALL_RUNS}
+    keys = [key for key in config if key not in studies]
+    keys += [f"{study}.{key}" for study in sorted(studies) for key in config[study]]
+    assert [key for key in keys if f"`{key}`" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"catpures": {}}, "catpures"),
+        ({"mq": {"cahce_mb": [128]}}, "cahce_mb"),
+        ({"mq": {"policies": {"arc": {"policy": "arc", "parametres": {}}}}}, "parametres"),
+        ({"mq": {"writes": ["sometimes"]}}, "sometimes"),
+        ({"mq": {"warm_up": -1}}, "-1"),
+        ({"captures": {"a/b": "x.spc"}}, "a/b"),
+    ],
+)
+def test_schema_refuses(change, named):
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    update_config(config, change)
+    with pytest.raises(WorkflowError, match=named):
+        validate(config, schema=str(WORKFLOW / "schemas" / "config.schema.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"mq": {"cahce_mb": [128]}}, "cahce_mb"),
+        ({"mq": {"policies": {"mq-4": {"policy": "mq", "parameters": {"quues": 4}}}}}, "mq.policies.mq-4"),
+    ],
+)
+def test_impossible_configuration_stops_the_run(tmp_path, change, named):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(change))
+    done = snakemake(ROOT, "--dry-run", "--configfile", str(tmp_path / "mine.yaml"))
+    assert done.returncode != 0
+    assert named in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_table4_is_not_made_without_all_its_sizes(tmp_path, monkeypatch):
+    for policy, sizes in (("mq", [128, 256]), ("lru", [128])):
+        rows = "".join(f"{size},{policy},count\n" for size in sizes)
+        (tmp_path / f"{policy}.csv").write_text("cache_mb,policy,writes\n" + rows)
+    job = SimpleNamespace(
+        log=[tmp_path / "log"],
+        input=SimpleNamespace(tables=[tmp_path / "mq.csv", tmp_path / "lru.csv"]),
+        params=SimpleNamespace(cache_mb=[128, 256]),
+    )
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    with pytest.raises(InputError, match=r"lru\.csv: .*256 MB; add the size to mq\.table2_mb"):
+        runpy.run_path(str(WORKFLOW / "scripts" / "mq_table4.py"), {"snakemake": job})
+    sys.stderr.close()  # the job's log
+
+
+def test_whole_archived_run_can_be_planned(tmp_path):
+    folder = copy_tree(tmp_path)
+    (folder / "data" / "raw").symlink_to(ROOT / "data" / "raw")
+    done = snakemake(folder, "--dry-run", "--quiet", "rules")
+    assert done.returncode == 0, done.stdout + done.stderr
+    planned = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
+    assert planned >= {*read_rules(), "all"}
+
+
+# --- the run
+
+
+@pytest.fixture(scope="module")
+def first_run(tree):
+    done = snakemake(tree, "--cores", "2", "--show-failed-logs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return digests(tree)
+
+
+def test_run_makes_every_file(tree, first_run):
+    done = snakemake(tree, "--summary")
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    files = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+    assert {row["output_file"] for row in files} >= set(first_run)
+    assert {(row["status"], row["plan"]) for row in files} == {("ok", "no update")}
+    assert all((tree / row["output_file"]).exists() for row in files)
+
+
+def test_manifest_describes_the_outputs(tree, first_run):
+    manifest = json.loads((tree / "results" / "manifest.json").read_text())
+    described = {name: entry["sha256"] for name, entry in manifest["outputs"].items()}
+    final = {name: digest for name, digest in first_run.items() if name in described}
+    assert final == {name: described[name] for name in final}
+    assert {"results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv"} <= set(final)
+    assert RAW in manifest["inputs"]
+    assert manifest["config"] == small_config()
+    assert manifest["jobs"]["mq_table4"]["wall_s"] > 0
+
+
+def test_manifest_names_everything_that_was_read(tree, first_run):
+    done = snakemake(tree, "--detailed-summary")
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    inputs = {name for row in rows[1:] for name in row[rows[0].index("input-file(s)")].split(",") if name.strip("-")}
+    manifest = json.loads((tree / "results" / "manifest.json").read_text())
+    read = {name for name in inputs if not name.startswith("results/")}
+    assert read >= {RAW, "data/calibration.yaml", "paper/main.typ"}
+    assert read - set(manifest["inputs"]) == set()
+
+
+def test_second_run_has_nothing_to_do(tree, first_run):
+    done = snakemake(tree, "--cores", "2")
+    assert done.returncode == 0
+    assert "Nothing to be done" in done.stdout + done.stderr
+    assert digests(tree) == first_run
+
+
+def test_report_is_one_self_contained_page(tree, first_run):
+    done = snakemake(tree, "--report", "results/report.html")
+    assert done.returncode == 0, done.stderr
+    page = (tree / "results" / "report.html").read_text()
+    assert "Multi-Queue (USENIX 2001)" in page
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=[\"']?https?:", page)
+
+
+def test_package_built_from_other_sources_is_refused(tree, first_run):
+    source = tree / "src" / "misspenalty" / "studies" / "mq.py"
+    before = source.read_text()
+    try:
+        source.write_text(before + "\n# edited\n")
+        done = snakemake(tree, "--dry-run")
+    finally:
+        source.write_text(before)
+    assert done.returncode != 0
+    assert "make build" in done.stdout + done.stderr
+
+
+def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
+    """A clone has the archived results and no record of how they came about: none may be taken for done."""
+    folder = copy_tree(tmp_path)
+    shutil.copytree(tree / "data" / "raw", folder / "data" / "raw")
+    shutil.copy(tree / "config" / "config.yaml", folder / "config")
+    shutil.copytree(tree / "results", folder / "results")
+    names = [path.relative_to(folder).as_posix() for path in (folder / "results").rglob("*") if path.is_file()]
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", "--stdin"],
+        cwd=ROOT,
+        input="\n".join(names),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ignored.returncode == 128:
+        pytest.skip("not a git checkout")
+    for name in ignored.stdout.splitlines():
+        (folder / name).unlink()
+    shutil.rmtree(folder / "results" / "traces")
+    for second, path in enumerate(sorted(path for path in folder.rglob("*") if path.is_file())):
+        os.utime(path, (second, second))  # git writes a clone in the order of the names
+    assert {"results/mq/table4.csv", "results/claims.csv"} <= set(digests(folder))
+    done = snakemake(folder, "--dry-run", "--quiet", "rules")
+    planned = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
+    assert planned >= {*read_rules(), "all"}
+
+
+def test_forced_run_gives_the_same_bytes(tree, first_run):
+    """Sets and dicts of strings hash differently this time, and jobs come in another order."""
+    done = snakemake(tree, "--cores", "2", "--forceall", hash_seed="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert digests(tree) == first_run

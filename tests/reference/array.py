@@ -1,0 +1,363 @@
+"""Slow, readable reference of the storage controller, which the kernel has to equal to the nanosecond.
+
+Every station is spelled out, one Python object a drive operation, sets for what is dirty. The drives are those of
+`misspenalty.disks` behind a first-come-first-served queue; the cache is the reference of a cache of tracks.
+"""
+
+import heapq
+import math
+from collections import Counter, OrderedDict, deque
+from dataclasses import dataclass, field
+
+from misspenalty.policies.track_cache import DEMAND
+from misspenalty.systems.array.controller import COMPONENTS, PAGE, Interval
+
+AT_DRIVE, AT_COMPLETE, ARRIVAL = range(3)
+DISK = {
+    "queue": "disk_queue",
+    "overhead": "disk_overhead",
+    "seek": "seek",
+    "rotation": "rotation",
+    "switch": "disk_transfer",
+    "transfer": "disk_transfer",
+    "bus": "disk_bus",
+    "cache": "disk_cache",
+}
+
+
+@dataclass(eq=False)
+class Request:
+    """A host request under way."""
+
+    serial: int
+    arrived: int
+    page: int
+    pages: int
+    write: bool
+    since: int = 0
+    waits_for: list = field(default_factory=list)
+    parts: Counter = field(default_factory=Counter)
+
+    @property
+    def range(self):
+        """Its pages."""
+        return range(self.page, self.page + self.pages)
+
+
+@dataclass(eq=False)
+class Operation:
+    """Sectors of one drive to read or write: for the cache (`pages`) or for a destage."""
+
+    drive: int
+    lbn: int
+    sectors: int
+    write: bool
+    pages: range | None = None
+    destage: "Destage | None" = None
+    waiting: list = field(default_factory=list)  # (request, whether it was issued for it)
+
+
+@dataclass(eq=False)
+class Destage:
+    """A stripe on its way to its drives."""
+
+    array: int
+    stripe: int
+    dirty: set
+    left: int = 0
+    writing: bool = False
+
+
+class Reference:
+    """One run; the parameters are those of `misspenalty.systems.array.controller.StorageController`."""
+
+    def __init__(self, controller, drive, cache, pages):
+        self.c, self.cache, self.pages = controller, cache, pages
+        self.strip, self.track = controller.strip_kb * 1024 // PAGE, cache.whole.bit_length()
+        number = controller.arrays * controller.array_members
+        self.drives = [drive.drive("fcfs", 1) for _ in range(number)]
+        self.queues = [deque() for _ in range(number)]
+        self.serving = [None] * number
+        revolution = drive.mechanics.revolution_ns
+        self.turned = [i * revolution // number for i in range(number)]
+        self.lines = [deque() for _ in range(controller.arrays)]
+        self.running = [0] * controller.arrays
+        self.adapter_free = [0] * controller.arrays
+        self.stalled = deque()
+        self.dirty = [OrderedDict() for _ in range(controller.arrays)]  # stripe -> pages, the oldest first
+        self.destaging = [0] * controller.arrays
+        self.used = 0
+        self.on_the_way = []  # reads for the cache
+        self.events, self.serial, self.now = [], 0, 0
+        self.counts, self.spent, self.response = Counter(), (Counter(), Counter()), [0, 0]
+
+    # --- where pages lie --------------------------------------------------------------------------------------------
+
+    def stripe_of(self, page):
+        return page // self.c.stripe_pages
+
+    def array_of(self, stripe):
+        return stripe // self.c.stripes_per_turn % self.c.arrays
+
+    def place(self, stripe, strip, first, end):
+        """(drive, first sector, sectors) of pages of a strip; the last strip is the parity."""
+        members, turn = self.c.array_members, self.c.stripes_per_turn
+        row = stripe // (turn * self.c.arrays) * turn + stripe % turn
+        parity = members - 1 - row % members
+        member = parity if strip == members - 1 else (parity + 1 + strip) % members
+        return self.array_of(stripe) * members + member, 8 * (row * self.strip + first), 8 * (end - first)
+
+    def strips(self, pages):
+        """Pages in order, cut where the drive changes."""
+        cut = []
+        for page in pages:
+            if cut and page // self.strip == cut[-1][-1] // self.strip:
+                cut[-1].append(page)
+            else:
+                cut.append([page])
+        return cut
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def run(self, time_ns, page, pages, write, until_ns):
+        """As of `StorageController.run`."""
+        begin = self.now
+        for values in zip(time_ns, page, pages, write, strict=True):
+            time, first, length, writes = map(int, values)
+            request = Request(self.serial, time, first, length, bool(writes))
+            heapq.heappush(self.events, (time, ARRIVAL, self.serial, request))
+            self.serial += 1
+        handlers = {AT_DRIVE: self.drive_done, AT_COMPLETE: self.complete, ARRIVAL: self.arrive}
+        while self.events and self.events[0][0] < until_ns:
+            self.now, kind, _, what = heapq.heappop(self.events)
+            handlers[kind](what)
+        self.now = until_ns
+        return self.interval(begin)
+
+    def interval(self, begin):
+        """What the kernel's `Interval` says, but for the cache's own state and the drives' utilisation."""
+        spent = [{name: side[name] for name in COMPONENTS} for side in self.spent]
+        result = Interval((self.now - begin) / 1e9, dict(self.counts), {}, *spent, tuple(self.response), math.nan, {})
+        self.counts, self.spent, self.response = Counter(), (Counter(), Counter()), [0, 0]
+        return result
+
+    def arrive(self, request):
+        array = self.array_of(self.stripe_of(request.page))
+        if self.running[array] < self.c.host_slots:
+            self.running[array] += 1
+            self.start(request)
+        else:
+            self.lines[array].append(request)
+
+    def start(self, request):
+        request.parts["host_queue"] = self.now - request.arrived
+        request.since = self.now
+        if request.write:
+            for track, mask in self.tracks(request):
+                self.cache.request(track, mask, True, self.end())
+            if not self.stalled and self.fits(request):
+                self.admit(request)
+            else:
+                self.stalled.append(request)
+                self.destage_everywhere()
+        else:
+            self.read(request)
+            if not request.waits_for:
+                self.finish(request)
+
+    def end(self):
+        return self.pages // self.track
+
+    def tracks(self, request):
+        """(track, mask of pages) in order."""
+        masks = {}
+        for page in request.range:
+            track, bit = divmod(page, self.track)
+            masks[track] = masks.get(track, 0) | 1 << bit
+        return masks.items()
+
+    def finish(self, request):
+        array = self.array_of(self.stripe_of(request.page))
+        transfer = request.pages * round(1000 * PAGE / self.c.adapter_mb_per_s)
+        begins = max(self.now, self.adapter_free[array])
+        self.adapter_free[array] = begins + transfer
+        overhead = round(1000 * self.c.controller_us)
+        request.parts.update(adapter_queue=begins - self.now, adapter=transfer, controller=overhead)
+        heapq.heappush(self.events, (begins + transfer + overhead, AT_COMPLETE, request.serial, request))
+
+    def complete(self, request):
+        array = self.array_of(self.stripe_of(request.page))
+        self.counts["writes" if request.write else "reads"] += 1
+        self.response[request.write] += self.now - request.arrived
+        self.spent[request.write].update(request.parts)
+        if self.lines[array]:
+            self.start(self.lines[array].popleft())
+        else:
+            self.running[array] -= 1
+
+    # --- reads ------------------------------------------------------------------------------------------------------
+
+    def read(self, request):
+        missed = False
+        for track, mask in self.tracks(request):
+            missing = self.cache.request(track, mask, False, self.end())
+            missed |= missing != 0
+            present = mask & ~missing
+            if present:
+                wanted = [track * self.track + bit for bit in range(8) if mask >> bit & 1]
+                for operation in [o for o in self.on_the_way if set(o.pages) & set(wanted) and self.covers(o, track)]:
+                    self.wait(request, operation, False)
+            self.stage(request, list(self.cache.reads))
+        self.counts["read_hits"] += not missed
+        self.counts["read_waits"] += bool(request.waits_for)
+        self.counts["dirty_reads"] += missed and not request.waits_for
+
+    def covers(self, operation, track):
+        size = self.track
+        return operation.pages[0] // size <= track <= operation.pages[-1] // size
+
+    def stage(self, request, reads):
+        """Neighbouring pages that are read for the same reason, a drive at a time."""
+        runs = []
+        for track, mask, why in reads:
+            for bit in range(self.track):
+                page = track * self.track + bit
+                if mask >> bit & 1:
+                    if runs and runs[-1][0] == why and runs[-1][1][-1] == page - 1:
+                        runs[-1][1].append(page)
+                    else:
+                        runs.append((why, [page]))
+        for why, pages in runs:
+            for part in self.strips(pages):
+                self.fetch(request if why == DEMAND else None, part)
+
+    def fetch(self, request, pages):
+        stripe = self.stripe_of(pages[0])
+        if set(pages) <= self.dirty[self.array_of(stripe)].get(stripe, set()):
+            return
+        strip, first = divmod(pages[0] - stripe * self.c.stripe_pages, self.strip)
+        operation = Operation(
+            *self.place(stripe, strip, first, first + len(pages)), False, range(pages[0], pages[-1] + 1)
+        )
+        self.counts["stage_reads"] += 1
+        self.on_the_way.append(operation)
+        if request is not None:
+            self.wait(request, operation, True)
+        self.issue(operation)
+
+    def wait(self, request, operation, own):
+        if operation not in request.waits_for:
+            request.waits_for.append(operation)
+            operation.waiting.append((request, own))
+
+    # --- drives -----------------------------------------------------------------------------------------------------
+
+    def issue(self, operation):
+        self.queues[operation.drive].append((self.now, operation))
+        if self.serving[operation.drive] is None:
+            self.serve_next(operation.drive)
+
+    def serve_next(self, number):
+        if not self.queues[number]:
+            self.serving[number] = None
+            return
+        issued, operation = self.queues[number].popleft()
+        turned = self.turned[number]
+        record = self.drives[number].service(self.now + turned, operation.lbn, operation.sectors, operation.write)
+        record = record | {"queue": self.now - issued}
+        self.serving[number] = operation, record
+        heapq.heappush(self.events, (record["done"] - turned, AT_DRIVE, number, number))
+
+    def drive_done(self, number):
+        operation, record = self.serving[number]
+        self.serve_next(number)
+        if operation.destage:
+            self.go_on(operation.destage)
+            return
+        self.on_the_way.remove(operation)
+        for request, own in reversed(operation.waiting):
+            request.waits_for.remove(operation)
+            if not request.waits_for:
+                if own:
+                    for name, component in DISK.items():
+                        request.parts[component] += record[name]
+                else:
+                    request.parts["in_flight"] = self.now - request.since
+                self.finish(request)
+
+    # --- writes and destages ----------------------------------------------------------------------------------------
+
+    def fits(self, request):
+        stripes = {page: self.stripe_of(page) for page in request.range}
+        clean = [p for p, s in stripes.items() if p not in self.dirty[self.array_of(s)].get(s, ())]
+        return self.used + len(clean) <= self.c.write_cache_pages
+
+    def admit(self, request):
+        request.parts["write_cache"] = self.now - request.since
+        for page in request.range:
+            stripe = self.stripe_of(page)
+            order = self.dirty[self.array_of(stripe)]
+            pages = order.setdefault(stripe, set())
+            self.used += page not in pages
+            pages.add(page)
+            order.move_to_end(stripe)
+        self.finish(request)
+        for stripe in range(self.stripe_of(request.range[0]), self.stripe_of(request.range[-1]) + 1):
+            self.destage(self.array_of(stripe))
+
+    def wanted(self):
+        room = self.c.write_cache_pages
+        low, high = int(self.c.destage_low * room), int(self.c.destage_high * room)
+        if self.used <= low:
+            return 0
+        return self.c.destages if self.used >= high else math.ceil(self.c.destages * (self.used - low) / (high - low))
+
+    def destage_everywhere(self):
+        for array in range(self.c.arrays):
+            self.destage(array)
+
+    def destage(self, array):
+        wanted = self.wanted()
+        while self.destaging[array] < wanted and self.dirty[array]:
+            destage = Destage(array, *self.dirty[array].popitem(last=False))
+            self.destaging[array] += 1
+            reads, _ = self.plan(destage)
+            self.counts["destages"] += 1
+            self.counts["full_destages"] += not reads
+            self.step(destage, writing=not reads)
+
+    def step(self, destage, writing):
+        reads, writes = self.plan(destage)
+        chosen = writes if writing else reads
+        destage.writing, destage.left = writing, len(chosen)
+        self.counts["destage_writes" if writing else "destage_reads"] += len(chosen)
+        for place in chosen:
+            self.issue(Operation(*place, writing, destage=destage))
+
+    def go_on(self, destage):
+        destage.left -= 1
+        if destage.left:
+            return
+        if not destage.writing:
+            self.step(destage, writing=True)
+            return
+        self.used -= len(destage.dirty)
+        self.destaging[destage.array] -= 1
+        while self.stalled and self.fits(self.stalled[0]):
+            self.admit(self.stalled.popleft())
+        self.destage_everywhere()
+
+    def plan(self, destage):
+        """Places to read, then to write: the cheaper of the two ways to a parity."""
+        first, data = destage.stripe * self.c.stripe_pages, self.c.array_members - 1
+        dirty = [
+            {p - first - s * self.strip for p in destage.dirty if (p - first) // self.strip == s} for s in range(data)
+        ]
+        low, high = min(map(min, filter(None, dirty))), max(map(max, filter(None, dirty))) + 1
+        parity = self.place(destage.stripe, data, low, high)
+        changed = [self.place(destage.stripe, s, min(d), max(d) + 1) for s, d in enumerate(dirty) if d]
+        unknown = [
+            self.place(destage.stripe, s, low, high) for s, d in enumerate(dirty) if not d >= set(range(low, high))
+        ]
+        reads = [*changed, parity] if len(unknown) > len(changed) else unknown
+        return reads, [*changed, parity]

@@ -1,0 +1,99 @@
+"""simulate and hit_ratio_curve: what is counted, in how many threads."""
+
+import numpy as np
+import pytest
+
+import misspenalty
+from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty.replay import simulation
+from misspenalty.traces import Trace
+
+
+def trace_of(ids, write=None):
+    ids = np.array(ids, np.uint32)
+    write = None if write is None else np.array(write, bool)
+    return Trace(ids, write, None, np.arange(ids.max() + 1, dtype=np.uint64), 8192, "made", "made")
+
+
+@pytest.fixture
+def mixed():
+    """0 read, 1 written, 1 read, 0 written, 2 read, 0 read: with two blocks of LRU."""
+    return trace_of([0, 1, 1, 0, 2, 0], [False, True, False, True, False, False])
+
+
+def test_writes_update_the_cache_but_only_reads_count(mixed):
+    # 0 miss; (1 loaded by the write); 1 hit; (0 hit by the write); 2 misses and evicts 1; 0 hit
+    result = simulate(mixed, "lru", 2)
+    assert (result.requests, result.hits, result.misses, result.evictions) == (4, 2, 2, 1)
+    assert result.hit_ratio == 0.5
+
+
+def test_writes_ignored(mixed):
+    # 0 miss, 1 miss, 2 misses and evicts 0, 0 misses and evicts 1
+    result = simulate(mixed, "lru", 2, writes="ignore")
+    assert (result.requests, result.hits, result.evictions) == (4, 0, 2)
+
+
+def test_writes_only(mixed):
+    assert (simulate(mixed, "lru", 2, writes="only").requests, simulate(mixed, "lru", 2, writes="only").hits) == (2, 0)
+
+
+def test_a_trace_of_reads_has_no_writes_to_replay():
+    assert simulate(trace_of([0, 0]), "lru", 1, writes="only").requests == 0
+    assert np.isnan(simulate(trace_of([0, 0]), "lru", 1, writes="only").hit_ratio)
+
+
+@pytest.mark.parametrize("writes", ["count", "ignore", "only"])
+@pytest.mark.parametrize("slice_", [1, 2, 3, 1 << 18])
+def test_slices_warm_up_and_recorded_hits_agree(monkeypatch, mixed, writes, slice_):
+    rng = np.random.default_rng(3)
+    trace = trace_of(rng.integers(0, 40, 500), rng.random(500) < 0.4)
+    monkeypatch.setattr(simulation, "SLICE", slice_)
+    for warm_up in (0, 1, 123, 499):
+        hits = np.zeros(500, bool)
+        result = simulate(trace, "mq", 7, writes=writes, warm_up=warm_up, hits=hits)
+        counted = (trace.write if writes == "only" else ~trace.write) & (np.arange(500) >= warm_up)
+        assert result.requests == np.count_nonzero(counted)
+        assert result.hits == np.count_nonzero(hits & counted)
+
+
+def test_curve_equals_single_runs_whatever_the_threads():
+    trace = trace_of(np.random.default_rng(5).zipf(1.3, 20_000) % 3000)
+    sizes = [1, 10, 100, 1000, 3000]
+    one, two = (hit_ratio_curve(trace, "mq", cache_blocks=sizes, threads=n) for n in (1, 2))
+    assert one.equals(two)
+    assert one["hits"].tolist() == [simulate(trace, "mq", size).hits for size in sizes]
+    assert list(one.columns[:6]) == ["policy", "cache_blocks", "requests", "hits", "misses", "hit_ratio"]
+    assert hit_ratio_curve(trace, "lru", 10)["cache_blocks"].tolist() == [10]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"policy": "fastest"}, "unknown policy 'fastest'; known policies: .*lru.*mq"),
+        ({"cache_blocks": 0}, "cache size is 0 blocks; expected a whole number from 1"),
+        ({"cache_blocks": 2.5}, "cache size is 2.5"),
+        ({"cache_blocks": True}, "cache size is True"),
+        ({"writes": "maybe"}, "writes is 'maybe'; expected one of count, ignore, only"),
+        ({"warm_up": 6}, "warm_up is 6; expected 0 to 5"),
+        ({"warm_up": -1}, "warm_up is -1"),
+        ({"sise": 3}, "lru has no parameter 'sise'; it has none"),
+        ({"policy": "mq", "queues": 0}, "mq: queues is 0; expected a whole number from 1 to 32"),
+        ({"policy": "mq", "history": float("nan")}, "mq: history is nan"),
+    ],
+)
+def test_impossible_requests_name_what_and_what_was_expected(mixed, change, message):
+    with pytest.raises(ParameterError, match=message):
+        simulate(**({"trace": mixed, "policy": "lru", "cache_blocks": 2} | change))
+
+
+def test_curve_needs_sizes_and_threads(mixed):
+    with pytest.raises(ParameterError, match="no cache size"):
+        hit_ratio_curve(mixed, "lru", [])
+    with pytest.raises(ParameterError, match="threads is 0"):
+        hit_ratio_curve(mixed, "lru", [1], threads=0)
+
+
+def test_policies_is_a_package_and_a_call():
+    assert {"lru", "mq"} <= set(misspenalty.policies())
+    assert misspenalty.policies.find_policy("mq").name == "mq"

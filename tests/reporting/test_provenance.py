@@ -1,0 +1,201 @@
+"""Digests, benchmark files and the manifest."""
+
+import hashlib
+import json
+import platform
+import subprocess
+
+import pytest
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.reporting import provenance
+
+HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package of two rooms and a module."""
+    root = tmp_path / "package"
+    for name, text in {
+        "__init__.py": "",
+        "simulation.py": "x = 1",
+        "policies/lru.py": "a",
+        "policies/_lru.pyx": "b",
+        "policies/_list.pxd": "c",
+        "traces/_text.h": "d",
+        "traces/notes.txt": "not a source",
+    }.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize("name", ["policies/_lru.pyx", "policies/_list.pxd", "traces/_text.h", "simulation.py"])
+def test_any_edit_changes_the_digest(package, name):
+    before = provenance.source_digest(root=package)
+    assert before == provenance.source_digest(root=package)
+    (package / name).write_text("edited")
+    assert provenance.source_digest(root=package) != before
+
+
+def test_a_room_sees_only_its_own_edits(package):
+    before = {room: provenance.source_digest(room, root=package) for room in ("policies", "traces", "simulation")}
+    assert len(set(before.values())) == 3
+    (package / "policies" / "_lru.pyx").write_text("edited")
+    after = {room: provenance.source_digest(room, root=package) for room in before}
+    assert {room for room in before if before[room] != after[room]} == {"policies"}
+    both = provenance.source_digest("policies", "replay/simulation", root=package)
+    assert both == provenance.source_digest("replay/simulation", "policies", "policies", root=package)
+    assert both not in after.values()
+
+
+def test_renaming_and_moving_text_between_files_changes_the_digest(package):
+    before = provenance.source_digest(root=package)
+    (package / "policies" / "lru.py").rename(package / "policies" / "mru.py")
+    renamed = provenance.source_digest(root=package)
+    (package / "policies" / "_list.pxd").write_text("")
+    (package / "policies" / "_lru.pyx").write_text("cb")
+    assert len({before, renamed, provenance.source_digest(root=package)}) == 3
+
+
+def test_what_is_no_source_does_not_count(package):
+    before = provenance.source_digest(root=package)
+    (package / "traces" / "notes.txt").write_text("edited")
+    (package / "traces" / "__pycache__").mkdir()
+    (package / "traces" / "__pycache__" / "x.pyc").write_bytes(b"\0")
+    assert provenance.source_digest(root=package) == before
+
+
+def test_an_unknown_room_is_an_error(package):
+    with pytest.raises(ParameterError, match="no room or module 'disks'"):
+        provenance.source_digest("policies", "disks", root=package)
+
+
+def test_the_running_package_has_rooms():
+    assert provenance.source_digest("traces") != provenance.source_digest("policies")
+    assert len(provenance.source_digest()) == 64
+
+
+def test_files_and_folders_are_described(tmp_path):
+    (tmp_path / "a").mkdir()
+    content = bytes(range(256)) * 5000
+    (tmp_path / "a" / "big.bin").write_bytes(content)
+    (tmp_path / "a" / "empty").write_bytes(b"")
+    described = provenance.describe_files(["a"], tmp_path)
+    assert described == {
+        "a/big.bin": {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()},
+        "a/empty": {"bytes": 0, "sha256": hashlib.sha256(b"").hexdigest()},
+    }
+    assert provenance.describe_files([tmp_path / "a" / "empty"], tmp_path).keys() == {"a/empty"}
+    with pytest.raises(InputError, match="nothing: no such file"):
+        provenance.describe_files(["nothing"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "wall", "peak"),
+    [
+        (HEADER + "12.5\t0:00:12\t100.5\t200\t90\t95\t1\t2\t99.0\t12.4\n", 12.5, 100.5),
+        (HEADER + "0.2\t0:00:00\t-\t-\t-\t-\t-\t-\t0.00\t0\n", 0.2, None),
+        (HEADER + "0.2\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n", 0.2, None),
+        (HEADER + "1\t\t10\t\t\t\t\t\t\t\n2\t\t30\t\t\t\t\t\t\t\n3\t\t20\t\t\t\t\t\t\t\n", 6, 30),
+        (HEADER + "nan\t\tinf\t\t\t\t\t\t\t\n", None, None),
+        (HEADER + "-1\t\t-5\t\t\t\t\t\t\t\n", None, None),
+        (HEADER + "4", 4, None),
+        (HEADER, None, None),
+        ("", None, None),
+        ("\x00\x01garbled", None, None),
+        ("a\tb\n1\t2\n", None, None),
+    ],
+)
+def test_a_benchmark_file_says_what_it_can(tmp_path, text, wall, peak):
+    path = tmp_path / "job.tsv"
+    path.write_text(text)
+    assert provenance.read_benchmark(path) == {"wall_s": wall, "peak_rss_mb": peak}
+
+
+def test_a_benchmark_file_that_is_not_there_or_not_text_says_nothing(tmp_path):
+    nothing = {"wall_s": None, "peak_rss_mb": None}
+    assert provenance.read_benchmark(tmp_path / "none.tsv") == nothing
+    (tmp_path / "binary.tsv").write_bytes(bytes(range(256)) * 10)
+    assert provenance.read_benchmark(tmp_path / "binary.tsv") == nothing
+
+
+def test_benchmarks_are_named_by_rule_and_wildcards(tmp_path):
+    (tmp_path / "replay" / "128mb").mkdir(parents=True)
+    (tmp_path / "replay" / "128mb" / "lru.tsv").write_text(HEADER + "1\t\t5\n")
+    (tmp_path / "claims.tsv").write_text(HEADER + "2\t\t9\n")
+    jobs = provenance.read_benchmarks(tmp_path)
+    assert jobs == {
+        "claims": {"wall_s": 2.0, "peak_rss_mb": 9.0},
+        "replay/128mb/lru": {"wall_s": 1.0, "peak_rss_mb": 5.0},
+    }
+    assert provenance.read_benchmarks(tmp_path / "none") == {}
+
+
+def test_manifest(tmp_path):
+    (tmp_path / "in.csv").write_text("a\n")
+    (tmp_path / "out.csv").write_text("b\n")
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "a.tsv").write_text(HEADER + "2\t\t7\n")
+    (tmp_path / "bench" / "b.tsv").write_text(HEADER + "3\t\t-\n")
+    (tmp_path / "bench" / "c.tsv").write_text("")
+    manifest = provenance.build_manifest(
+        ["in.csv"], ["out.csv"], seeds={"mq": 7}, benchmarks=tmp_path / "bench", root=tmp_path
+    )
+    assert manifest["inputs"].keys() == {"in.csv"}
+    assert manifest["outputs"]["out.csv"]["bytes"] == 2
+    assert manifest["total"] == {"wall_s": 5.0, "peak_rss_mb": 7.0}
+    assert manifest["jobs"].keys() == {"a", "b", "c"}
+    assert manifest["seeds"] == {"mq": 7}
+    assert manifest["git"] is None
+    assert manifest["sources"] == provenance.source_digest()
+    assert manifest["versions"]["python"] == platform.python_version()
+    assert platform.node() not in json.dumps(manifest["platform"]).split('"')
+    path = tmp_path / "manifest.json"
+    provenance.write_manifest(manifest, path)
+    first = path.read_bytes()
+    assert json.loads(first) == manifest
+    assert list(json.loads(first)) == sorted(manifest)
+    provenance.write_manifest(dict(reversed(manifest.items())), path)
+    assert path.read_bytes() == first
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_git_commit_is_that_of_the_checkout_and_of_no_other(tmp_path):
+    def git(*arguments):
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+
+    assert provenance.git_commit(tmp_path) is None
+    git("init", "-q")
+    assert provenance.git_commit(tmp_path) is None  # no commit yet
+    (tmp_path / "a").write_text("1")
+    git("add", "a")
+    git("commit", "-q", "-m", "one")
+    found = provenance.git_commit(tmp_path)
+    assert len(found["commit"]) == 40
+    assert found["modified"] is False
+    (tmp_path / "a").write_text("2")
+    assert provenance.git_commit(tmp_path) == found | {"modified": True}
+    unpacked = tmp_path / "unpacked"  # a tarball unpacked inside somebody else's checkout
+    unpacked.mkdir()
+    assert provenance.git_commit(unpacked) is None
+
+
+def test_what_a_room_imports_counts_as_well(tmp_path):
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies/__init__.py").write_text("")
+    (tmp_path / "policies/_lru.pyx").write_text("from misspenalty.policies._list cimport append\n")
+    (tmp_path / "policies/_list.pxd").write_text("# struct\n")
+    (tmp_path / "files.py").write_text("")
+    (tmp_path / "simulation.py").write_text("from misspenalty.policies import find_policy\n")
+    (tmp_path / "studies/mq.py").write_text("import os\nfrom misspenalty.replay.simulation import simulate\n")
+    before = provenance.source_digest("studies/mq/tables", root=tmp_path)
+    (tmp_path / "files.py").write_text("# nothing of mq's\n")
+    assert provenance.source_digest("studies/mq/tables", root=tmp_path) == before
+    (tmp_path / "policies/_list.pxd").write_text("# another struct\n")
+    assert provenance.source_digest("studies/mq/tables", root=tmp_path) != before
+    assert provenance.source_digest("policies/_lru", root=tmp_path) != before

@@ -1,0 +1,100 @@
+"""The SARC study's figures draw whatever part of their tables there is, and say what is missing."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from misspenalty import InputError
+from misspenalty.plotting import save_figure
+from misspenalty.studies.sarc import figures as sarc
+from misspenalty.studies.sarc.runs import LOADS, PAPERS
+from misspenalty.studies.sarc.sensitivity import orderings
+from misspenalty.studies.sarc.tables import table2 as make_table2
+
+ROOT = Path(__file__).parents[2]
+POINTS = [(config, load, policy) for config, loads in LOADS.items() for load in loads for policy in PAPERS]
+
+
+def table(rows, *names):
+    return pd.DataFrame(rows, columns=names)
+
+
+@pytest.fixture(scope="module")
+def points():
+    generator = np.random.default_rng(1)
+    frame = table(POINTS, "config", "scaled_iops", "policy")
+    frame = frame.loc[frame.index.repeat(2)].assign(seed=[1, 2] * len(frame))
+    read = 2 + frame["scaled_iops"] / 2000 * (1 + generator.random(len(frame)))
+    read.iloc[-1] = 50_000  # a backlog
+    return frame.assign(read_ms=read, write_ms=read / 2, response_ms=0.7 * read, stage_rate=1000.0)
+
+
+@pytest.fixture(scope="module")
+def tables(points):
+    minutes = [
+        (config, policy, minute, minute // 4, 1000 * minute, minute / 10, minute / 3)
+        for config, policy, minute in itertools.product(LOADS, PAPERS, range(1, 10))
+    ]
+    components = [
+        (*point, side, part, 1.0)
+        for point in POINTS
+        for side, part in itertools.product(("read", "write"), sarc._PARTS)
+    ]
+    varied = [
+        (parameter, value, config, policy, 3.0 + i)
+        for parameter, value in (("none", "none"), ("delta", "0.1"), ("drive_scheduler", "fcfs"))
+        for config in LOADS
+        for i, policy in enumerate(PAPERS if value == "none" else reversed(PAPERS))
+    ]
+    strategies = [
+        (name, degree, size, 30 / size) for name, degree, size in itertools.product(sarc.STRATEGIES, (4, 8), (1, 4, 16))
+    ]
+    response = points.groupby(["config", "scaled_iops", "policy"], sort=False)["response_ms"].mean().reset_index()
+    published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
+    varied = table(varied, "parameter", "value", "config", "policy", "response_ms")
+    columns = ("config", "policy", "minute", "phase", "stage_rate", "seq_share", "ratio")
+    return {
+        "table2": {
+            "table": make_table2(points),
+            "published": published,
+        },
+        "fig6": {"table": response.assign(power=1.0), "minutes": table(minutes, *columns), "published": published},
+        "lists": {"minutes": table(minutes, *columns)},
+        "anomaly": {"table": table(strategies, "strategy", "degree", "tracks_a_stream", "misses_pct")},
+        "components": {"table": table(components, "config", "scaled_iops", "policy", "request", "component", "ms")},
+        "beyond": {"table": response.replace({"policy": {"lru_top": "arc"}})},
+        "sensitivity": {"table": varied, "orderings": orderings(varied)},
+        "scale": {"table": pd.concat([response.assign(divisor=divisor) for divisor in (16, 8)])},
+    }
+
+
+NAMES = ["table2", "fig6", "lists", "anomaly", "components", "beyond", "sensitivity", "scale"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_drawn_the_same_twice(tables, name, tmp_path):
+    for folder in ("one", "two"):
+        save_figure(getattr(sarc, name)(**tables[name]), tmp_path / folder / name, formats=("pdf", "svg"))
+    for form in ("pdf", "svg"):
+        first, second = ((tmp_path / folder / f"{name}.{form}").read_bytes() for folder in ("one", "two"))
+        assert first == second
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_column_or_an_empty_table_is_named(tables, name):
+    frame = next(iter(tables[name]))
+    whole = tables[name][frame]
+    lacking = "policy" if "policy" in whole else "strategy"
+    with pytest.raises(InputError, match=f"has no column {lacking}"):
+        getattr(sarc, name)(**tables[name] | {frame: whole.drop(columns=lacking)})
+    with pytest.raises(InputError, match="has no rows"):
+        getattr(sarc, name)(**tables[name] | {frame: whole.iloc[:0]})
+
+
+def test_one_configuration_alone_is_enough(tables):
+    for name in ("table2", "fig6", "lists", "components", "beyond", "sensitivity", "scale"):
+        part = {key: frame[frame["config"] == "cache_sensitive"] for key, frame in tables[name].items()}
+        getattr(sarc, name)(**part)

@@ -1,0 +1,214 @@
+"""The EPCM study on a small made-up build: fits, tables, readings, settings."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from systems.test_file_client import LINUX, PAGE, call, opened
+
+from misspenalty import ParameterError
+from misspenalty.studies.epcm import runs as epcm
+from misspenalty.studies.epcm import sensitivity as epcm_sensitivity
+from misspenalty.studies.epcm import settings as epcm_settings
+from misspenalty.studies.epcm import setup as epcm_setup
+from misspenalty.studies.epcm import tables as epcm_tables
+from misspenalty.studies.epcm.runs import Setting, Study
+from misspenalty.systems.file_client.client import CALL
+from misspenalty.systems.file_client.workload import make_workload
+
+BUILDS = Path(__file__).parents[2] / "data" / "raw" / "builds"
+SETTINGS = {
+    "captures": {"andrew": "data/raw/builds/andrew.parquet"},
+    "partition_sizes": [16, 64],
+    "pcm_orders": [2],
+    "epcm_shares": [0.7, 0.8],
+    "thresholds": {"pcm": 0.1, "epcm": 0.75},
+    "temporaries": "recorded",
+    "training_runs": 3,
+    "measured_runs": 2,
+    "fig8": {"partition_size": 64, "model_order": 45},
+    "seed": 1,
+    "sensitivity": {"machine": ["andrew"]},
+}
+
+
+def build_run():
+    """Twelve sources read one after the other, each into an object that is read again at the end."""
+    calls = []
+    for number in range(12):
+        calls += [opened(number, 3 * PAGE, gap=60_000_000), call("read", number, length=3 * PAGE)]
+        calls += [call("create", 12 + number, seen=True), call("write", 12 + number, length=2 * PAGE)]
+    for number in range(12, 24):
+        calls += [opened(number, 2 * PAGE), call("read", number, length=2 * PAGE)]
+    return np.array(calls, CALL)
+
+
+@pytest.fixture(scope="module")
+def study():
+    workload = make_workload(
+        [f"s/{number}.c" for number in range(12)] + [f"s/{number}.o" for number in range(12)],
+        [3 * PAGE] * 12 + [-1] * 12,
+        [build_run()] * 6,
+        sectors=2_000_000,
+        block_kb=1,
+        generator=np.random.default_rng(4),
+    )
+    return Study("andrew", workload, LINUX, None, (0, 1, 2), (3, 4, 5), 1.0, 7)
+
+
+@pytest.fixture(scope="module")
+def runs(study):
+    settings = epcm_setup.bars(SETTINGS)
+    both = [study, study._replace(machine=replace(LINUX, separate_buffers=False))]
+    return pd.concat([epcm.simulate(one, settings) for one in both], ignore_index=True)
+
+
+def test_bars_of_figure_7():
+    bars = [(bar.model, bar.partition_size, bar.model_order) for bar in epcm_setup.bars(SETTINGS)]
+    assert bars == [
+        ("cold", None, None), ("hot", None, None), ("last_successor", None, None), ("pcm", 16, 2), ("pcm", 64, 2),
+        ("epcm", 16, 11), ("epcm", 16, 13), ("epcm", 64, 45), ("epcm", 64, 51),
+    ]  # fmt: skip
+
+
+def test_fits_reach_their_targets(study):
+    value = epcm.fit_copy(study, 300, 1, 100)
+    assert epcm.hot_read_us(study, value) == pytest.approx(300, abs=0.2)
+    scale = epcm.fit_scale(study, 2.0, 0.01, 100)
+    assert epcm.cold_compute_s(study._replace(scale=scale)) == pytest.approx(2.0, abs=1e-4)
+    with pytest.raises(ParameterError, match="cannot be scaled"):
+        epcm.fit_scale(study, 1e-6, 0.01, 100)
+    with pytest.raises(ParameterError, match="expected 0 <= low < high"):
+        epcm.fit_copy(study, 300, 5, 5)
+
+
+def test_figure_7_adds_up(runs):
+    table = epcm_tables.fig7(runs)
+    assert np.allclose(table["elapsed_s"], table["compute_s"] + table["io_wait_s"])
+    cold = table[table["model"] == "cold"].set_index("buffer_copy")
+    for _, row in table.iterrows():
+        base = cold.loc[row["buffer_copy"]]
+        assert row["elapsed_reduction_s"] == pytest.approx(base["elapsed_s"] - row["elapsed_s"])
+        assert row["io_reduction_pct"] == pytest.approx(100 * (1 - row["io_wait_s"] / base["io_wait_s"]))
+    hot = table[(table["model"] == "hot")]
+    assert (hot["io_reduction_pct"] == 100).all(), "all fits into memory"
+    assert (
+        hot.set_index("buffer_copy")["read_latency_us"][True] > hot.set_index("buffer_copy")["read_latency_us"][False]
+    )
+    assert (table["runs"] == 3).all()
+
+
+def test_half_width_is_students():
+    assert epcm_tables.half_width([1.0, 2.0, 3.0]) == pytest.approx(2.919986 * 1 / np.sqrt(3), rel=1e-5)
+    assert np.isnan(epcm_tables.half_width([1.0]))
+
+
+def test_figure_8_counts_every_read_call_once(runs):
+    table = epcm_tables.fig8(runs, "andrew", 64, 45)
+    assert table.groupby("run")["events"].sum().tolist() == [24, 24]
+    assert epcm.histogram(np.array([1, 1000, 1001, 2000, 2001, 17_000, 256_000])) == [
+        2,
+        2,
+        1,
+        0,
+        0,
+        1,
+        0,
+        0,
+        1,
+        *[0] * 13,
+    ]
+    assert ((table["bucket_high_us"] >= table["bucket_low_us"]) & (table["events"] >= 0)).all()
+
+
+def test_components_and_classes(runs):
+    parts = epcm_tables.components(runs).groupby(epcm.KEYS, dropna=False)["s"].sum()
+    table = epcm_tables.fig7(runs).set_index(epcm.KEYS)["elapsed_s"]
+    assert np.allclose(parts.sort_index(), table.sort_index())
+    classes = epcm_tables.classes(runs)
+    assert (classes[["hit", "partial", "miss"]].sum(axis=1) == classes["read_calls"]).all()
+    lead = epcm_tables.leads(runs)
+    assert set(lead["model"]) == {"last_successor", "pcm", "epcm"}
+    assert (lead["used"] <= lead["prefetches"]).all()
+
+
+def test_accuracy_counts_the_measured_runs_only(study):
+    table = epcm_tables.accuracy("andrew", study.workload, study.training, study.measured, epcm_setup.bars(SETTINGS))
+    assert (table["events"] == 3 * 36).all()
+    right = table.groupby("model")["first_pct"].min()
+    assert right["epcm"] > right["last_successor"], "an object's successor depends on what came before it"
+
+
+def test_workload_facts_count_each_page_and_file_once(study):
+    capture = SimpleNamespace(
+        files=pd.DataFrame({"path": [f"s/{number}.c" for number in range(12)] + [f"s/{n}.o" for n in range(12)]}),
+        processes=pd.DataFrame({"run": np.repeat(range(1, 7), 5)}),
+        runs=list(range(1, 7)),
+    )
+    published = pd.DataFrame({"benchmark": ["andrew", "ld"], "quantity": "reads", "value": [919, 7], "unit": "calls"})
+    table = epcm_tables.workload_facts(study, capture, published)
+    facts = table.set_index("quantity")
+    assert (table["benchmark"] == "andrew").all()
+    expected = {
+        "reads": 24,
+        "opens": 24,
+        "creates": 12,
+        "writes": 12,
+        "processes": 5,
+        "files_used": 24,
+        "sources_read": 12,
+    }
+    expected |= {"footprint_mb": 12 * 5 * PAGE / 2**20, "source_kb_read": 12 * 3 * PAGE / 1024, "objects_read": 12}
+    expected |= {"object_bytes_read": 24 * PAGE, "runs_measured": 3, "recorded_compute_s": 0.72}
+    for quantity, value in expected.items():
+        assert facts.loc[quantity, "value"] == pytest.approx(value), quantity
+    assert facts["published"].dropna().to_dict() == {"reads": 919}
+    early = [facts.loc[f"wait_early_{share}_pct", "value"] for share in (5, 10, 50)]
+    assert early[0] == 0, "a twelfth of the compute is before the first source"
+    assert 0 < early[1] < 50 < early[2] < 80, "the way to all of them and the first, then half of the sources"
+    assert epcm.waited_early(study, [1]) == [1]
+
+
+def test_readings_vary_one_choice_at_a_time(study):
+    choices = {"model": {"threshold": [0.5]}, "protocol": {"training": [1], "resident": ["programs", "names", "both"]}}
+    variations = epcm_sensitivity.variations_of(choices, None)
+    settings = [Setting("cold"), Setting("last_successor"), Setting("epcm", 64, 45), Setting("foresight", None, 8)]
+    table = epcm_sensitivity.sensitivity(study, None, settings, variations, {}, 1)
+    told = table.groupby(["parameter", "value"], sort=False)["model"].agg(list)
+    assert told["none", ""] == ["cold", "last_successor", "epcm", "foresight"]
+    assert told["threshold", "0.5"] == ["cold", "epcm"]
+    assert ("training", "1") in told
+    assert epcm_sensitivity.variations_of(choices, None, before=0) == [
+        v for v in variations if v.parameter != "training"
+    ]
+    own = table[table["parameter"] == "none"].set_index("model")["io_wait_s"]
+    assert own["foresight"] <= own["last_successor"] + 1e-9
+    resident = table[table["parameter"] == "resident"].set_index(["value", "model"])["io_wait_s"]
+    assert resident["names", "cold"] < own["cold"], "the way to a file takes no disk time then"
+    assert resident["both", "cold"] <= min(resident["names", "cold"], resident["programs", "cold"])
+    for wrong in (
+        epcm_sensitivity.Variation("protocol", "training", 9),
+        epcm_sensitivity.Variation("protocol", "x", 1),
+    ):
+        with pytest.raises(ParameterError):
+            epcm_sensitivity.sensitivity(study, None, settings, [wrong], {}, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"captures": {"andrew": "x.csv"}}, "epcm.captures.andrew"),
+        ({"fig8": {"partition_size": 64, "model_order": 44}}, "64/44 is no bar of Figure 7"),
+        ({"epcm_shares": [0.01]}, "rounds to an order of 0"),
+        ({"thresholds": {"pcm": float("nan"), "epcm": 0.1}}, "threshold"),
+        ({"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}}, "andrew has 23 runs"),
+        ({"sensitivity": {"machine": ["ld"]}}, "'ld' is none of epcm.captures"),
+    ],
+)
+def test_impossible_settings_stop_a_run(change, message):
+    epcm_settings.check_settings(SETTINGS)
+    with pytest.raises(ParameterError, match=message):
+        epcm_settings.check_settings(SETTINGS | change)

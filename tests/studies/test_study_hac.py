@@ -1,0 +1,291 @@
+"""The HAC study: what runs record, what prices add up to, and the columns of every table."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from misspenalty.errors import ParameterError
+from misspenalty.objects.cache import COUNTS, TIMED
+from misspenalty.objects.traversals import STATIC
+from misspenalty.studies.hac import measured as hac_measured
+from misspenalty.studies.hac import projections as hac_projections
+from misspenalty.studies.hac import runs as hac_runs
+from misspenalty.studies.hac import settings as hac_settings
+from misspenalty.studies.hac import tables as hac
+from misspenalty.studies.hac import variants as hac_variants
+from misspenalty.studies.hac.prices import Costs, client_us, load_costs, penalty
+from misspenalty.systems.object_server.object_client import REPLACEMENT, load_testbed
+
+ROOT = Path(__file__).parents[2]
+MACHINE = ROOT / "data" / "machines" / "hac_testbed.yaml"
+SMALL = yaml.safe_load((ROOT / "tests" / "data" / "small" / "hac.yaml").read_text())
+POINTS = SMALL["points_mb"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return hac_runs.database(1, **SMALL["database"])
+
+
+@pytest.fixture(scope="module")
+def sweeps(data):
+    found = {}
+    for name in STATIC:
+        tables = []
+        for size in SMALL["sweep_mb"][name]:
+            one = hac_runs.run(data, "hac", name, size, 3)
+            memory = {"frames_mb": one.memory[0] / hac_runs.MB, "table_mb": one.memory[1] / hac_runs.MB}
+            tables.append(one.fetches.assign(cache_mb=size, **memory))
+        found[name] = pd.concat(tables, ignore_index=True)
+    return found
+
+
+@pytest.fixture(scope="module")
+def costs(data):
+    testbed = load_testbed(MACHINE).with_values(install_instructions=300, drive="hp97560")
+    return Costs(testbed, len(data.pages), 1)
+
+
+def fetches(sweeps, name):
+    return hac.at_size(sweeps[name], POINTS[name])
+
+
+# --- runs
+
+
+def test_rows_hold_all_that_was_counted(data):
+    run = hac_runs.run(data, "hac", "T1", 0.24, 3)
+    table = run.fetches
+    assert list(table.columns) == ["iteration", "page", *COUNTS]
+    assert (table.groupby("iteration")["page"].first() == 0).all()
+    assert (table["fetches"] == (table["page"] > 0)).all()
+    per_iteration = table.groupby("iteration")["accesses"].sum()
+    assert per_iteration.nunique() == 1  # the traversal reads the same objects every time
+    assert sum(run.memory) <= 1.1 * 0.24 * hac_runs.MB
+
+
+def test_hot_is_the_mean_of_the_middle_iterations():
+    rows = [(i, page) for i, n in enumerate([9, 4, 6, 50]) for page in [0, *range(1, n + 1)]]
+    table = pd.DataFrame(rows, columns=["iteration", "page"])
+    assert hac_runs.count_misses(table) == (9, 5.0)
+    assert hac_runs.count_misses(table[table["iteration"] < 2]) == (9, 4.0)
+    assert hac_runs.count_misses(table[table["iteration"] < 1]) == (9, None)
+
+
+def test_the_best_split_of_the_dual_buffer_is_kept(data):
+    one = hac_runs.sweep(data, ["gom"], "T1", [0.28], 2, shares=[0.1, 0.3])
+    each = [hac_runs.sweep(data, ["gom"], "T1", [0.28], 2, shares=[share]) for share in (0.1, 0.3)]
+    assert one["hot_misses"].iloc[0] == min(table["hot_misses"].iloc[0] for table in each)
+
+
+def test_sizes_too_small_to_run_are_left_out(data):
+    assert hac_runs.sweep(data, ["hac"], "T1", [0.03, 0.24], 2)["cache_mb"].tolist() == [0.24]
+    with pytest.raises(ParameterError, match="system"):
+        hac_runs.run(data, "objectstore", "T1", 1, 1)
+
+
+# --- penalties
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_the_penalty_measured_on_the_clock_is_the_sum_of_its_parts(sweeps, costs, name):
+    us = penalty(fetches(sweeps, name), POINTS[name], costs).us
+    assert us["total"] == pytest.approx(us["fetch"] + us["replacement"] + us["conversion"], rel=1e-3)
+    assert us["fetch"] == pytest.approx(us["client"] + us["server"] + us["disk"] + us["network"])
+    assert us["replacement"] == pytest.approx(sum(us[part] for part in REPLACEMENT))
+
+
+def test_client_times_alone_are_those_of_the_whole(sweeps, costs):
+    whole = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs).us
+    alone = client_us(fetches(sweeps, "T1"), POINTS["T1"], costs)
+    assert alone == pytest.approx({name: whole[name] for name in alone})
+
+
+def test_replacement_hides_behind_the_wait(sweeps, costs):
+    found = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs)
+    assert found.visible_us == 0
+    instant = costs._replace(testbed=costs.testbed.with_values(network_mbit_per_s=1e6, packet_us=0, server_page_us=0))
+    bare = penalty(fetches(sweeps, "T1"), POINTS["T1"], instant)
+    assert 0.8 * bare.us["replacement"] < bare.visible_us <= bare.us["replacement"]
+
+
+def test_cold_iterations_read_the_disk_and_hot_ones_do_not(sweeps, costs):
+    cold = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs, cold=True)
+    hot = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs)
+    assert cold.hit_pct < hot.hit_pct == 100
+    assert cold.us["disk"] > 0 == hot.us["disk"]
+    assert cold.hit_pct < hot.run_hit_pct < 100
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_a_shared_server_has_seen_the_cold_iteration(sweeps, costs, name):
+    """With room for the whole database all its hits are hits, as with one client."""
+    for clients in (1, 2, 8):
+        found = penalty(fetches(sweeps, name), POINTS[name], costs, clients=clients)
+        assert (found.hit_pct, found.us["disk"]) == (100, 0)
+    cold = penalty(fetches(sweeps, name), POINTS[name], costs, clients=2, cold=True)
+    assert cold.hit_pct < 100
+
+
+def test_no_fetches_are_an_error(data, costs):
+    idle = hac_runs.run(data, "hac", "T6", 4, 3).fetches
+    with pytest.raises(ParameterError, match="no fetches with 4 MB"):
+        penalty(idle, 4, costs)
+    assert not hac.enough(idle, 0)
+
+
+def test_the_fit_meets_its_target_and_nothing_else_moves(sweeps, costs):
+    unfitted = costs._replace(testbed=costs.testbed.with_values(install_instructions=None))
+    row = hac.fit(sweeps["T1"], POINTS["T1"], unfitted, 10, 0, 5000).iloc[0]
+    assert row["reached"] == pytest.approx(10, abs=1e-6)
+    assert not row["at_bound"]
+    bound = hac.fit(sweeps["T1"], POINTS["T1"], unfitted, 99, 0, 50).iloc[0]
+    assert (bound["value"], bound["at_bound"]) == (50, True)
+    fitted = costs._replace(testbed=costs.testbed.with_values(install_instructions=row["value"]))
+    before, after = (penalty(fetches(sweeps, "T1-"), POINTS["T1-"], one).us for one in (costs, fitted))
+    assert before["replacement"] == after["replacement"]
+    assert before["conversion"] != after["conversion"]
+
+
+def test_costs_are_loaded_with_the_fit(tmp_path, data):
+    pd.DataFrame([{"value": 123.5}]).to_csv(tmp_path / "fit.csv")
+    found = load_costs(MACHINE, tmp_path / "fit.csv", SMALL["database"], 1)
+    assert found.testbed["install_instructions"] == 123.5
+    assert found.pages == len(data.pages)
+
+
+# --- tables
+
+
+def test_figures_9_to_11_agree_with_one_another(sweeps, costs):
+    tables = [hac.fig9(name, sweeps[name], costs, 0) for name in STATIC]
+    nine = pd.concat(tables)
+    points = hac.points(sweeps, POINTS, costs)
+    ten, eleven = hac.fig10(points, POINTS), hac.fig11(points, POINTS)
+    at_point = nine[np.isclose(nine["cache_mb"], nine["traversal"].map(POINTS))]
+    nine = at_point.pivot(index="traversal", columns="component", values="us")
+    assert ten.groupby("traversal")["us"].sum().to_dict() == pytest.approx(nine["replacement"].to_dict())
+    assert eleven.groupby("traversal")["us"].sum().to_dict() == pytest.approx(nine["fetch"].to_dict())
+    peaks = hac.peaks(tables[2], tables[2], {"T1": 1.0})
+    assert peaks["axis"].tolist() == ["frames and table", "frames"]
+    assert set(peaks["peak_mb"]) <= set(SMALL["sweep_mb"]["T1"])
+    assert hac.misses("T1", sweeps["T1"])["hot_misses"].tolist() == sorted(
+        hac.misses("T1", sweeps["T1"])["hot_misses"], reverse=True
+    )
+    with pytest.raises(ParameterError, match="no run with 99 MB"):
+        hac.at_size(sweeps["T1"], 99)
+
+
+def test_projections_have_every_case(data, sweeps, costs):
+    table = hac_projections.projections(data, sweeps, POINTS, costs, 3)
+    assert not table.duplicated(["case", "traversal", "quantity"]).any()
+    assert table["value"].notna().all()
+    assert set(table["case"]) == {
+        "fig9_point", "busy_processor", "quickstore_mapped", "quickstore_unmapped", "iterative_traversal",
+        "server_hit_23", "slower_network", "faster_network", "faster_network_and_offsets", "shared_server",
+        "pentium_pro", "pentium_pro_larger_l2",
+    }  # fmt: skip
+    value = table.set_index(["case", "traversal", "quantity"])["value"]
+    assert value["pentium_pro", "T1", "conversion_over_alpha_pct"] < 100
+    ratio = "replacement_plus_conversion_over_fetch_pct"
+    slow, own, fast = (value[c, "T1", ratio] for c in ("slower_network", "fig9_point", "faster_network"))
+    assert slow < own < fast
+    deep = hac.points(sweeps, POINTS, costs)["T1"].us["stack_scanning"]
+    assert value["iterative_traversal", "T1", "stack_scanning_us"] < deep
+
+
+def test_elapsed_times_differ_by_what_their_names_say(data, sweeps, costs):
+    table = hac_variants.elapsed(data, sweeps, POINTS, costs, 3)
+    parts = table[["hit_s", "fetch_s", "replacement_s", "conversion_s"]].sum(axis=1)
+    assert table["elapsed_s"].to_numpy() == pytest.approx(parts.to_numpy())
+    wide = table.pivot(index=["traversal", "run"], columns="system", values="elapsed_s")
+    assert (wide["hac"] <= wide["hac-fg"]).all()
+    assert (wide["fpc-no"] <= wide["fpc"]).all()
+
+
+def test_updates_modify_what_the_benchmark_says(data, costs):
+    table = hac_variants.updates(data, SMALL["updates_mb"], costs).set_index("traversal")
+    assert table.loc["T1", "modified_objects"] == 0
+    assert table.loc["T2b", "modified_objects"] == 20 * table.loc["T2a", "modified_objects"]
+    assert table.loc["T2b", "shipped_mb"] == pytest.approx(table.loc["T2b", "modified_objects"] * 40 / 2**20)
+    assert table.loc["T1", "over_t1"] == 1
+    assert table.loc["T2b", "over_t1"] > 1
+
+
+def test_hit_time_needs_a_cache_that_holds_everything(data, costs):
+    table = hac_variants.hit_time(data, 4, costs)
+    assert set(table["traversal"]) == {"T1", "T6"}
+    with pytest.raises(ParameterError, match="holds all"):
+        hac_variants.hit_time(data, 0.24, costs)
+
+
+def test_measured_lines_add_up_to_the_last_step_and_are_those_of_the_published_table(data):
+    published = pd.read_csv(ROOT / "data/published/hac_hit_time.csv")
+    table = hac_measured.hit_time(data, 4, repeats=2)
+    assert list(table["traversal"].unique()) == ["T1", "T6"]
+    for name, part in table.groupby("traversal"):
+        part = part.set_index("line")
+        assert set(part.index) == {*published.loc[published["traversal"] == name, "line"], "cache"}
+        assert part.loc["traversal", "seconds"] > 0 and part["seconds"].drop("cache").sum() > 0
+        assert (part["low"] <= part["high"]).all() and part["accesses"].nunique() == 1
+    with pytest.raises(ParameterError, match="still misses"):
+        hac_measured.hit_time(data, 0.24)
+
+
+def test_every_operation_of_a_fetch_is_measured(data):
+    table = hac_measured.penalty(data, POINTS)
+    assert set(table["traversal"]) == set(STATIC)
+    assert set(table["operation"]) == set(TIMED) and (table["us"] > 0).all()
+
+
+def test_published_hit_times_add_up_to_the_printed_totals():
+    published = pd.read_csv(ROOT / "data/published/hac_hit_time.csv")
+    totals = published.groupby("traversal")["seconds"].sum()
+    assert totals["T1"] == pytest.approx(7.77) and totals["T6"] == pytest.approx(8.93e-3)
+
+
+def test_server_table_and_sensitivities(data, sweeps, costs):
+    server = hac_variants.server(sweeps, POINTS, costs, [0.25, 30])
+    small = server[(server["server_cache_mb"] == 0.25) & (server["traversal"] == "T1+")].set_index("page_order")
+    assert small.loc["contiguous", "read_ms"] < small.loc["scattered", "read_ms"]
+    assert (server[server["server_cache_mb"] == 30]["hit_pct"] == 100).all()
+    row = pd.DataFrame([{"reached": 10.0, "target": 10, "value": 300.0}])
+    assert hac.logged(server, row)["id"].is_unique
+    table = hac_variants.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"scan": [1, 10]})
+    assert table["parameter"].tolist() == ["none", "scan", "scan"]
+    table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, {"b": {"seed": 1, **SMALL["database"]}})
+    own = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs)
+    assert table["misses"].iloc[0] == own.fetches
+    costs_table = hac_variants.cost_sensitivity(sweeps, POINTS, costs)
+    assert set(costs_table["traversal"]) == set(STATIC)
+    assert costs_table.groupby("traversal")["parameter"].nunique().nunique() == 1
+
+
+# --- settings
+
+
+def settings(**changes):
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["hac"]
+    return config | changes
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"database": {"parts": 0}}, "hac.database: parts"),
+        ({"layouts": {"odd": {"levels": 99}}}, "hac.layouts.odd"),
+        ({"points_mb": {"T6": 0.155, "T1-": 5, "T1": 12, "T1+": 20}}, "hac.points_mb.T6"),
+        ({"dynamic": {"mix": {"T1": 0.5}}}, "hac.dynamic.mix"),
+    ],
+)
+def test_impossible_settings_are_named(change, named):
+    with pytest.raises(ParameterError, match=named):
+        hac_settings.check_settings(settings(**change))
+
+
+def test_the_calibration_has_one_fit_of_the_study():
+    with pytest.raises(ParameterError, match="install_instructions"):
+        hac_settings.check_settings(settings())

@@ -1,0 +1,147 @@
+"""The MQ study's tables on traces small enough to count by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from misspenalty import ParameterError
+from misspenalty.replay.simulation import simulate
+from misspenalty.studies.mq import rates as mq_rates
+from misspenalty.studies.mq import tables as mq
+from misspenalty.traces import Trace
+
+BLOCK = 1 << 20  # so that a cache of n MB holds n blocks
+
+
+def trace_of(ids, write=None):
+    ids = np.array(ids, np.uint32)
+    address = np.arange(ids.max() + 1, dtype=np.uint64)
+    return Trace(ids, None if write is None else np.array(write, bool), None, address, BLOCK, "made", "made")
+
+
+@pytest.fixture
+def busy():
+    rng = np.random.default_rng(11)
+    return trace_of(rng.zipf(1.2, 5000) % 300, rng.random(5000) < 0.3)
+
+
+def test_replay_has_a_row_a_size_and_write_mode(busy):
+    table = mq.replay(busy, "lru", [4, 16], label="mine")
+    assert table[["cache_mb", "policy", "writes"]].to_numpy().tolist() == [
+        [4, "mine", "count"], [16, "mine", "count"], [4, "mine", "ignore"], [16, "mine", "ignore"]]  # fmt: skip
+    assert table["requests"].eq(busy.reads).all()
+    assert table["hits"].tolist() == [
+        simulate(busy, "lru", mb, writes=w).hits for w in ("count", "ignore") for mb in (4, 16)
+    ]
+    assert np.allclose(table["hit_ratio_pct"], 100 * table["hits"] / table["requests"])
+
+
+def test_a_grid_keeps_the_best_setting_size_by_size(busy):
+    grid = {"life_time": [1, 50, 5000], "queues": [2, 8]}
+    table = mq.replay(busy, "mq", [4, 16, 64], writes=["count"], grid=grid)
+    for row in table.itertuples():
+        tried = [
+            simulate(busy, "mq", row.cache_mb, life_time=t, queues=q).hits
+            for t in grid["life_time"]
+            for q in grid["queues"]
+        ]
+        assert row.hits == max(tried)
+        chosen = dict(pair.split("=") for pair in row.parameters.split())
+        assert simulate(busy, "mq", row.cache_mb, **{k: float(v) for k, v in chosen.items()}).hits == row.hits
+
+
+def test_a_cache_is_never_smaller_than_a_block():
+    assert mq.blocks_of(trace_of([0]), 0.1) == 1
+
+
+def test_distance_split_by_hand():
+    # A B A C A B with C = 2 blocks of LRU: A returns at 2 (a hit, but not below C), A at 2 again (hit), B at 4 (gone)
+    row = mq.distance_split(trace_of([0, 1, 0, 2, 0, 1]), "lru", 2).iloc[0]
+    assert (row.hits_short, row.misses_short, row.hits_long, row.misses_long, row.first_reads) == (0, 0, 2, 1, 3)
+    assert row.hit_ratio_pct == pytest.approx(100 * 2 / 6)
+
+
+@pytest.mark.parametrize("writes", ["count", "ignore"])
+def test_distance_split_adds_up_to_the_replay(busy, writes):
+    for policy in ("lru", "mq"):
+        row = mq.distance_split(busy, policy, 32, writes=writes).iloc[0]
+        parts = row[["hits_short", "misses_short", "hits_long", "misses_long", "first_reads"]]
+        assert parts.sum() == busy.reads
+        assert row.hits_short + row.hits_long == simulate(busy, policy, 32, writes=writes).hits
+        if policy == "lru":
+            assert row.misses_short == 0  # fewer than C accesses cannot push a block out of C
+
+
+def test_distance_histogram_bins_by_powers_of_two():
+    # distances 1, 2, 3 and 4: bins 1, 2-3, 4-7
+    table = mq.distance_histogram(trace_of([0, 0, 1, 0, 2, 1, 3, 4, 5, 3, 5, 0]))
+    # 0-0: 1, 0-1-0: 2, 1..1: 3, 3..3: 3, 5-3-5: 2, 0..0: 8
+    assert table["accesses"].tolist() == [1, 4, 0, 1]
+    assert table["distance_low"].tolist() == [1, 2, 4, 8] and table["distance_high"].tolist() == [1, 3, 7, 15]
+    assert table["cumulative_pct"].iloc[-1] == pytest.approx(100)
+
+
+def test_frequency_curve_by_hand():
+    # A five times, B twice, C once
+    table = mq.frequency_curve(trace_of([0, 0, 1, 0, 0, 2, 1, 0]))
+    assert table["at_least"].tolist() == [1, 2, 4]
+    assert table["blocks_pct"].tolist() == pytest.approx([100, 200 / 3, 100 / 3])
+    assert table["accesses_pct"].tolist() == pytest.approx([100, 100 * 7 / 8, 100 * 5 / 8])
+
+
+def test_behind_a_first_level_only_misses_and_writes_pass(busy):
+    hits = np.zeros(len(busy), bool)
+    simulate(busy, "lru", 8, hits=hits)
+    passed = mq.behind(busy, "lru", 8)
+    expected = busy.address[busy.ids[~hits | busy.write]]
+    assert np.array_equal(passed.address[passed.ids], expected)
+    assert passed.reads == np.count_nonzero(~hits & ~busy.write)
+    assert passed.ids[0] == 0 and passed.ids.max() == passed.blocks - 1
+
+
+def test_a_first_level_always_lets_first_references_through():
+    assert len(mq.behind(trace_of([0, 1, 0]), "lru", 8)) == 2
+
+
+def test_sensitivity_varies_one_parameter_at_a_time(busy):
+    table = mq.sensitivity(busy, [8, 32], {"queues": [1, 8], "history": [0, 4]})
+    assert len(table) == 8
+    one = table.query("parameter == 'history' and value == 0 and cache_mb == 32")["hit_ratio_pct"].item()
+    assert one == pytest.approx(100 * simulate(busy, "mq", 32, history=0).hit_ratio)
+
+
+def test_bounds_follow_the_papers_arithmetic():
+    table4 = pd.DataFrame({"cache_mb": [512, 512], "policy": ["mq", "lru"], "hit_ratio_pct": [44.34, 31.69]})
+    fig7 = pd.DataFrame({"cache_mb": [512, 512], "policy": ["mq", "lru"], "normalized_rate": [1.1, 1.0]})
+    curve = pd.DataFrame({"cache_mb": [512, 1024], "hit_ratio_pct": [31.69, 56.99]})
+    row = mq.bounds(table4, fig7, curve).iloc[0]
+    assert row.relative_miss_difference_pct == pytest.approx(18.5, abs=0.05)  # 12.65 / (100 - 31.69)
+    assert row.rate_bound_pct == pytest.approx(22.7, abs=0.05)
+    assert row.rate_gain_pct == pytest.approx(10)
+    assert row.equal_lru_mb == pytest.approx(768) and row.equal_lru_factor == pytest.approx(1.5)
+    assert mq.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: not made up
+
+
+def test_outcomes_of_all_points_whatever_the_threads(busy):
+    one, two = (mq_rates.points(busy, [8, 32], threads=n) for n in (1, 2))
+    assert list(one) == [(8, "mq"), (8, "lru"), (32, "mq"), (32, "lru")]
+    for point in one:
+        assert np.array_equal(one[point], two[point])
+        assert np.count_nonzero(one[point] == 0) == simulate(busy, point[1], point[0]).hits
+        assert np.array_equal(one[point] == 2, busy.write)
+
+
+def test_a_study_knows_its_policies(busy):
+    with pytest.raises(ParameterError, match="unknown policy"):
+        mq.replay(busy, "best", [8])
+
+
+def test_logged_values_name_their_claims():
+    fig7 = pd.DataFrame({"miss_time_share_pct": [99.5, 98.25], "timed_hit_ratio_pct": [10.0, 20.5],
+                         "replayed_hit_ratio_pct": [10.25, 20.5]})  # fmt: skip
+    fit = pd.DataFrame([{"at_bound": True, "reached": 1.04791, "target": 1.08, "value_us": 0}])
+    notes = mq_rates.logged(fig7, "128MB", fit).set_index("id")["note"]
+    assert notes["mq.fig7.lru.256"] == "fit ends at its bound: 1.0479 for 1.08 at 0 us"
+    assert "no hit ratio by more than 0.25 points" in notes["mq.results.timing"]
+    assert "98.25 to 99.50 %" in notes["mq.results.miss_dominates"]
+    assert "128MB" in notes["mq.setup.oracle_buffer"]

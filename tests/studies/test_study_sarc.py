@@ -1,0 +1,275 @@
+"""The SARC study: its tables, its fit, the anomaly, scale, and what a bad configuration is told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from snakemake.utils import validate
+
+from misspenalty import InputError, ParameterError
+from misspenalty.claims import load_calibration
+from misspenalty.claims.layout import LOADS as LEDGER_LOADS
+from misspenalty.studies.sarc import fit as sarc_fit
+from misspenalty.studies.sarc import sensitivity as sarc_inside
+from misspenalty.studies.sarc import tables as sarc
+from misspenalty.studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_shark, load_shark
+from misspenalty.studies.sarc.settings import check_settings
+
+ROOT = Path(__file__).parents[2]
+MACHINE = ROOT / "data" / "machines" / "shark.yaml"
+VALUES = {"load_factor": 0.8, "host_slots": 3, "footprint_sensitive_gb": 350, "insertion": 0.07}
+SHORT = {"warm_up_minutes": 1, "phase_minutes": 3, "discarded_minutes": 1}
+FITS = load_calibration(ROOT / "data" / "calibration.yaml")
+
+
+@pytest.fixture(scope="module")
+def shark():
+    return load_shark(MACHINE, 16, VALUES | SHORT)[0]
+
+
+@pytest.fixture(scope="module")
+def minutes(shark):
+    return pd.concat([sarc.simulate(shark, "cache_sensitive", policy, 1, [2500, 25000]) for policy in PAPERS])
+
+
+def test_the_schedule_is_the_ledgers():
+    assert LOADS == LEDGER_LOADS
+
+
+def test_a_run_is_a_row_a_minute(minutes, shark):
+    one = minutes[minutes["policy"] == "sarc"]
+    assert one["minute"].tolist() == list(range(1, 8))
+    assert one["phase"].tolist() == [0] + 3 * [1] + 3 * [2]
+    assert one["scaled_iops"].tolist() == [18750] + 3 * [2500] + 3 * [25000]
+    busy = one[one["phase"] == 2].iloc[-1]
+    parts = [name for name in one if name.startswith("read_") and name != "read_ms"]
+    assert busy[parts].sum() == pytest.approx(busy["read_ms"])
+    assert 0 < busy["seq_share"] < 1
+    assert busy["response_ms"] == pytest.approx(0.394 * busy["read_ms"] + 0.606 * busy["write_ms"], rel=0.02)
+
+
+def test_equal_seeds_give_equal_minutes(shark):
+    one, two, other = (sarc.simulate(shark, "cache_insensitive", "sarc", seed, [5682]) for seed in (7, 7, 8))
+    assert one.equals(two)
+    assert not one.equals(other)
+
+
+def test_points_leave_the_first_minutes_out(minutes):
+    table = sarc.points(minutes, 2)
+    last = minutes[(minutes["phase"] == 2) & (minutes["phase_minute"] == 2)].set_index("policy")
+    peak = table[table["scaled_iops"] == 25000].set_index("policy")
+    assert (peak["read_ms"] == last["read_ms"].loc[peak.index]).all()
+    with pytest.raises(ParameterError, match="no minute is left"):
+        sarc.points(minutes, 3)
+
+
+def test_tables_have_the_ledgers_columns(minutes):
+    points = sarc.points(minutes, 1)
+    table2, fig6 = sarc.table2(points), sarc.fig6(points)
+    assert list(table2)[:5] == ["config", "scaled_iops", "policy", "read_ms", "write_ms"]
+    assert list(fig6)[:6] == ["config", "scaled_iops", "policy", "response_ms", "power", "stage_rate"]
+    assert fig6["power"].to_numpy() == pytest.approx(fig6["scaled_iops"] / fig6["response_ms"])
+    assert table2["read_ms_ci"].isna().all(), "one seed has no interval"
+    peaks = sarc.peaks(fig6, table2).set_index(["policy", "quantity"])["value"]
+    at = table2[table2["scaled_iops"] == 25000].set_index("policy")["read_ms"]
+    expected = 100 * (1 - at["sarc"] / at["lru_top"])
+    assert peaks["lru_top", "read_response_reduction"] == pytest.approx(expected)
+    parts = sarc.components(points)
+    whole = parts[parts["request"] == "write"].groupby(["scaled_iops", "policy"])["ms"].sum()
+    assert whole[25000, "sarc"] == pytest.approx(
+        table2.set_index(["scaled_iops", "policy"]).loc[(25000, "sarc"), "write_ms"]
+    )
+
+
+def test_confidence_intervals_are_students():
+    rows = [{"config": "c", "scaled_iops": 1, "policy": "p", "seed": seed, "x": x} for seed, x in enumerate([1, 2, 6])]
+    row = sarc.over_seeds(pd.DataFrame(rows), ["x"]).iloc[0]
+    assert row["x"] == 3
+    assert row["x_ci"] == pytest.approx(4.302652730 * np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+    assert row["seeds"] == 3
+
+
+def test_lists_and_ratio_are_as_the_paper_explains_them(minutes):
+    """Figures 7 and 8 at the peak: SEQ is largest under LRU Top, and its ratio lowest."""
+    peak = sarc.points(minutes, 1).query("scaled_iops == 25000").set_index("policy")
+    assert peak["seq_share"].idxmax() == "lru_top"
+    assert peak["ratio"].idxmin() == "lru_top"
+    assert peak["stage_rate"].idxmin() == "sarc"
+
+
+def test_scale_changes_little(shark):
+    """Half the size: as many hits, drives nearly as busy (on two arrays, streams are cut into more pieces)."""
+    warm = replace(shark, warm_up_minutes=5)
+    small, large = (
+        sarc_inside.scale(replace(warm, divisor=divisor), "cache_sensitive", "sarc", 1, [1]).iloc[0]
+        for divisor in (16, 8)
+    )
+    assert small["hit_ratio"] == pytest.approx(large["hit_ratio"], rel=0.05)
+    assert small["utilisation"] == pytest.approx(large["utilisation"], rel=0.08)
+    assert small["stage_rate"] == pytest.approx(large["stage_rate"], rel=0.05)
+
+
+# --- the anomaly ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def misses():
+    table = sarc_inside.anomaly(20, 400, [4, 8], [80, 120, 160, 200, 240, 320, 640, 1600], 1)
+    return table.set_index(["degree", "strategy", "cache_tracks"])["misses_pct"].sort_index()
+
+
+@pytest.mark.parametrize("degree", [4, 8])
+def test_synchronous_prefetching_leaves_one_miss_in_a_group(misses, degree):
+    assert misses[degree, "synchronous", 1600] == pytest.approx(100 / (degree + 1), rel=0.03)
+    assert misses[degree, "synchronous", 640] == pytest.approx(misses[degree, "synchronous", 1600], rel=0.03)
+
+
+@pytest.mark.parametrize("degree", [4, 8])
+def test_asynchronous_prefetching_leaves_none_where_the_list_is_long_enough(misses, degree):
+    assert misses[degree, "asynchronous_remedy", 1600] == 0
+    assert misses[degree, "asynchronous", 1600] < 0.1
+
+
+def test_without_the_remedy_asynchronous_prefetching_can_be_worse_than_none(misses):
+    assert misses[8, "asynchronous", 200] > 1.1 * misses[8, "synchronous", 200]
+    remedied = misses[8, "asynchronous_remedy"]
+    assert (remedied <= misses[8, "asynchronous"] + 1e-9).all()
+    assert (remedied[160:].diff().dropna() <= 0).all(), "with it, more cache never means more misses"
+
+
+# --- the fit ----------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_two_lru_variants_are_fitted_to():
+    mine = [fit for fit in FITS if fit.study == "sarc"]
+    assert sorted(fit.parameter for fit in mine) == sorted(FITTED)
+    policies = {cell["where"]["policy"] for fit in mine for cell in fit.published}
+    assert policies == {"lru_top", "lru_bottom"}
+    load, space = (sarc_fit.targets_of(FITS, step) for step in sarc_fit.STEPS)
+    assert (len(load), len(space)) == (12, 36)
+    assert not load.keys() & space.keys()
+
+
+def test_targets_are_the_published_values():
+    published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv").set_index(
+        ["config", "scaled_iops", "policy"]
+    )
+    for step in sarc_fit.STEPS:
+        for (*where, column), ms in sarc_fit.targets_of(FITS, step).items():
+            assert published.loc[tuple(where), column] == ms
+
+
+def test_a_target_outside_the_steps_rows_is_named():
+    stray = replace(next(fit for fit in FITS if fit.parameter == "insertion"), parameter="load_factor")
+    with pytest.raises(ParameterError, match=r"load_factor is fitted to .*lru_top.*expected rows"):
+        sarc_fit.targets_of([stray], "load")
+
+
+def test_the_fit_chooses_the_nearest_point():
+    groups = sarc_fit.STEPS["space"][1]
+    targets = {(config, 1, policy, "read_ms"): 10.0 for config, policy in groups}
+    grid = {"footprint_sensitive_gb": [100, 200], "insertion": [0.1, 0.2]}
+    read = {100: 11.0, 200: 40.0, 0.1: 5.0, 0.2: 20.0}  # each trial's is that of its last parameter
+    rows = [
+        {"config": config, "policy": policy, "scaled_iops": 1, "read_ms": read[list(values.values())[-1]]}
+        | dict.fromkeys(grid, np.nan)
+        | values
+        for config, policy in groups
+        for values in sarc_fit.trials("space", config, policy, grid)
+    ]
+    assert [len(sarc_fit.trials("space", *group, grid)) for group in groups] == [2, 4, 2]
+    tried = pd.DataFrame(rows)
+    tried.loc[(tried["insertion"] == 0.2) & (tried["footprint_sensitive_gb"] == 100), "read_ms"] = 12.0
+    ranked = sarc_fit.choose("space", tried, targets)
+    assert len(ranked) == 4
+    assert ranked.iloc[0][["footprint_sensitive_gb", "insertion"]].tolist() == [100, 0.2]
+    assert ranked["mean_factor"].iloc[0] == pytest.approx((1.1 * 1.2 * 2.0) ** (1 / 3))
+    with pytest.raises(ParameterError, match="was not run"):
+        sarc_fit.choose("space", tried, {("cache_sensitive", 2, "lru_top", "read_ms"): 1.0})
+    with pytest.raises(ParameterError, match="nothing to fit"):
+        sarc_fit.choose("space", tried, {})
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def settings():
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["sarc"]
+    validate(config, schema=str(ROOT / "workflow" / "schemas" / "sarc.schema.yaml"))
+    return config
+
+
+def test_the_archived_runs_settings_are_good(settings):
+    check_settings(settings, MACHINE, FITS)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("beyond", ["larc"], "sarc.beyond: unknown policy 'larc'"),
+        ("beyond", ["opt"], "looks into the future"),
+        ("beyond", ["sarc"], "always run"),
+        ("values", {"treshold": 3}, "sarc.values: the machine has no parameter 'treshold'"),
+        ("values", {"phase_minutes": 3}, "sarc.values: phases of 3 minutes"),
+        ("values", {"strip_kb": 20}, "strip_kb"),
+        ("sensitivity", ["colour"], "no parameter 'colour'"),
+        ("sensitivity", ["arrays"], "lists no other values for arrays"),
+        ("short", {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}, "sarc.short"),
+    ],
+)
+def test_impossible_settings_stop_before_the_first_job(settings, key, value, message):
+    with pytest.raises(ParameterError, match=message):
+        check_settings(settings | {key: value}, MACHINE, FITS)
+
+
+def test_a_variation_that_no_prefetcher_can_have_stops_too(settings):
+    with pytest.raises(ParameterError, match=r"sarc.sensitivity: trigger = 6: .*expected a trigger below the degree"):
+        check_settings(settings | {"values": {"degree": 5}}, MACHINE, FITS)
+
+
+def test_a_varied_degree_takes_its_trigger_along(shark):
+    assert sarc_inside.changes(shark, "degree", 4) == {"degree": 4, "trigger": 2}
+    assert sarc_inside.changes(shark, "degree", 32) == {"degree": 32, "trigger": 16}
+    assert sarc_inside.changes(shark, "trigger", 1) == {"trigger": 1}
+
+
+def test_orders_count_near_responses_as_equal():
+    rows = [
+        (parameter, "x", "cache_sensitive", policy, ms)
+        for parameter, times in (("none", (30, 10.4, 10)), ("delta", (30, 10, 10.4)), ("climb", (30, 10.6, 10)))
+        for policy, ms in zip(PAPERS, times, strict=True)
+    ]
+    table = sarc_inside.orderings(
+        pd.DataFrame(rows, columns=["parameter", "value", "config", "policy", "response_ms"])
+    ).set_index("parameter")
+    assert table["order"].tolist() == ["lru_bottom = sarc < lru_top"] * 2 + ["sarc < lru_bottom < lru_top"]
+    assert table["changed"].tolist() == [False, False, True]
+    assert table.loc["climb", "sarc_over_better"] == pytest.approx(10 / 10.6)
+
+
+def test_a_machine_without_fitted_values_says_so():
+    shark, _ = load_shark(MACHINE, 16)
+    with pytest.raises(ParameterError, match="fit them first"):
+        Run(replace(shark, host_slots=3), "cache_sensitive", "sarc", 1)
+
+
+def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_path, settings):
+    path = tmp_path / "values.csv"
+    pd.DataFrame({"parameter": VALUES.keys(), "value": VALUES.values()}).to_csv(path, index=False)
+    shark, _ = fitted_shark(MACHINE, path, settings | {"values": {"insertion": 0.2}}, SHORT)
+    assert (shark.host_slots, shark.load_factor, shark.insertion, shark.phase_minutes) == (3, 0.8, 0.2, 3)
+    assert sarc_inside.variations(shark, {"host_slots": {"vary_factors": [0.5, 2]}}) == {"host_slots": [2, 6]}
+
+
+def test_a_malformed_machine_is_named(tmp_path):
+    path = tmp_path / "shark.yaml"
+    entries = yaml.safe_load(MACHINE.read_text())
+    entries["delta"]["value"] = 2
+    path.write_text(yaml.safe_dump(entries))
+    (tmp_path / "shark.schema.yaml").write_text(MACHINE.with_name("shark.schema.yaml").read_text())
+    with pytest.raises(InputError, match=r"delta\.value"):
+        load_shark(path)

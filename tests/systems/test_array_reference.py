@@ -1,0 +1,83 @@
+"""The storage controller's kernel equals its reference to the nanosecond."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.array import Reference
+
+from misspenalty import disks
+from misspenalty.machine import load_machine
+from misspenalty.policies import find_policy
+from misspenalty.prefetch.sequential.prefetcher import track_cache
+from misspenalty.systems.array.controller import LONGEST, Controller, StorageController
+
+SHARK = load_machine(Path(__file__).parents[2] / "data" / "machines" / "shark.yaml", kind=Controller).testbed
+DRIVE = disks.load("ultrastar_146z10")
+PAGES, TRACK = 4096, 8
+PREFETCH = {"degree": 3, "trigger": 1, "threshold": 2}
+MS = 1_000_000
+
+
+@st.composite
+def small_controllers(draw):
+    """Controllers of every shape, with caches so small that writes stall and pages are thrown out on their way."""
+    low = draw(st.sampled_from([0.0, 0.3]))
+    return replace(
+        SHARK,
+        cache_mb=draw(st.sampled_from([0.25, 0.5, 2])),
+        write_cache_mb=draw(st.sampled_from([0.36, 0.5, 1])),
+        arrays=draw(st.integers(1, 3)),
+        array_members=draw(st.integers(3, 6)),
+        strip_kb=draw(st.sampled_from([32, 64])),
+        stripes_per_turn=draw(st.integers(1, 3)),
+        host_slots=draw(st.integers(1, 6)),
+        controller_us=draw(st.sampled_from([0, 100])),
+        drive_scheduler="fcfs",
+        destage_low=low,
+        destage_high=low + draw(st.sampled_from([0.1, 0.5])),
+        destages=draw(st.integers(1, 5)),
+    )
+
+
+@st.composite
+def loads(draw):
+    """Requests in bursts and pauses: runs of a few streams, and pages anywhere; some at the same moment."""
+    kinds = st.tuples(
+        st.sampled_from([0, 0, 1, 10, 200]),  # ms since the last
+        st.booleans(),  # write
+        st.integers(0, 5),  # a stream; from 3 on anywhere
+        st.integers(0, PAGES - LONGEST - 1),
+        st.integers(1, 17),
+    )
+    time, heads, rows = 0, [0, 1000, 3000], []
+    for gap, write, stream, anywhere, length in draw(st.lists(kinds, min_size=30, max_size=150)):
+        time += gap * MS
+        page = anywhere
+        if stream < 3:
+            page, heads[stream] = heads[stream], (heads[stream] + length) % (PAGES - LONGEST)
+        rows.append((time, page, length, write))
+    return [np.array(column) for column in zip(*rows, strict=True)]
+
+
+@settings(max_examples=80, deadline=None)
+@given(small_controllers(), loads(), st.sampled_from(["sarc", "lru_top", "lru_bottom"]))
+def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy):
+    cache = track_cache(policy, controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=PREFETCH)
+    slow = find_policy(policy).reference(controller.cache_pages, track_pages=TRACK, **PREFETCH)
+    fast = StorageController(controller, DRIVE, cache, PAGES)
+    reference = Reference(controller, DRIVE, slow, PAGES)
+    middle, end = int(load[0][len(load[0]) // 2]), int(load[0][-1]) + 1
+    half = np.searchsorted(load[0], middle)
+    for part, until in ((slice(half), middle), (slice(half, None), end), (slice(0), end + 60_000 * MS)):
+        columns = [column[part] for column in load]
+        got, expected = fast.run(*columns, until), reference.run(*columns, until)
+        assert got.counts == {name: expected.counts.get(name, 0) for name in got.counts}
+        assert (got.read_ns, got.write_ns) == (expected.read_ns, expected.write_ns)
+        assert got.response_ns == expected.response_ns
+        assert sum(got.read_ns.values()) == got.response_ns[0], "the components are all there is"
+        assert sum(got.write_ns.values()) == got.response_ns[1]
+        assert got.state["dirty_pages"] == reference.used
+    assert got.state["backlog"] == 0 and not reference.on_the_way

@@ -1,0 +1,394 @@
+"""The captures of file activity are what their fact sheet says; their reader takes nothing damaged for data."""
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import misspenalty
+from misspenalty.errors import InputError
+from misspenalty.traces import builds
+
+ROOT = Path(__file__).parents[2]
+RAW = ROOT / "data" / "raw" / "builds"
+PROGRAM = ROOT / "data" / "capture" / "builds" / "builds.py"
+FACTS = yaml.safe_load((RAW / "captures.yaml").read_text())
+LARGEST = 10_000_000  # bytes of one file
+CODE = {kind: code for code, kind in enumerate(builds.KINDS)}
+ELSEWHERE = ("/work", "/var/tmp", "/root", "/home", "/build")  # no folder of a recording machine, nor the jail's own
+
+
+@functools.cache
+def opened(name):
+    """A capture, read once."""
+    return builds.read(RAW, name)
+
+
+@pytest.fixture(scope="module", params=FACTS)
+def capture(request):
+    """A capture and its facts."""
+    return opened(request.param), FACTS[request.param]
+
+
+# what the fact sheet says --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_bytes_are_those_of_the_fact_sheet(name):
+    for file, digest in FACTS[name]["sha256"].items():
+        content = (RAW / file).read_bytes()
+        assert len(content) == FACTS[name]["bytes"][file] <= LARGEST
+        assert hashlib.sha256(content).hexdigest() == digest
+
+
+def test_counts_are_those_of_the_fact_sheet(capture):
+    found, facts = capture
+    assert [len(found.events), len(found.files), len(found.processes)] == list(facts["rows"].values())
+    assert sorted(facts["runs"]["training"] + facts["runs"]["measured"]) == found.runs
+    assert len(facts["runs"]["training"]) == 3
+    assert len(facts["runs"]["measured"]) >= 5
+    assert found.processes.groupby("run").size().tolist() == facts["processes_per_run"]
+    measured = found.events[found.events["run"].isin(facts["runs"]["measured"])]
+    kinds = measured["kind"].value_counts().drop("fault")
+    assert kinds[kinds > 0].to_dict() == facts["events_of_measured_runs"]
+    touched = found.events.loc[found.events["kind"] == "fault", "length"].sum() // builds.PAGE_BYTES
+    assert touched == facts["pages_touched"]
+
+
+def test_no_other_file_lies_there():
+    said = {file for facts in FACTS.values() for file in facts["sha256"]}
+    assert {path.name for path in RAW.iterdir()} == said | {"README.md", "captures.yaml"}
+
+
+# invariants ----------------------------------------------------------------------------------------------------------
+
+
+def test_processes_form_a_tree_that_forks_and_waits_tell(capture):
+    found, _ = capture
+    processes = found.processes
+    roots = processes[processes["parent"] < 0]
+    assert (roots.groupby("run").size() == roots.groupby("run")["step"].nunique()).all()
+    assert (roots["status"] == 0).all(), "every recorded command succeeded"
+    forked = found.events[found.events["kind"] == "fork"]
+    children = processes[processes["parent"] >= 0]
+    assert set(zip(forked["run"], forked["other"], forked["process"], strict=True)) == set(
+        zip(children["run"], children["process"], children["parent"], strict=True)
+    )
+    waited = found.events[found.events["kind"] == "wait"]
+    assert not waited.duplicated(["run", "other"]).any()
+    assert not found.events[found.events["kind"] == "exit"].duplicated(["run", "process"]).any()
+    assert (found.events["kind"] == "exit").sum() == len(processes)
+
+
+def test_every_read_and_write_is_of_a_file_that_an_open_preceded(capture):
+    found, _ = capture
+    events = found.events
+    begun = events[events["kind"].isin(["open", "create"]) & (events["error"] == 0)]
+    first = begun.groupby(["run", "file"])["time_us"].min()
+    moved = events[events["kind"].isin(["read", "write", "close", "mmap"])]
+    begun = first.reindex(pd.MultiIndex.from_frame(moved[["run", "file"]])).to_numpy()
+    assert not np.isnan(begun).any()
+    assert (moved["time_us"].to_numpy() >= begun).all()
+
+
+def test_pages_are_touched_in_programs_executed_or_files_mapped_before(capture):
+    found, _ = capture
+    events = found.events
+    mapped = events[events["kind"].isin(["exec", "interp", "mmap"])]
+    first = mapped.groupby(["run", "file"])["time_us"].min()
+    touched = events[events["kind"] == "fault"]
+    begun = first.reindex(pd.MultiIndex.from_frame(touched[["run", "file"]])).to_numpy()
+    assert not np.isnan(begun).any()
+    assert (touched["time_us"].to_numpy() >= begun).all()
+
+
+def test_transfers_lie_within_what_was_asked_for(capture):
+    found, _ = capture
+    reads = found.events[found.events["kind"] == "read"]
+    assert (reads["length"] <= reads["asked"]).all()
+    end = found.events[found.events["kind"].isin(["read", "write"])].eval("offset + length")
+    assert end.max() < 1 << 32
+
+
+def test_processor_times_add_up(capture):
+    found, _ = capture
+    used = found.events.groupby(["run", "process"])[["compute_us", "system_us"]].sum().sum(axis=1)
+    told = found.processes.set_index(["run", "process"])["cpu_us"]
+    assert (used == told.reindex(used.index)).all()
+    assert told.sum() > found.processes["plain_us"].sum(), "recording costs time"
+    corrected = found.events["gap_ns"].sum() / 1000 + found.events["system_us"].sum()
+    assert corrected == pytest.approx(found.processes["plain_us"].sum(), rel=0.15)
+    assert (found.events["gap_ns"] >= 0).all()
+    assert (found.events["gap_ns"] <= 1000 * found.events["compute_us"]).all()
+
+
+def test_paths_are_of_the_source_tree_or_the_system(capture):
+    found, _ = capture
+    paths = pd.concat([found.files["path"], found.files["normal_path"]])
+    assert not paths.str.startswith(ELSEWHERE).any()
+    absolute = paths[paths.str.startswith("/")]
+    assert absolute.str.match(r"/(usr|bin|sbin|lib|lib64|etc|tmp|opt|proc|dev|$)").all()
+
+
+def test_what_is_not_temporary_has_the_same_name_in_every_run_of_its_kind(capture):
+    found, facts = capture
+    files = found.files
+    assert files.loc[files["temporary"], "size"].eq(-1).all()
+    named = files.loc[~files["temporary"], ["path", "normal_path"]]
+    assert (named["path"] == named["normal_path"]).all()
+    made = found.events[found.events["kind"] == "create"]
+    names = files["normal_path"].to_numpy()[made["file"]]
+    sets = {run: frozenset(names[made["run"] == run]) for run in found.runs}
+    for runs in facts["runs"].values():
+        assert len({sets[run] for run in runs}) == 1
+
+
+def test_runs_of_a_kind_make_the_same_calls(capture):
+    found, facts = capture
+    names = found.files["normal_path"].to_numpy()
+    calls = found.events[(found.events["kind"] != "fault") & (found.events["file"] >= 0)]
+    calls = calls.assign(name=names[calls["file"]])[["run", "kind", "name", "offset", "length"]]
+    for runs in facts["runs"].values():
+        counts = [calls[calls["run"] == run].groupby(["kind", "name"], observed=True).size() for run in runs]
+        for other in counts[1:]:
+            unlike = counts[0].sub(other, fill_value=0).abs().sum()
+            assert unlike <= 0.001 * counts[0].sum()
+
+
+# the workloads are those of the study --------------------------------------------------------------------------------
+
+
+def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program():
+    found = opened("andrew")
+    run = found.processes[found.processes["run"] == 4]
+    programs = run["program"].str.rsplit("-", n=1).str[-1].value_counts()
+    assert {name: programs[name] for name in ("cpp", "ccom", "as", "ld.bfd", "ar", "ranlib")} == {
+        "cpp": 17, "ccom": 17, "as": 17, "ld.bfd": 1, "ar": 2, "ranlib": 2
+    }  # fmt: skip
+    events = found.events[found.events["run"] == 4]
+    names = found.files["path"].to_numpy()
+
+    def end(name, kind):
+        """Farthest byte of a file that was written or read."""
+        moved = events[(events["kind"] == kind) & (names[events["file"]] == name)]
+        return (moved["offset"] + moved["length"]).max()
+
+    objects = [n for n in names[events.loc[events["kind"] == "create", "file"]] if n.endswith(".o")]
+    assert len(objects) == 17
+    assert all(end(name, "write") == end(name, "read") for name in objects), "all objects are read again"
+    mapped = names[events.loc[events["kind"] == "mmap", "file"].unique()]
+    assert not any("plugin" in name for name in mapped)
+
+
+def test_glimpse_reads_more_than_the_papers_memory_and_hardly_any_file_twice_whole():
+    found = opened("glimpse")
+    events = found.events[found.events["run"] == found.runs[-1]]
+    names = found.files["path"].to_numpy()
+    reads = events[(events["kind"] == "read") & np.array([name.startswith("doc/") for name in names])[events["file"]]]
+    ends = reads.groupby("file").apply(lambda group: (group["offset"] + group["length"]).max(), include_groups=False)
+    assert ends.sum() > 256 << 20
+    assert reads["length"].sum() < 1.5 * ends.sum()
+
+
+def test_ld_reads_every_object_and_runs_about_50_commands():
+    found = opened("ld")
+    run = found.processes[found.processes["run"] == 4]
+    assert 45 <= len(run) <= 55
+    events = found.events[found.events["run"] == 4]
+    names = found.files.loc[events.loc[events["kind"] == "read", "file"].unique(), "path"]
+    objects = [name for name in names if name.endswith(".o") and not name.endswith("all.o")]
+    assert 150 <= len(objects) <= 200
+
+
+def test_ssh_measures_rebuilds_of_patched_versions():
+    found, facts = opened("ssh"), FACTS["ssh"]
+    steps = found.processes.groupby("run")["step"].nunique()
+    assert steps[facts["runs"]["training"]].eq(1).all()
+    assert steps[facts["runs"]["measured"]].eq(8).all()
+    compiled = found.processes["program"].str.endswith("ccom").groupby(found.processes["run"]).sum()
+    assert compiled[facts["runs"]["training"]].gt(200).all()
+    patched = found.processes["program"].str.endswith("/patch").groupby(found.processes["run"]).sum()
+    assert patched[facts["runs"]["measured"]].eq(23).all()
+    assert patched[facts["runs"]["training"]].eq(0).all()
+
+
+# the capture program ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mirror", [None, "", " "])
+def test_a_capture_without_a_mirror_stops_before_it_makes_anything(tmp_path, mirror):
+    environment = {name: value for name, value in os.environ.items() if name != "DEBIAN_MIRROR"}
+    environment |= {} if mirror is None else {"DEBIAN_MIRROR": mirror}
+    command = [sys.executable, str(PROGRAM), "prepare", "andrew", "--work", str(tmp_path / "work")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "DEBIAN_MIRROR names no mirror of Debian: set it" in done.stderr
+    assert not (tmp_path / "work").exists()
+
+
+def test_the_capture_program_says_what_it_can_record(tmp_path):
+    done = subprocess.run([sys.executable, str(PROGRAM), "capture", "x"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in FACTS)
+
+
+def test_all_leaves_out_what_is_there(tmp_path):
+    shutil.copy(RAW / "captures.yaml", tmp_path)
+    for name in FACTS:
+        (tmp_path / f"{name}.parquet").touch()
+    command = [sys.executable, str(PROGRAM), "all", "--work", str(tmp_path / "work"), "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [f"{name}: there already" for name in FACTS]
+    (tmp_path / "ssh.parquet").unlink()
+    elsewhere = {name: value for name, value in os.environ.items() if name != "DEBIAN_MIRROR"}
+    assert subprocess.run(command, env=elsewhere, capture_output=True).returncode == 2, "facts alone are no capture"
+
+
+# the reader ----------------------------------------------------------------------------------------------------------
+
+
+def small():
+    """The three tables of a capture of one run: a shell starts a program that reads and writes a file."""
+    rows = [  # time, process, kind, file, offset, length, asked, other, error, compute, system
+        (0, 0, "exec", 0, 0, 9000, 0, -1, 0, 0, 50),
+        (60, 0, "fault", 0, 0, 8192, 0, -1, 0, 40, 0),
+        (80, 0, "fork", -1, 0, 0, 0, 1, 0, 20, 5),
+        (90, 1, "open", 1, 0, 100, 0, 1, 0, 30, 5),
+        (100, 1, "read", 1, 0, 100, 4096, -1, 0, 16, 2),
+        (110, 1, "exit", -1, 0, 0, 0, 0, 0, 100, 0),
+        (120, 0, "wait", -1, 0, 0, 0, 1, 0, 15, 3),
+        (130, 0, "exit", -1, 0, 0, 0, 0, 0, 25, 2),
+    ]
+    names = [name for name in builds.EVENT_COLUMNS if name != "run"]
+    events = pd.DataFrame(rows, columns=names)
+    events.insert(0, "run", 1)
+    files = pd.DataFrame({"path": ["/usr/bin/sh", "a.c"], "normal_path": ["/usr/bin/sh", "a.c"], "temporary": False,
+                          "folder": False, "size": [9000, 100]})  # fmt: skip
+    processes = pd.DataFrame({"run": 1, "process": [0, 1], "parent": [-1, 0], "step": 0, "program": "/usr/bin/sh",
+                              "start_us": [0, 85], "end_us": [130, 110], "cpu_us": [160, 153], "plain_us": [100, 500],
+                              "status": 0})  # fmt: skip
+    return {"events": events, "files": files, "processes": processes}
+
+
+def written(folder, tables):
+    for part, table in tables.items():
+        suffix = "" if part == "events" else f"_{part}"
+        pq.write_table(pa.Table.from_pandas(table, preserve_index=False), folder / f"small{suffix}.parquet")
+    return folder / "small.parquet"
+
+
+def test_gaps_give_up_the_cost_of_recording_until_they_add_up_to_the_plain_time(tmp_path):
+    found = builds.read(written(tmp_path, small()))
+    # process 0: gaps 0 40 20 15 25 of 1 2 1 1 1 lines; its calls leave 40 of 100: 40-2c + 20-c + 15-c + 25-c = 40
+    # process 1 used less than without recording: nothing is taken
+    assert found.events["gap_ns"].tolist() == [0, 16000, 8000, 30000, 16000, 100000, 3000, 13000]
+
+
+def test_gaps_below_the_cost_become_zero(tmp_path):
+    tables = small()
+    tables["processes"]["plain_us"] = [75, 500]
+    found = builds.read(written(tmp_path, tables))
+    # 15 left: 40-2c + 20-c + 15-c + 25-c = 15 gives c = 17, above the gap of 15: so 40-2c + 20-c + 25-c = 15
+    assert found.events["gap_ns"].tolist() == [0, 5000, 2500, 30000, 16000, 100000, 0, 7500]
+
+
+def test_a_capture_opens_as_a_trace_of_pages(tmp_path):
+    trace = misspenalty.open_trace(written(tmp_path, small()))
+    assert (trace.format, trace.block_bytes, trace.blocks, len(trace), trace.reads) == ("files", 4096, 3, 3, 3)
+
+
+def set_to(part, column, row, value):
+    """A change of one cell."""
+
+    def change(tables):
+        tables[part].loc[row, column] = value
+
+    return change
+
+
+def retype(part, column, dtype):
+    """A change of one column's type."""
+
+    def change(tables):
+        tables[part][column] = tables[part][column].astype(dtype)
+
+    return change
+
+
+DAMAGE = {
+    "file": (set_to("events", "file", 3, 2), "row 4 is of an unknown file"),
+    "no file": (set_to("events", "file", 3, -1), "row 4 names no file"),
+    "process": (set_to("events", "process", 4, 2), "row 5 is of a process that its run does not have"),
+    "run": (set_to("events", "run", 7, 2), "row 8 is of a process that its run does not have"),
+    "earlier run": (set_to("events", "run", 7, 0), "row 8 is of an earlier run"),
+    "time": (set_to("events", "time_us", 7, 5), "row 8 begins before"),
+    "kind": (set_to("events", "kind", 3, "mail"), "of kind 'mail'"),
+    "child": (set_to("events", "other", 2, 7), "row 3 is about a process that its run does not have"),
+    "own child": (set_to("events", "other", 6, 0), "row 7 is about a process that is no child"),
+    "page": (set_to("events", "offset", 1, 17), "row 2 touches no whole pages"),
+    "length": (set_to("events", "length", 4, -1), "row 5 has an impossible length"),
+    "offset": (set_to("events", "offset", 4, 1 << 60), "row 5 has an impossible offset"),
+    "compute": (set_to("events", "compute_us", 4, 1 << 50), "row 5 has an impossible compute_us"),
+    "no number": (retype("events", "offset", float), "column offset is of type double"),
+    "text for number": (retype("events", "length", str), "column length is of type"),
+    "truth for text": (retype("files", "path", bool), "column path is of type"),
+    "no truth": (retype("files", "temporary", int), "column temporary is of type"),
+    "null": (set_to("processes", "program", 1, None), "column program lacks a value"),
+    "same path": (set_to("files", "path", 1, "/usr/bin/sh"), "row 2 repeats a path"),
+    "size": (set_to("files", "size", 1, -2), "row 2 has an impossible size"),
+    "number": (set_to("processes", "process", 1, 5), "row 2 is not the next process"),
+    "parent": (set_to("processes", "parent", 0, 0), "row 1 has a parent that is no earlier process"),
+    "end": (set_to("processes", "end_us", 1, 3), "row 2 ends before it begins"),
+    "plain": (set_to("processes", "plain_us", 1, -3), "row 2 has an impossible plain_us"),
+}
+
+
+@pytest.mark.parametrize("change, message", DAMAGE.values(), ids=DAMAGE.keys())
+def test_damage_is_told_with_its_place(tmp_path, change, message):
+    tables = small()
+    change(tables)
+    with pytest.raises(InputError, match=message):
+        builds.read(written(tmp_path, tables))
+
+
+@pytest.mark.parametrize("part", ["events", "files", "processes"])
+def test_missing_files_columns_rows_and_bytes_are_told(tmp_path, part):
+    path = written(tmp_path, small())
+    victim = path if part == "events" else path.with_name(f"small_{part}.parquet")
+    whole = victim.read_bytes()
+    victim.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=f"{victim.name}: cannot be read as Parquet"):
+        builds.read(path)
+    victim.unlink()
+    with pytest.raises(InputError, match=f"{victim.name}: no such file"):
+        builds.read(path)
+    table = small()[part]
+    table.iloc[:0].to_parquet(victim)
+    with pytest.raises(InputError, match=rf"holds no {part}|of type null|names no|does not have|unknown file"):
+        builds.read(path)
+    table.drop(columns=table.columns[0]).to_parquet(victim)
+    with pytest.raises(InputError, match=f"no column {table.columns[0]}"):
+        builds.read(path)
+
+
+def test_the_command_line_says_what_a_capture_holds(tmp_path, capsys):
+    from misspenalty.cli.main import main
+
+    path = written(tmp_path, small())
+    assert main(["trace", "info", str(path), "--json"]) == 0
+    assert '"format": "files"' in capsys.readouterr().out
+    assert main(["trace", "info", str(path.with_name("small_files.parquet"))]) == 2
+    shutil.copy(path, tmp_path / "alone.parquet")
+    assert main(["trace", "info", str(tmp_path / "alone.parquet")]) == 2
+    assert "alone_files.parquet: no such file" in capsys.readouterr().err

@@ -1,0 +1,376 @@
+"""Readers, the compiled form, and what bad files get told."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import stat
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from misspenalty import InputError, ParameterError, open_trace
+from misspenalty.traces import formats, text
+from misspenalty.traces import trace as compiled
+
+CAPTURE = {
+    "time_ms": [0, 0, 7],
+    "relation": ["stock", "item", "stock"],
+    "block": [5, 5, 5],
+    "write": [False, False, True],
+}
+
+
+def write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def capture(path, **columns):
+    pd.DataFrame(CAPTURE | columns).to_parquet(path)
+    return path
+
+
+def references(trace):
+    """The addresses referenced, in order."""
+    return trace.address[trace.ids].tolist()
+
+
+# --- formats ---------------------------------------------------------------------------------------------------------
+
+
+def test_arc_expands_extents_in_ascending_order(tmp_path):
+    trace = open_trace(write(tmp_path / "x.lis", b"7 3 0 1\n100 1 0 2\n8 2 0 3\n"))
+    assert trace.format == "arc"
+    assert references(trace) == [7, 8, 9, 100, 8, 9]
+    assert trace.ids.tolist() == [0, 1, 2, 3, 1, 2]  # dense, in order of first use
+    assert trace.write is None and trace.time is None and trace.reads == 6
+
+
+def test_lirs_skips_marks_and_blank_lines_and_needs_no_last_newline(tmp_path):
+    trace = open_trace(write(tmp_path / "x.trace", b"5\r\n*\r\n\r\n7\r\n5"))
+    assert (trace.format, references(trace)) == ("lirs", [5, 7, 5])
+
+
+def test_spc_covers_every_block_the_bytes_touch(tmp_path):
+    # sector 7 of 8 + 1024 bytes ends in sector 8: two 4 KB blocks; another unit is another address space
+    trace = open_trace(
+        write(tmp_path / "x.spc", b"0,7,1024,R,0.5\n0,8,512,w,1.25,extra\n1,8,512,r,2\n"), block_bytes=4096
+    )
+    assert trace.ids.tolist() == [0, 1, 1, 2]
+    assert trace.write.tolist() == [False, False, True, False]
+    assert trace.time.tolist() == [500_000_000, 500_000_000, 1_250_000_000, 2_000_000_000]
+    assert trace.reads == 3
+
+
+def test_a_request_of_no_bytes_touches_its_block(tmp_path):
+    assert len(open_trace(write(tmp_path / "x.spc", b"0,0,0,R,0\n"))) == 1
+
+
+def test_capture_keeps_relations_apart(tmp_path):
+    trace = open_trace(capture(tmp_path / "c.parquet"))
+    assert trace.ids.tolist() == [0, 1, 0]
+    assert trace.write.tolist() == [False, False, True]
+    assert trace.time.tolist() == [0, 0, 7_000_000]
+    assert references(trace) == [5, (1 << 32) + 5, 5]
+
+
+@pytest.mark.parametrize(
+    "suffix, pack",
+    [
+        (".gz", gzip.compress),
+        (".xz", lzma.compress),
+        (".bz2", bz2.compress),
+        (".zst", lambda data: pa.Codec("zstd").compress(data).to_pybytes()),
+        ("", bytes),
+    ],
+)
+def test_compression_is_transparent(tmp_path, suffix, pack):
+    content = b"".join(b"%d\n" % (n % 1000) for n in range(30_000))
+    trace = open_trace(write(tmp_path / f"x.trace{suffix}", pack(content)))
+    assert references(trace) == [n % 1000 for n in range(30_000)]
+    if suffix:
+        cut = write(tmp_path / f"cut.trace{suffix}", pack(content)[:-20])
+        with pytest.raises(InputError, match=r"cut.*(truncated|damaged)"):
+            open_trace(cut, "lirs")
+
+
+@pytest.mark.parametrize(
+    "suffix, pack",
+    [
+        (".gz", gzip.compress),
+        (".xz", lzma.compress),
+        (".bz2", bz2.compress),
+        (".zst", lambda data: pa.Codec("zstd").compress(data).to_pybytes()),
+    ],
+)
+def test_a_flipped_byte_of_a_compressed_file_is_an_input_error_or_unnoticed(tmp_path, suffix, pack):
+    whole = pack(b"".join(b"%d\n" % (n * n % 9973) for n in range(200)))
+    told = 0
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x55
+        path = write(tmp_path / f"x.trace{suffix}", damaged)
+        try:
+            open_trace(path, "lirs")
+        except InputError as error:
+            assert str(path) in str(error)
+            told += 1
+    assert told  # not every time: Zstandard need not hold a checksum, so digits may turn into other digits
+
+
+@pytest.mark.parametrize("chunk", [3, 7, 64])
+def test_chunks_do_not_show(tmp_path, monkeypatch, chunk):
+    path = write(tmp_path / "x.trace", b"\n".join(b"%d" % n for n in range(500)))
+    monkeypatch.setattr(text, "CHUNK", chunk)
+    assert references(open_trace(path)) == list(range(500))
+    with open(path, "ab") as file:
+        file.write(b"\nnonsense\n1\n")
+    with pytest.raises(InputError, match=r"line 501: field 1 \(block\) missing or malformed in 'nonsense'"):
+        open_trace(path, "lirs")
+
+
+@pytest.mark.parametrize(
+    "name, form, references, blocks",
+    [
+        ("arc/OLTP.lis.zst", "arc", 914_145, 186_880),
+        ("arc/P3.lis.zst", "arc", 3_912_296, 762_543),
+        ("arc/P6.lis.zst", "arc", 12_672_123, 773_770),
+        ("lirs/cpp.trace.gz", "lirs", 9_047, 1_223),
+        ("lirs/loop.trace.gz", "lirs", 505_500, 1_011),
+        ("spc/websearch-small.spc", "spc", None, None),
+    ],
+)
+def test_real_traces_are_recognised_and_counted(shared_traces, name, form, references, blocks):
+    trace = open_trace(shared_traces / name)
+    assert trace.format == form
+    if references is not None:
+        assert (len(trace), trace.blocks) == (references, blocks)
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content, form, message",
+    [
+        (b"", None, "is empty"),
+        (b"*\n\n", "lirs", "holds no requests"),
+        (b"1 2 3\n", "arc", r"line 1: field 4 \(reqno\) missing.*expected 'start:integer nblocks:integer"),
+        (b"1 1 0 0\n1 2 3 4 5\n", "arc", "line 2: too many fields"),
+        (b"1 0 0 0\n", "arc", "a request of 0 blocks"),
+        (b"1 99999999999 0 0\n", "arc", "a request of 99999999999 blocks.*expected 1 to"),
+        (b"9223372036854775808\n", "lirs", "line 1: field 1"),
+        (b"-5\n", "lirs", "line 1: field 1"),
+        (b"1.5\n", "lirs", "line 1: field 1"),
+        (b"0,1,512,X,0\n", "spc", r"line 1: field 4 \(opcode\)"),
+        (b"0,1,512,R,\n", "spc", r"line 1: field 5 \(timestamp\)"),
+        (b"0,1,512,R,.\n", "spc", r"line 1: field 5 \(timestamp\)"),
+        (b"99999999,1,512,R,0\n", "spc", "device 99999999 is impossible"),
+        (b"7" * 70_000, "lirs", "longer than 64 KB|line 1: field 1"),
+        (b"\x00\xff\xfe garbage", None, "fits no format.*--format.*arc.*lirs.*spc"),
+        (b"PAR1 and then nothing", None, "cannot be read as Parquet"),
+    ],
+)
+def test_bad_files_are_named_with_place_and_remedy(tmp_path, content, form, message):
+    path = write(tmp_path / "bad.dat", content)
+    with pytest.raises(InputError, match=message) as raised:
+        open_trace(path, form)
+    assert str(path) in str(raised.value)
+
+
+def test_a_file_that_is_not_there_and_a_folder_that_is_no_trace(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        open_trace(tmp_path / "missing.lis")
+    with pytest.raises(InputError, match="is a folder"):
+        open_trace(tmp_path)
+
+
+def test_captures_that_lack_columns_or_values(tmp_path):
+    pd.DataFrame(CAPTURE).drop(columns="block").to_parquet(tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="no column block"):
+        open_trace(tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="lacks a value"):
+        open_trace(capture(tmp_path / "d.parquet", relation=["stock", None, "item"]))
+    with pytest.raises(InputError, match="is impossible"):
+        open_trace(capture(tmp_path / "e.parquet", block=[1, 1 << 40, 2]))
+
+
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({"time_ms": [0.0, 0.5, 7.0]}, "column time_ms is of type double; expected integers"),
+        ({"relation": [1, 2, 1]}, "column relation is of type int64; expected text"),
+        ({"block": ["5", "5", "5"]}, r"column block is of type (large_)?string; expected integers"),
+        ({"write": [0, 0, 1]}, "column write is of type int64; expected booleans"),
+        ({"block": [5, -1, 5]}, "block -1 is impossible"),
+        ({"time_ms": [-3, 0, 7]}, "time_ms -3 is impossible"),
+        ({"time_ms": [0, 1 << 60, 7]}, f"time_ms {1 << 60} is impossible"),
+    ],
+)
+def test_captures_of_other_types_or_impossible_numbers(tmp_path, columns, message):
+    path = capture(tmp_path / "c.parquet", **columns)
+    with pytest.raises(InputError, match=message) as raised:
+        open_trace(path)
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_captures_hold_text_of_any_width(tmp_path, kind):
+    table = pa.table(CAPTURE | {"relation": pa.array(CAPTURE["relation"]).cast(kind)})
+    pq.write_table(table, tmp_path / "c.parquet")
+    assert references(open_trace(tmp_path / "c.parquet")) == [5, (1 << 32) + 5, 5]
+
+
+def test_a_capture_with_two_columns_of_one_name(tmp_path):
+    arrays = [*map(pa.array, CAPTURE.values()), pa.array([1, 2, 3])]
+    pq.write_table(pa.Table.from_arrays(arrays, [*CAPTURE, "block"]), tmp_path / "c.parquet")
+    with pytest.raises(InputError, match=r"c\.parquet: cannot be read as Parquet"):
+        open_trace(tmp_path / "c.parquet")
+
+
+def test_a_damaged_capture_is_an_input_error_or_unnoticed(tmp_path):
+    whole = capture(tmp_path / "c.parquet").read_bytes()
+    path, told = tmp_path / "damaged.parquet", 0
+    for place in range(4, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        try:
+            open_trace(write(path, damaged), "capture")
+        except InputError as error:
+            assert str(path) in str(error)
+            told += 1
+    assert told
+
+
+def test_parquet_is_not_compressed_again(tmp_path):
+    packed = write(tmp_path / "c.parquet.gz", gzip.compress(capture(tmp_path / "c.parquet").read_bytes()))
+    for form in (None, "capture"):
+        with pytest.raises(InputError, match=r"c\.parquet\.gz: Parquet is compressed inside and must not"):
+            open_trace(packed, form)
+
+
+def test_requests_that_add_up_to_too_many_references(tmp_path, monkeypatch):
+    path = write(tmp_path / "x.lis", b"0 4 0 0\n0 4 0 1\n")
+    monkeypatch.setattr(compiled, "MOST_REFERENCES", 8)
+    assert len(open_trace(path)) == 8
+    monkeypatch.setattr(compiled, "MOST_REFERENCES", 7)
+    with pytest.raises(InputError, match=r"x\.lis: holds more than 7 references.*larger blocks"):
+        open_trace(path)
+
+
+def test_a_request_longer_than_any_is_taken_for_damage(tmp_path):
+    assert len(open_trace(write(tmp_path / "x.lis", b"0 262144 0 0\n"))) == 1 << 18
+    with pytest.raises(InputError, match="a request of 262145 blocks; expected 1 to 262144"):
+        open_trace(write(tmp_path / "y.lis", b"0 262145 0 0\n"))
+
+
+@pytest.mark.parametrize("error", [MemoryError("no memory"), OverflowError("more than 7 distinct blocks")])
+def test_more_distinct_blocks_than_fit_are_named_with_the_file(tmp_path, monkeypatch, error):
+    class Full:
+        def ids(self, addresses):
+            raise error
+
+    monkeypatch.setattr(compiled, "Interner", Full)
+    with pytest.raises(InputError, match=rf"x\.lis: has too many distinct blocks.*{error}.*larger blocks"):
+        open_trace(write(tmp_path / "x.lis", b"0 4 0 0\n"))
+
+
+def test_names_that_can_be_no_file(tmp_path):
+    with pytest.raises(InputError, match="the name of the trace is empty"):
+        open_trace("")
+    with pytest.raises(InputError, match=r"'a\\x00b': the name of the trace holds a null character"):
+        open_trace("a\0b")
+    with pytest.raises(InputError, match="longer than the system allows"):
+        open_trace(tmp_path / ("x" * 5000))
+
+
+def test_unknown_formats_and_block_sizes(tmp_path):
+    path = write(tmp_path / "x", b"1\n")
+    with pytest.raises(ParameterError, match=r"unknown trace format 'tape'; known formats: arc.*lirs.*spc"):
+        open_trace(path, "tape")
+    with pytest.raises(ParameterError, match="block_bytes is 0"):
+        open_trace(path, block_bytes=0)
+    for impossible in ("8", 4096.5, True, -1, (1 << 30) + 1):
+        with pytest.raises(ParameterError, match=r"block_bytes is .*; expected a whole number from 1 to"):
+            open_trace(path, "lirs", block_bytes=impossible)
+    assert open_trace(path, "lirs", block_bytes=np.int64(512)).block_bytes == 512
+
+
+def test_every_format_says_what_it_is():
+    assert list(formats()) == sorted(formats())
+    assert all(form.summary and form.block_bytes > 0 for form in formats().values())
+
+
+# --- the compiled form -----------------------------------------------------------------------------------------------
+
+
+def test_save_and_open_again(tmp_path):
+    raw = open_trace(capture(tmp_path / "c.parquet"))
+    raw.save(tmp_path / "c.trace")
+    again = open_trace(tmp_path / "c.trace")
+    for column in ("ids", "write", "time", "address"):
+        values = getattr(again, column)
+        assert isinstance(values, np.memmap)  # replayed without being loaded
+        assert np.array_equal(values, getattr(raw, column))
+    assert (again.name, again.format, again.block_bytes) == ("c.parquet", "capture", 8192)
+    first = {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
+    raw.save(tmp_path / "c.trace")
+    assert first == {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.parquet", "c.trace"]  # no scratch left
+    with pytest.raises(ParameterError, match="is compiled"):
+        open_trace(tmp_path / "c.trace", block_bytes=512)
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (lambda folder: (folder / "ids").write_bytes(b"abc"), "column ids is missing or not 3 long"),
+        (lambda folder: (folder / "address").unlink(), "column address is missing"),
+        (
+            lambda folder: np.array([0, 2, 0], np.uint32).tofile(folder / "ids"),
+            r"c\.trace: id 2 in column ids is damaged; expected below 2.*compile it again",
+        ),
+        (lambda folder: (folder / "meta.json").write_text("{"), "no compiled trace"),
+        (lambda folder: (folder / "meta.json").write_text("{}"), "no compiled trace"),
+        (lambda folder: (folder / "meta.json").write_text(json.dumps({"version": 99})), "another version"),
+    ],
+)
+def test_a_damaged_compiled_trace_says_so(tmp_path, damage, message):
+    open_trace(capture(tmp_path / "c.parquet")).save(tmp_path / "c.trace")
+    damage(tmp_path / "c.trace")
+    with pytest.raises(InputError, match=message):
+        open_trace(tmp_path / "c.trace")
+
+
+def test_a_place_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    trace = open_trace(capture(tmp_path / "c.parquet"))
+    blocked = write(tmp_path / "file", b"")
+    with pytest.raises(InputError, match="cannot be written"):
+        trace.save(blocked / "c.trace")
+    assert sorted(os.listdir(tmp_path)) == ["c.parquet", "file"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full to stand for a full disk")
+def test_a_full_disk_is_named(tmp_path):
+    from misspenalty.io.files import atomic_path
+
+    with (
+        pytest.raises(InputError, match=r"no space left.*out\.csv|out\.csv.*no space left"),
+        atomic_path(tmp_path / "out.csv"),
+        open("/dev/full", "w") as full,
+    ):
+        full.write("x" * 100_000)
+    assert os.listdir(tmp_path) == []
+
+
+def test_raw_files_stay_untouched(tmp_path):
+    path = capture(tmp_path / "c.parquet")
+    path.chmod(stat.S_IRUSR)
+    before = path.read_bytes()
+    open_trace(path)
+    assert path.read_bytes() == before
