@@ -1,4 +1,4 @@
-"""The sequential prefetcher: traced by hand, closed forms, the anomaly and its remedy, kernels against their references."""
+"""The sequential prefetcher: hand traces, closed forms, the anomaly and its remedy, kernels against references."""
 
 import itertools
 import json

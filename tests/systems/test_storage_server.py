@@ -31,7 +31,7 @@ def references(count, hits=0.3, writes=0.3, seed=1, disks=24):
     return generator.choice(3, count, p=share).astype(np.uint8), generator.integers(0, disks, count).astype(np.uint8)
 
 
-# -- against the reference --------------------------------------------------------------------------------------------------
+# -- against the reference --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("changes", [{}, {"database_cpus": 2, "database_cpu_us": 20_000}, {"disk_time": "exponential"}])

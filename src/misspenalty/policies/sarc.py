@@ -16,8 +16,8 @@ with the lists below deltaL and the start of the desired size as in pymesh. delt
 (20) are not in the paper, nor whether writes adapt. The desired size stays between 0 and the cache size; at 0 it starts
 again from the size of SEQ. As sizes are counted in pages, an evicted track moves it by half of `adapt` for each of its
 pages. Frames are freed when they are needed, not ahead of need. Alone, without the prefetcher
-(`misspenalty.prefetch.sequential.prefetcher`), blocks are tracks of one page and nothing is prefetched: SEQ then holds blocks of
-runs, a run being told by `threshold` as the prefetcher does.
+(`misspenalty.prefetch.sequential.prefetcher`), blocks are tracks of one page and nothing is prefetched: SEQ then holds
+blocks that belong to runs, and `threshold` decides what a run is, as it does for the prefetcher.
 """
 
 from misspenalty.policies._sarc import SARC as Kernel

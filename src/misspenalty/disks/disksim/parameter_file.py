@@ -1,7 +1,7 @@
 """Reader of DiskSim 4.0's parameter files: blocks of ``name = value`` with lists, nested blocks and ``source FILE``.
 
-Only the syntax is known here (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer` knows what the
-parameters mean.
+Only the syntax is known here (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer` knows
+what the parameters mean.
 """
 
 import math

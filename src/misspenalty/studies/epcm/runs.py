@@ -1,8 +1,8 @@
 """The EPCM study: predictive file prefetching replayed on recorded builds.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
-2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty.systems.file_client.client`: with cold
-caches, with hot ones, and cold with a predictor that learnt in the training runs.
+2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty.systems.file_client.client`: with
+cold caches, with hot ones, and cold with a predictor that learnt in the training runs.
 
 The criterion
 -------------

@@ -1,9 +1,9 @@
 """The MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
-ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty.systems.storage_server.server` prices them.
-The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU with a larger
-cache over LRU with the smallest, and every other bar is a prediction.
+ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty.systems.storage_server.server` prices
+them. The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU with a
+larger cache over LRU with the smallest, and every other bar is a prediction.
 """
 
 import functools

@@ -5,8 +5,9 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
 
 1. the host's queue of its array: the host has at most `host_slots` requests of an array under way (FCFS);
 2. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher say what has to be read from
-   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those that are on their way
-   already. A write puts its pages into the read cache and into the write cache, and waits for room there (FCFS);
+   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those that are on
+   their way already. A write puts its pages into the read cache and into the write cache, and waits for room there
+   (FCFS);
 3. the array's host adapter, which moves the data (FCFS), and a constant time of the controller.
 
 Behind the caches, pages that neighbour on one drive are one operation of it. A drive takes, of the operations that have
