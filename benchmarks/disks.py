@@ -3,8 +3,8 @@
 `speed`: random requests on one thread, one at a time and through each queue discipline, at two lengths: the cost
 per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
 
-`demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its parameters
-(`misspenalty.disks.disksim.decisions`) does alone.
+`demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
+parameters (`misspenalty.disks.disksim.decisions`) does alone.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -53,7 +53,7 @@ def fastest(play, repeat):
 
 
 def speed(n, repeat):
-    """One row per drive and discipline: requests per second for `n` requests, and the growth of the cost per request from n / 4."""
+    """One row per drive and discipline: requests per second for `n`, and how the cost of one grows from n / 4."""
     for name in DRIVES:
         kind = disks.load(name)
         for way in ("service only", *disks.SCHEDULERS):

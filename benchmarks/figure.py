@@ -1,4 +1,4 @@
-"""The figure of the benchmark: requests per second by policy and workload, relative to libCacheSim and the physical limit.
+"""Draw requests per second by policy and workload, relative to libCacheSim and the physical limit.
 
 python benchmarks/figure.py results/bench/policies-*.csv --output results/bench/policies.png
 """
@@ -22,7 +22,7 @@ LIMIT = "limit"  # the row of one pass over the trace that touches one node per 
 
 @styled
 def speed(table):
-    """Bars, one group per policy and one bar per workload: ``ratio`` to libCacheSim where it has the policy; ``of_limit``."""
+    """Bars, one group per policy, one bar per workload: ``ratio`` to libCacheSim if it has the policy, ``of_limit``."""
     figure = new_figure(PAGE, 0.72 * PAGE)
     upper, lower = figure.subplots(2, 1)
     table = table[table["policy"] != LIMIT]

@@ -73,7 +73,7 @@ def small_trace(repeat):
 
 
 def compiling(ids, repeat):
-    """Raw zstd text traces to their compiled form, compared with pandas reading the same files without numbering blocks."""
+    """Compiling zstd text traces, compared with pandas reading the same files without numbering blocks."""
     with tempfile.TemporaryDirectory() as folder:
         numbers = Path(folder, "numbers.trace.zst")
         with pa.CompressedOutputStream(pa.OSFile(str(numbers), "wb"), "zstd") as stream:
@@ -147,7 +147,7 @@ def generated(requests, seed=42):
 
 
 def giant(policies, requests=(SHORT, LONG)):
-    """Cost per request and resident memory of a short and of a long run over the same footprint; the generator is not timed."""
+    """Cost per request and memory of a short and of a long run over the same footprint, without the generator."""
     outcome = np.empty(CHUNK, np.uint8)
     for name in policies:
         definition, cost = known_policies()[name], []

@@ -3,13 +3,13 @@
 The workload `zipf` is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed
 42) and checked by its SHA-256; the cache holds 100,000 blocks. `oltp` and `p6` are traces of the ARC paper, looked for
 where the tests look; the cache holds a tenth of their blocks. One thread replays the trace in slices, as `simulate`
-does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process, its replay loop in C, reading an
-oracleGeneral file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of the
-repeats are compared. Where libCacheSim takes long it is repeated less often. Times are CPU times of the thread, so
+does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process, its replay loop in C, reading
+an oracleGeneral file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of
+the repeats are compared. Where libCacheSim takes long it is repeated less often. Times are CPU times of the thread, so
 other load on the machine disturbs less.
 
-The first row, `limit`, is not a policy: one pass over the trace that reads and writes one node of four bytes per request.
-No policy that keeps that much per block can be faster; those that keep one byte per block can.
+The first row, `limit`, is not a policy: one pass over the trace that reads and writes one node of four bytes per
+request. No policy that keeps that much per block can be faster; those that keep one byte per block can.
 
     python benchmarks/policies.py
     python benchmarks/policies.py --requests 1000000 --repeat 1 --policies lru,mq --csv out.csv

@@ -21,8 +21,8 @@
 # for the same cache. How much should each get?
 #
 # Gill and Modha (USENIX 2005) answered with **SARC**, built it into a large disk array and measured it under a
-# prototype of the SPC-1 benchmark, together with two variants of LRU. This notebook reads the results of our reproduction,
-# and ends with cells in which the lists adapt before your eyes.
+# prototype of the SPC-1 benchmark, together with two variants of LRU. This notebook reads the results of our
+# reproduction, and ends with cells in which the lists adapt before your eyes.
 #
 # The results are made by `make reproduce`; only the run at the end is computed here.
 

@@ -176,8 +176,8 @@ read("results/vlog/text.csv").style.hide()
 # %% [markdown]
 # ## 7. What if the disk were one of 2015, or flash?
 #
-# The same updates on a 7200 rpm SATA disk and on SATA and NVMe flash, with a host of 2015. Flash maps its blocks anyway,
-# so the virtual log's map sector is additional work. The last column shows what is written, in KB per update.
+# The same updates on a 7200 rpm SATA disk and on SATA and NVMe flash, with a host of 2015. Flash maps its blocks
+# anyway, so the virtual log's map sector is additional work. The last column shows what is written, in KB per update.
 
 # %%
 later = read("results/vlog/what_if.csv")

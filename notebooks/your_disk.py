@@ -37,8 +37,8 @@ pd.options.display.precision = 3
 # ## 1. A drive
 #
 # These come with the package. A description of your own is a YAML file in the same format:
-# `data/drives/drive.schema.yaml` explains each key for disks, `flash.schema.yaml` for flash. `like: hp97560` takes everything
-# that your file does not say from that drive. Parameter files of DiskSim are imported with
+# `data/drives/drive.schema.yaml` explains each key for disks, `flash.schema.yaml` for flash. `like: hp97560` takes
+# everything that your file does not say from that drive. Parameter files of DiskSim are imported with
 #
 # ```
 # misspenalty disk import mine.parv mine.yaml
@@ -116,9 +116,8 @@ if outcome.measured is not None:
 axis.set(xlabel="Service time (ms)", ylabel="Share of the requests", xlim=(0, None))
 axis.legend(loc="lower right")
 axis.grid(alpha=0.3)
-# %% [markdown]
-# The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the two curves. It
-# needs measured times.
+# %% The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the [markdown]
+# two curves. It needs measured times.
 
 # %%
 pd.Series(outcome.row()).rename(kind.name).to_frame().transpose()
