@@ -15,8 +15,8 @@ from misspenalty.systems.storage_server.server import (
     MISS,
     STATIONS,
     WRITE,
-    LiveOutcome,
-    Outcome,
+    LiveResult,
+    ClosedLoopResult,
     disk_times,
 )
 
@@ -88,7 +88,7 @@ class Reference:
 
         Returns
         -------
-        Outcome or LiveOutcome
+        ClosedLoopResult or LiveResult
         """
         for number in range(self.testbed.terminals):
             self.resume(self.terminal(number), None)
@@ -100,9 +100,9 @@ class Reference:
         elapsed, terminals = self.end - self.begin, self.testbed.terminals
         fields = (transactions, hits, misses, self.writes, elapsed, terminals, *spent, self.utilisation())
         if not self.cache:
-            return Outcome(*fields)
+            return ClosedLoopResult(*fields)
         hits, misses = self.outcome.count(HIT), self.outcome.count(MISS)
-        return LiveOutcome(*fields, hits + misses, hits)
+        return LiveResult(*fields, hits + misses, hits)
 
     def at(self, time, kind, sequence, action):
         """Do `action` at `time`; without a `sequence` number behind those of its kind."""

@@ -102,8 +102,8 @@ def test_figure_7_adds_up(runs):
 
 
 def test_half_width_is_students():
-    assert epcm_tables.half_width([1.0, 2.0, 3.0]) == pytest.approx(2.919986 * 1 / np.sqrt(3), rel=1e-5)
-    assert np.isnan(epcm_tables.half_width([1.0]))
+    assert epcm_tables.confidence_interval([1.0, 2.0, 3.0]) == pytest.approx(2.919986 * 1 / np.sqrt(3), rel=1e-5)
+    assert np.isnan(epcm_tables.confidence_interval([1.0]))
 
 
 def test_figure_8_counts_every_read_call_once(runs):

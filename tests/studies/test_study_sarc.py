@@ -12,6 +12,7 @@ from snakemake.utils import validate
 from misspenalty import InputError, ParameterError
 from misspenalty.claims import load_calibration
 from misspenalty.claims.layout import LOADS as LEDGER_LOADS
+from misspenalty.machine import Parameter
 from misspenalty.studies.sarc import fit as sarc_fit
 from misspenalty.studies.sarc import sensitivity as sarc_inside
 from misspenalty.studies.sarc import tables as sarc
@@ -262,7 +263,8 @@ def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_pat
     pd.DataFrame({"parameter": VALUES.keys(), "value": VALUES.values()}).to_csv(path, index=False)
     shark, _ = fitted_shark(MACHINE, path, settings | {"values": {"insertion": 0.2}}, SHORT)
     assert (shark.host_slots, shark.load_factor, shark.insertion, shark.phase_minutes) == (3, 0.8, 0.2, 3)
-    assert sarc_inside.variations(shark, {"host_slots": {"vary_factors": [0.5, 2]}}) == {"host_slots": [2, 6]}
+    slots = Parameter(None, "requests", "fitted", "none", vary_factors=(0.5, 2))
+    assert sarc_inside.variations(shark, {"host_slots": slots}) == {"host_slots": [2, 6]}
 
 
 def test_a_malformed_machine_is_named(tmp_path):

@@ -125,20 +125,6 @@ class Description(Kind):
         """Records of requests on a new drive, each `delay` ns after the one before it is done."""
         return one_by_one(self.drive(), lbn, count, write, delay)
 
-    def slice(self, cylinders):
-        """This kind with its first cylinders only; all else is equal.
-
-        Raises
-        ------
-        ParameterError
-            It has not so many.
-        """
-        if not 1 <= cylinders <= self.data["geometry"]["cylinders"]:
-            raise ParameterError(f"{cylinders} cylinders: the drive has {self.data['geometry']['cylinders']}")
-        zones = [z | {"last_cylinder": min(z["last_cylinder"], cylinders - 1)} for z in self.data["geometry"]["zones"]]
-        zones = [zone for zone in zones if zone["first_cylinder"] < cylinders]
-        return self.replace({"geometry.cylinders": cylinders, "geometry.zones": zones})
-
 
 KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds its own
 

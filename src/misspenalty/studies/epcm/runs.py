@@ -111,7 +111,7 @@ class Study(NamedTuple):
     Attributes
     ----------
     benchmark : str
-    workload : Workload
+    workload : FileWorkload
     machine : ClientMachine
     kind : Description or None
         Of the drive.
@@ -177,7 +177,7 @@ def play(study, setting):
 
     Returns
     -------
-    list of Run
+    list of ClientRun
         As of `Client.run`, in order.
     """
     client = Client(study.workload, study.machine, study.kind)

@@ -102,7 +102,7 @@ def make(capture, machine, kind, placement):
 
     Returns
     -------
-    Workload
+    FileWorkload
     """
     return prepare(
         capture,

@@ -53,7 +53,7 @@ class Costs(NamedTuple):
 
     Attributes
     ----------
-    testbed : Testbed
+    testbed : ObjectServerTestbed
         Its `install_instructions` set.
     pages : int
         Pages of the database.
@@ -90,7 +90,7 @@ def priced(fetches, cache_mb, costs, processor=None):
     Parameters
     ----------
     fetches : DataFrame
-        `Run.fetches`.
+        `TraversalRun.fetches`.
     cache_mb : float
     costs : Costs
     processor : Processor, optional
@@ -214,7 +214,7 @@ def client_us(fetches, cache_mb, costs):
     return {name: spent[name] for name in (*REPLACEMENT, "replacement", "conversion")}
 
 
-class Fit(NamedTuple):
+class InstallFit(NamedTuple):
     """The one fitted cost.
 
     Attributes
@@ -247,7 +247,7 @@ def fit_install(fetches, cache_mb, costs, target, low, high):
 
     Returns
     -------
-    Fit
+    InstallFit
     """
 
     def found(value):
@@ -262,4 +262,4 @@ def fit_install(fetches, cache_mb, costs, target, low, high):
         value = (target / 100 * there.us["fetch"] - rest) / per_instruction
     bounded = float(min(max(value, low), high))
     there = found(bounded)
-    return Fit(bounded, target, float(100 * there.us["conversion"] / there.us["fetch"]), bool(bounded != value))
+    return InstallFit(bounded, target, float(100 * there.us["conversion"] / there.us["fetch"]), bool(bounded != value))

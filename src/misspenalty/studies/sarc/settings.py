@@ -74,11 +74,11 @@ def _check_policies(names):
 
 
 def _check_sensitivity(names, shark, entries):
-    listed = variations(shark, {name: entry for name, entry in entries.items() if "vary" in entry})
+    listed = variations(shark, entries)
     for name in names:
         if name not in entries:
             raise ParameterError(f"sarc.sensitivity: the machine has no parameter {name!r}")
-        if not {"vary", "vary_factors"} & set(entries[name]):
+        if not entries[name].vary and not entries[name].vary_factors:
             raise ParameterError(f"sarc.sensitivity: shark.yaml lists no other values for {name}; add `vary` there")
         for value in listed.get(name, ()):
             try:

@@ -280,11 +280,6 @@ class StorageController:
         self._kernel = Array(cache, front, drives, layout, marks, pages)
         self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
 
-    @property
-    def now_ns(self):
-        """Time reached."""
-        return self._kernel.now
-
     def run_workload(self, workload, bases, until_ns):
         """Go on with the requests of a generator; the GIL is released meanwhile.
 

@@ -31,7 +31,7 @@ Deviations and decisions:
 - Predicted files whose size is not known to the file system (they do not exist) are passed over.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class ClientMachine:
 
 
 @dataclass(frozen=True)
-class Run:
+class ClientRun:
     """What one run took and did.
 
     Attributes
@@ -171,7 +171,7 @@ class Client:
 
     Parameters
     ----------
-    workload : Workload
+    workload : FileWorkload
         From `misspenalty.systems.file_client.workload.prepare`.
     machine : ClientMachine
     kind : Description, optional
@@ -212,7 +212,7 @@ class Client:
 
         Returns
         -------
-        Run
+        ClientRun
         """
         if cold:
             self.kernel.begin_cold()
@@ -228,12 +228,7 @@ class Client:
         )  # fmt: skip
         components = dict(zip(COMPONENTS, self.kernel.components.tolist(), strict=True))
         counts = {name: getattr(self.kernel, name) for name in COUNTS}
-        return Run(components, latency, outcome, copies, counts)
+        return ClientRun(components, latency, outcome, copies, counts)
 
 
-def parameters_of(machine):
-    """Names of the client's parameters."""
-    return [field.name for field in fields(machine)]
-
-
-__all__ = ["CALL", "CALLS", "CLASSES", "COMPONENTS", "HIT", "MISS", "PARTIAL", "Client", "ClientMachine", "Run"]
+__all__ = ["CALL", "CALLS", "CLASSES", "COMPONENTS", "HIT", "MISS", "PARTIAL", "Client", "ClientMachine", "ClientRun"]

@@ -31,7 +31,7 @@ CLUSTER = 14  # blocks, 56 KB
 GROUP = 2048  # blocks of a cylinder group, 8 MB
 
 
-class Layout:
+class UfsLayout:
     """Which blocks of a disk are free, and where the next files go.
 
     Parameters
@@ -95,7 +95,7 @@ class Ufs(DiskClient):
 
     def __init__(self, store, host, blocks, group_blocks=GROUP):
         super().__init__(store, host)
-        self.layout = Layout(blocks, group_blocks)
+        self.layout = UfsLayout(blocks, group_blocks)
         self.cached = set()  # inode and directory blocks in memory
 
     def block(self, number, write=True):

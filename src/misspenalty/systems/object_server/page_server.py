@@ -42,7 +42,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FetchTimes:
     """What happened to the fetches of one client.
 
     Attributes
@@ -58,11 +58,6 @@ class Outcome:
     ns: np.ndarray
     begun: np.ndarray
     hit: np.ndarray
-
-    @property
-    def fetch_ns(self):
-        """Fetch time of each fetch."""
-        return self.ns.sum(1)
 
 
 def message_ns(testbed, payload, rate=None):
@@ -83,7 +78,7 @@ class PageServer:
 
     Parameters
     ----------
-    testbed : Testbed
+    testbed : ObjectServerTestbed
     pages : int
         Pages of the database, ids from 1.
     rate : float, optional
@@ -133,11 +128,11 @@ class PageServer:
 
         Returns
         -------
-        list of Outcome
+        list of FetchTimes
         """
         run = _Run(self, streams, earlier)
         run.go()
-        return [Outcome(*parts) for parts in zip(run.ns, run.begun, run.hit, strict=True)]
+        return [FetchTimes(*parts) for parts in zip(run.ns, run.begun, run.hit, strict=True)]
 
 
 class _Run:

@@ -12,7 +12,7 @@ from misspenalty.systems.storage_server.server import disks_of, run
 
 
 @dataclass(frozen=True)
-class Fit:
+class DatabaseCpuFit:
     """A fitted processor time.
 
     Attributes
@@ -72,7 +72,7 @@ def fit_database_cpu(run_ratio, target, low, high):
 
     Returns
     -------
-    Fit
+    DatabaseCpuFit
         Of the two neighbouring whole us that enclose the target, the one that comes closer (the smaller on a tie).
 
     Raises
@@ -91,7 +91,7 @@ def fit_database_cpu(run_ratio, target, low, high):
         left, right = (middle, right) if tried[middle] >= target else (left, middle)
     ends = (left, right) if reached else (low, high)
     value = min(ends, key=lambda us: (abs(tried[us] - target), us))
-    return Fit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
+    return DatabaseCpuFit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
 
 
 def compatible(run_ratio, target, low, high):
@@ -113,9 +113,9 @@ def compatible(run_ratio, target, low, high):
         at_end = run_ratio(end)
         inside = at_end <= edge if end == low else at_end >= edge
         ends.append(end if inside else fit_database_cpu(run_ratio, edge, low, high))
-    if any(isinstance(end, Fit) and not end.reached for end in ends):
+    if any(isinstance(end, DatabaseCpuFit) and not end.reached for end in ends):
         return None
-    return tuple(end.value if isinstance(end, Fit) else end for end in ends)
+    return tuple(end.value if isinstance(end, DatabaseCpuFit) else end for end in ends)
 
 
 def sensitivity(
@@ -127,7 +127,7 @@ def sensitivity(
     ----------
     machine : Machine
         Says which values to try.
-    testbed : Testbed
+    testbed : StorageServerTestbed
         The study's own, with its fitted processor time.
     trace : Trace
     outcomes : dict of hashable to uint8 array, shape (len(trace),)

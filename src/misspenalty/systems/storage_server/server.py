@@ -60,7 +60,7 @@ LONGEST_ACCESS = 0xFFFFFFFF  # ns of disk service a kernel can hold
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClosedLoopResult:
     """What happened between the end of the warm-up and the moment when a terminal found no read left to ask for.
 
     A read or transaction counts when its terminal asks for its next block.
@@ -151,7 +151,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class LiveOutcome(Outcome):
+class LiveResult(ClosedLoopResult):
     """An outcome whose hits were decided live.
 
     Attributes
@@ -169,7 +169,7 @@ class LiveOutcome(Outcome):
         return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
 
     def row(self):
-        """As of `Outcome`, with the reads, hits and hit ratio of the whole trace."""
+        """As of `ClosedLoopResult`, with the reads, hits and hit ratio of the whole trace."""
         whole = {"trace_reads": self.trace_reads, "trace_hits": self.trace_hits, "hit_ratio": self.hit_ratio}
         return super().row() | whole
 
@@ -208,7 +208,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
         `HIT`, `MISS` or `WRITE` of each reference, in the trace's order.
     disk : uint8, shape (n,)
         Disk of each reference, below ``testbed.disks``.
-    testbed : Testbed
+    testbed : StorageServerTestbed
     reads_per_transaction : float
         Mean, at least 1; kept to 2**-20 and spread evenly over the transactions.
     generator : numpy.random.Generator, optional
@@ -216,7 +216,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
 
     Returns
     -------
-    Outcome
+    ClosedLoopResult
 
     Raises
     ------
@@ -227,7 +227,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
     outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
     server = _server(testbed, reads_per_transaction)
     server.run(outcome, disk, disk_times(testbed, len(outcome), generator), _warm_up(outcome, testbed))
-    return Outcome(**_collect(server, testbed, len(outcome)))
+    return ClosedLoopResult(**_collect(server, testbed, len(outcome)))
 
 
 def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, generator=None, *, hits=None, **parameters):
@@ -251,7 +251,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
 
     Returns
     -------
-    LiveOutcome
+    LiveResult
 
     Raises
     ------
@@ -269,7 +269,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     if hits is not None:
         hits[:] = found
     counts = {"trace_reads": int(np.count_nonzero(outcome != WRITE)), "trace_hits": int(np.count_nonzero(found))}
-    return LiveOutcome(**_collect(server, testbed, len(trace)), **counts)
+    return LiveResult(**_collect(server, testbed, len(trace)), **counts)
 
 
 def _server(testbed, reads_per_transaction):
@@ -324,7 +324,7 @@ def _check(outcome, disk, testbed, reads_per_transaction):
 
 
 def _collect(server, testbed, references):
-    """The fields of an `Outcome`."""
+    """The fields of a `ClosedLoopResult`."""
     if not server.transactions or server.end == server.begin:
         raise ParameterError(f"no transaction was completed in {references} references; use a longer trace")
     (hits, misses), elapsed = server.reads, server.end - server.begin
