@@ -104,7 +104,7 @@ def show_simulator(table):
 
 
 def compare_with_literature(names=None):
-    """One row per published value and set of parameters: hit ratio obtained, whether it is scored, whether it is within."""
+    """One row per published value and set of parameters: hit ratio obtained, whether scored, whether within."""
     tables = {name: pd.read_csv(TRACES / f"{name}_hit_ratios.csv") for name in ("published", "recomputed")}
     rows = pd.concat([table.assign(table=name) for name, table in tables.items()], ignore_index=True)
     recomputed = rows["table"] == "recomputed"
