@@ -51,7 +51,7 @@ class Replay:
     simulated, measured : array of float64
         Service times, ms; `measured` is None where the requests have none.
     records : structured array
-        A record a request, see `misspenalty.disks.Drive.service`.
+        One record per request, see `misspenalty.disks.Drive.service`.
     """
 
     drive: str
@@ -88,7 +88,7 @@ def demerit(measured, simulated):
 
 
 def replay(kind, requests):
-    """Replay requests one behind the other on a new drive of a kind.
+    """Replay requests one after another on a new drive of a kind.
 
     Parameters
     ----------

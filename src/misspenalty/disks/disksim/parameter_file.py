@@ -68,7 +68,7 @@ class _Parser:
             word = self.next()
             first, _, rest = word.partition(" ")
             if first == "source":
-                inner = read(self.beside(rest), self.depth + 1)
+                inner = read(self.sibling(rest), self.depth + 1)
                 blocks += inner[0]
                 instances.update(inner[1])
                 topology = topology or inner[2]
@@ -121,7 +121,7 @@ class _Parser:
             return self.block(word)
         first, _, rest = word.partition(" ")
         if first == "source":
-            blocks, _, _ = read(self.beside(rest), self.depth + 1)
+            blocks, _, _ = read(self.sibling(rest), self.depth + 1)
             if len(blocks) != 1:
                 self.fail(f"{rest!r} holds {len(blocks)} blocks", "one block")
             return blocks[0]
@@ -151,7 +151,7 @@ class _Parser:
         self.expect(bracket)
         self.depth -= 1
 
-    def beside(self, name):
+    def sibling(self, name):
         """A sourced file: a plain name, in the folder of the file that names it."""
         name = name.strip()
         if not name or Path(name).name != name:
