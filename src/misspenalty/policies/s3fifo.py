@@ -18,7 +18,7 @@ Deviations and decisions:
 - A block found in G leaves it, and is looked for before its miss evicts another, as in the authors' code; algorithm 1
   evicts first.
 - Blocks that S gives to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors' code,
-  eviction goes on until there is room, and looks each time which queue has to give.
+  eviction goes on until there is room, and decides each time which queue gives up a block.
 - S has a share of at least one block, and M, where it holds no more than its share, gives the victim if S is empty.
   libCacheSim cannot hold any block where that share is below two.
 """

@@ -1,12 +1,12 @@
-"""Where files lie on the client's disk: an ext2 file system, freshly filled.
+"""Where files are placed on the client's disk: an ext2 file system, freshly filled.
 
 Disk space is divided into groups of 8 blocks a bit of a block's bitmap; each has an inode table and data blocks. A
 directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
-groups with room, here in an order drawn once by a seeded generator. Within a directory files lie one behind the other
-in the order of their names, as unpacked or installed; what a build makes lies behind them. Larger files than a
-group's data take whole groups of their own; where too few are left, the free ends of the groups from theirs on.
+groups with room, here in an order drawn once by a seeded generator. Within a directory files are contiguous, in
+the order of their names, as unpacked or installed; files that a build makes follow them. Files larger than a group's
+data take whole groups of their own or, if too few are left, the free ends of the groups from theirs on.
 
-Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes an inode, one inode per 4 KB).
+Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
 
 from pathlib import PurePosixPath
