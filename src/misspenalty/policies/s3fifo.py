@@ -34,7 +34,7 @@ PARAMETERS = (
     Parameter("threshold", 2, "hits in S that let a block move to M", 0, 3),
     Parameter("fill_main", 1, "1 = before the first eviction, blocks beyond the share of S enter M", 0, 1),
 )
-MOST = 3  # of the two-bit counter
+MAX_COUNT = 3  # of the two-bit counter
 
 
 @register("s3fifo", Kernel, PARAMETERS)
@@ -54,7 +54,7 @@ class S3FIFO(Reference):
     def access(self, block):
         """Reference `block`; whether it was in the cache."""
         if block in self.count:
-            self.count[block] = min(self.count[block] + 1, MOST)
+            self.count[block] = min(self.count[block] + 1, MAX_COUNT)
             return True
         known = self.ghost.pop(block, False)
         while len(self.count) == self.capacity:

@@ -39,7 +39,7 @@ PARAMETERS = (
     Parameter("protected", 0.8, "limit of the protected segment, as a share of the main region", 0, 1, float),
     Parameter("sample_size", 10.0, "increments until counters are halved, in multiples of the cache", 1, 1000, float),
 )
-ROWS, COLUMNS, MOST = 4, 32, 15  # of a line of the sketch; a counter's highest value
+ROWS, COLUMNS, MAX_COUNT = 4, 32, 15  # of a line of the sketch; a counter's highest value
 
 
 class Sketch:
@@ -63,7 +63,7 @@ class Sketch:
 
     def increment(self, number):
         """Count one access."""
-        low = [(row, column) for row, column in self._counters(number) if row[column] < MOST]
+        low = [(row, column) for row, column in self._counters(number) if row[column] < MAX_COUNT]
         for row, column in low:
             row[column] += 1
         self.size += bool(low)

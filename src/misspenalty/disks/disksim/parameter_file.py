@@ -11,8 +11,8 @@ from pathlib import Path
 from misspenalty.errors import InputError
 
 MOST_BYTES = 16 << 20
-DEEPEST = 32
-LONGEST = 30  # of numbers, characters
+MAX_NESTING = 32
+MAX_DIGITS = 30  # of numbers, characters
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 
@@ -47,7 +47,7 @@ def read(path, _depth=0):
 class _Parser:
     def __init__(self, path, depth):
         self.path, self.depth = Path(path), depth
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             raise InputError("files source each other without end", path=path)
         try:
             if self.path.stat().st_size > MOST_BYTES:
@@ -127,8 +127,8 @@ class _Parser:
             return blocks[0]
         if not NUMBER.match(word):
             return word
-        if len(word) > LONGEST or not math.isfinite(float(word)):
-            self.fail(f"number {word[:LONGEST]}", f"a finite one of at most {LONGEST} characters")
+        if len(word) > MAX_DIGITS or not math.isfinite(float(word)):
+            self.fail(f"number {word[:MAX_DIGITS]}", f"a finite one of at most {MAX_DIGITS} characters")
         return float(word) if re.search("[.eE]", word) else int(word)
 
     def list(self):
@@ -144,8 +144,8 @@ class _Parser:
     def enter(self, bracket):
         self.expect(bracket)
         self.depth += 1
-        if self.depth > DEEPEST:
-            self.fail("depth", f"at most {DEEPEST} brackets in each other")
+        if self.depth > MAX_NESTING:
+            self.fail("depth", f"at most {MAX_NESTING} brackets in each other")
 
     def leave(self, bracket):
         self.expect(bracket)

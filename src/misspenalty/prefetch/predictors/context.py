@@ -19,7 +19,7 @@ Deviations and decisions, where the papers are silent:
   zero are dropped with what is below them, and the context with them if it was there; its first-order node stays.
 """
 
-from misspenalty.prefetch.predictors.registry import MOST, Parameter, Reference
+from misspenalty.prefetch.predictors.registry import MAX_FILES, Parameter, Reference
 
 ORDER = Parameter("order", 2, "depth of the deepest nodes, that is, length of the longest sequence", 1, 1024)
 PARTITION = Parameter("partition", 64, "most nodes in the partition of a file", 1, 2**20)
@@ -140,4 +140,4 @@ class ContextReference(Reference):
         return any_likely
 
 
-__all__ = ["MOST", "ORDER", "PARTITION", "THRESHOLD", "ContextReference", "Node"]
+__all__ = ["MAX_FILES", "ORDER", "PARTITION", "THRESHOLD", "ContextReference", "Node"]

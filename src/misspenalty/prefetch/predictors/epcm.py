@@ -25,7 +25,7 @@ Deviations and decisions, beyond those of context.py:
 from dataclasses import replace
 
 from misspenalty.prefetch.predictors._context import EPCM as Kernel
-from misspenalty.prefetch.predictors.context import MOST, ORDER, PARTITION, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, PARTITION, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import Parameter, register
 
 PARAMETERS = (
@@ -35,7 +35,7 @@ PARAMETERS = (
     Parameter("corrected", 1, "1 = along a chain, a node's own making is taken off its count", 0, 1),
     Parameter("product", 0, "1 = likelihoods multiply along a chain", 0, 1),
     Parameter("longest", 0, "1 = only the longest context that predicts anything predicts", 0, 1),
-    MOST,
+    MAX_FILES,
 )
 
 

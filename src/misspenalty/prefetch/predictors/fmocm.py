@@ -9,11 +9,11 @@ after any event, does not take part, as in the partitioned models.
 """
 
 from misspenalty.prefetch.predictors._context import FMOCM as Kernel
-from misspenalty.prefetch.predictors.context import MOST, ORDER, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import register
 
 
-@register("fmocm", Kernel, (ORDER, THRESHOLD, MOST))
+@register("fmocm", Kernel, (ORDER, THRESHOLD, MAX_FILES))
 class FMOCM(ContextReference):
     """Finite multi-order context model: predict what likely followed the latest sequences of files."""
 

@@ -40,7 +40,7 @@ from misspenalty.systems.array._back_end import MEMBERS, STRIP
 
 PAGE = 4096  # bytes
 MB = 1 << 20
-LONGEST = 64  # pages of a request
+MAX_PAGES = 64  # pages of a request
 COMPONENTS = (
     "host_queue",
     "controller",
@@ -126,7 +126,7 @@ class Controller:
     def check(self):
         """Raise a `ParameterError` that names the first impossible value and what is possible."""
         strip = self.strip_kb * 1024 // PAGE
-        least = LONGEST * PAGE / MB  # a request has to fit above the fill at which destages begin
+        least = MAX_PAGES * PAGE / MB  # a request has to fit above the fill at which destages begin
         strips = range(8, STRIP + 1, 8)
         tests = {
             "cache_mb": (0.25 <= self.cache_mb <= 1 << 24, f"0.25 to {1 << 24} MB"),
@@ -321,7 +321,7 @@ class StorageController:
         time_ns, page : int64, shape (n,)
             Arrivals in order, not before the time reached, and first pages.
         pages : int32, shape (n,)
-            Lengths, 1 to `LONGEST`.
+            Lengths, 1 to `MAX_PAGES`.
         write : bool, shape (n,)
         until_ns : int
             Nothing at or after this time happens; later than the last arrival.
@@ -339,8 +339,8 @@ class StorageController:
         if time_ns.size:
             if time_ns[0] < begin or time_ns[-1] >= until_ns or (time_ns[1:] < time_ns[:-1]).any():
                 raise ParameterError(f"arrivals are not in order between {begin} and {until_ns} ns")
-            if page.min() < 0 or pages.min() < 1 or pages.max() > LONGEST or (page > self.pages - pages).any():
-                raise ParameterError(f"a request of 1 to {LONGEST} pages within {self.pages} pages was expected")
+            if page.min() < 0 or pages.min() < 1 or pages.max() > MAX_PAGES or (page > self.pages - pages).any():
+                raise ParameterError(f"a request of 1 to {MAX_PAGES} pages within {self.pages} pages was expected")
         self._kernel.run(time_ns, page, pages, write, self.pages // self.cache.track_pages, until_ns)
         return self._interval(begin)
 
@@ -351,7 +351,7 @@ class StorageController:
 
     def _interval(self, begin):
         kernel, cache = self._kernel, self.cache
-        counts, spent, response = kernel.take()
+        counts, spent, response = kernel.drain_counters()
         length = kernel.now - begin
         busy, staged = sum(kernel.busy), np.array(cache.tracks_staged)
         utilisation = (busy - self._busy) / max(length, 1) / max(len(kernel.busy), 1)

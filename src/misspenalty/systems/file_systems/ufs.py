@@ -50,7 +50,7 @@ class UfsLayout:
             self.used[group : group + first_data] = bytes([1]) * (min(group + first_data, blocks) - group)
         self.rotor = 0  # where the next free block is looked for
 
-    def take(self, count):
+    def allocate(self, count):
         """Free data blocks, contiguous if possible."""
         free = self.used.count(0)
         if free < count:
@@ -75,8 +75,8 @@ class UfsLayout:
             worth = DIRECT if not blocks else POINTERS_A_BLOCK
             if blocks:
                 self.next_group()
-                indirect[len(blocks)] = self.take(1)[0]
-            blocks += self.take(min(worth, count - len(blocks)))
+                indirect[len(blocks)] = self.allocate(1)[0]
+            blocks += self.allocate(min(worth, count - len(blocks)))
         return blocks, indirect
 
 
@@ -109,8 +109,8 @@ class Ufs(DiskClient):
 
     def small_files(self, count):
         """Create, read after emptying memory, and delete files of one fragment; ns of each phase."""
-        directory = self.layout.take(-(-count * ENTRY // BLOCK))
-        data = self.layout.take(-(-count * FRAGMENT // BLOCK))
+        directory = self.layout.allocate(-(-count * ENTRY // BLOCK))
+        data = self.layout.allocate(-(-count * FRAGMENT // BLOCK))
         where = [data[i // 4] * BLOCK_SECTORS + i % 4 * FRAGMENT_SECTORS for i in range(count)]
         entry = [directory[i * ENTRY // BLOCK] for i in range(count)]
         return {
