@@ -27,8 +27,8 @@ SOURCES := pyproject.toml meson.build \
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/
-	$(BIN)/snakemake --cores $(CORES)
+reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; goes on where it was stopped
+	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 test: build  ## the tests, an end-to-end run on a small trace among them
