@@ -1,11 +1,33 @@
 """Miss Penalty: five classic storage-caching results, reproduced from raw traces.
 
-Open a trace, replay it, draw a curve:
+Open a trace, replay it, draw a curve. A trace is a file in any known format, or an array of block addresses:
 
 >>> import misspenalty
->>> trace = misspenalty.open_trace("mine.spc")                                   # doctest: +SKIP
->>> misspenalty.simulate(trace, "mq", 65536).hit_ratio                           # doctest: +SKIP
->>> misspenalty.hit_ratio_curve(trace, "lru", cache_blocks=[1024, 4096, 16384])  # doctest: +SKIP
+>>> trace = misspenalty.Trace.from_blocks([1, 2, 3, 1, 2, 4, 1, 2, 5, 1, 2, 3])
+>>> trace
+<Trace 'array' (array): 12 references (12 reads) to 5 blocks of 4096 bytes, footprint 20 KB>
+>>> misspenalty.simulate(trace, "mq", 3).hits
+6
+>>> misspenalty.hit_ratio_curve(trace, ["lru", "opt"], [2, 4])[["policy", "cache_blocks", "hits"]]
+  policy  cache_blocks  hits
+0    lru             2     0
+1    lru             4     6
+2    opt             2     3
+3    opt             4     7
+
+A policy of one's own is a class with ``access``, and can be given wherever a name can:
+
+>>> class Keep:
+...     "The first blocks stay."
+...     def __init__(self, capacity):
+...         self.capacity, self.cached = capacity, set()
+...     def access(self, block):
+...         hit = block in self.cached
+...         if len(self.cached) < self.capacity:
+...             self.cached.add(block)
+...         return hit
+>>> misspenalty.simulate(trace, Keep, 2).hits
+6
 """
 
 from misspenalty import policies
