@@ -10,6 +10,7 @@ Open a trace, replay it, draw a curve:
 
 from misspenalty import policies
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
+from misspenalty.latency.steps import DelayedHits, delayed_hits
 from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
@@ -19,11 +20,13 @@ policies.known_policies()  # imported now, so that the first replay takes no lon
 __version__ = "0.1.0"
 
 __all__ = [
+    "DelayedHits",
     "InputError",
     "MissPenaltyError",
     "ParameterError",
     "Result",
     "Trace",
+    "delayed_hits",
     "hit_ratio_curve",
     "open_trace",
     "policies",
