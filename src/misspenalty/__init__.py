@@ -10,6 +10,7 @@ Open a trace, replay it, draw a curve:
 
 from misspenalty import policies
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
+from misspenalty.latency.penalty import penalty
 from misspenalty.latency.steps import DelayedHits, delayed_hits
 from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
@@ -29,6 +30,7 @@ __all__ = [
     "delayed_hits",
     "hit_ratio_curve",
     "open_trace",
+    "penalty",
     "policies",
     "simulate",
     "stack_distances",

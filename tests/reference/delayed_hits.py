@@ -1,4 +1,4 @@
-"""Slow, readable reference of the step model of delayed hits: dictionaries and lists, and every rank computed when it is needed."""
+"""Slow, readable reference of the step model of delayed hits: every rank is computed when it is needed."""
 
 from collections import OrderedDict, defaultdict
 
@@ -76,7 +76,7 @@ class History:
 
 
 class ClosedHistory:
-    """The same as the authors' ARC has it: windows that are over, the first of a single request; few requests tell nothing."""
+    """The same as the authors' ARC has it: windows that are over, the first of one request; few tell nothing."""
 
     def __init__(self):
         self.windows = []

@@ -6,8 +6,8 @@ SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, whose counts the tests c
 At most one request arrives in a step. A request for a cached object is a hit and waits for nothing. One for an object
 that is neither cached nor on its way is a miss: a fetch begins that takes z steps. One for an object on its way is a
 delayed hit: where the fetch began in step s, a request in step i waits s + z - i steps. The fetch is done at the end of
-step s + z - 1, after that step's request, and only then does the object enter the cache. Any number of fetches can be under
-way. Nothing is cached at the start.
+step s + z - 1, after that step's request, and only then does the object enter the cache. Any number of fetches can be
+under way. Nothing is cached at the start.
 
 ``lru``, ``opt`` and their variants take the end of a fetch as one use, however many requests wait for it; ``arc`` and
 ``arc_mad`` put the object into T2 where more than one waits. ``arc`` rounds the ratios of its ghost lists to whole
@@ -17,8 +17,8 @@ The variants rank by aggregate delay. A window of z steps opens at a request; it
 request and z - t for each further one t < z steps later. The victim is the lowest of
 
 - ``lru_mad``: the mean over the object's windows so far, over the steps since its last request + 1;
-- ``arc_mad``: the same within T1 or T2, the running window left out (unless it is the only one), the first request alone
-  in its window, and 0 for an object with at most two requests where z > 100;
+- ``arc_mad``: the same within T1 or T2, the running window left out (unless it is the only one), the first request
+  alone in its window, and 0 for an object with at most two requests where z > 100;
 - ``opt_mad``: the aggregate delay of the next window over the steps to its start + 1.
 
 Of equals, the object that was requested first of all goes; the published program goes by the order of a hash table.
@@ -129,8 +129,8 @@ def _dense(requests):
     requests = np.asarray(requests)
     if requests.ndim != 1 or (requests.size and requests.dtype.kind not in "iu"):
         raise ParameterError(
-            f"requests is an array of shape {requests.shape} and type {requests.dtype}; expected one dimension of whole "
-            "numbers, -1 where a step has no request"
+            f"requests is an array of shape {requests.shape} and type {requests.dtype}; expected one dimension of "
+            "whole numbers, -1 where a step has no request"
         )
     if requests.size > MAX_STEPS:
         raise ParameterError(f"requests has {requests.size} steps; expected at most {MAX_STEPS}")

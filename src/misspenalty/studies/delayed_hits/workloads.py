@@ -44,9 +44,9 @@ def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
 def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
     """Requests in bursts; -1 = a step without one, 30 % of them.
 
-    A number of sessions is active, each with one object and 2 to 40 requests to make; every request is one of theirs, chosen
-    at random. The session that takes its place is, in one of two cases, for one of the last 200 objects that were finished,
-    else for any.
+    A number of sessions is active, each with one object and 2 to 40 requests to make; every request is one of theirs,
+    chosen at random. The session that takes its place is, in one of two cases, for one of the last 200 objects that
+    were finished, else for any.
     """
     random, finished = Generator(seed), []
     made = np.full(steps, -1)
