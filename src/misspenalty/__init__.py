@@ -32,6 +32,8 @@ A policy of one's own is a class with ``access``, and can be given wherever a na
 
 from misspenalty import policies
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
+from misspenalty.latency.penalty import penalty
+from misspenalty.latency.steps import DelayedHits, delayed_hits
 from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
@@ -41,13 +43,16 @@ policies.known_policies()  # imported now, so that the first replay takes no lon
 __version__ = "0.1.0"
 
 __all__ = [
+    "DelayedHits",
     "InputError",
     "MissPenaltyError",
     "ParameterError",
     "Result",
     "Trace",
+    "delayed_hits",
     "hit_ratio_curve",
     "open_trace",
+    "penalty",
     "policies",
     "simulate",
     "stack_distances",
