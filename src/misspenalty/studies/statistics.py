@@ -23,7 +23,7 @@ def half_width(deviation, number, confidence):
 
     Examples
     --------
-    >>> round(half_width(1.0, 3, 0.9), 6)
+    >>> round(float(half_width(1.0, 3, 0.9)), 6)
     1.685854
     """
     return stats.t.ppf((1 + confidence) / 2, np.maximum(number - 1, 1)) * deviation / np.sqrt(number)
