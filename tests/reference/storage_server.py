@@ -15,8 +15,8 @@ from misspenalty.systems.storage_server.server import (
     MISS,
     STATIONS,
     WRITE,
-    LiveResult,
     ClosedLoopResult,
+    LiveResult,
     disk_times,
 )
 

@@ -10,6 +10,7 @@ import yaml
 from misspenalty.errors import ParameterError
 from misspenalty.objects.cache import COUNTS, TIMED
 from misspenalty.objects.traversals import STATIC
+from misspenalty.studies.hac import claims
 from misspenalty.studies.hac import measured as hac_measured
 from misspenalty.studies.hac import projections as hac_projections
 from misspenalty.studies.hac import runs as hac_runs
@@ -252,7 +253,7 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     assert small.loc["contiguous", "read_ms"] < small.loc["scattered", "read_ms"]
     assert (server[server["server_cache_mb"] == 30]["hit_pct"] == 100).all()
     row = pd.DataFrame([{"reached": 10.0, "target": 10, "value": 300.0}])
-    assert hac.logged(server, row)["id"].is_unique
+    assert claims.logged(server, row)["id"].is_unique
     table = hac_variants.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"scan": [1, 10]})
     assert table["parameter"].tolist() == ["none", "scan", "scan"]
     table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, {"b": {"seed": 1, **SMALL["database"]}})

@@ -10,8 +10,8 @@ import yaml
 
 from misspenalty import InputError, ParameterError
 from misspenalty.claims import load_calibration
-from misspenalty.claims.layout import LOADS as LEDGER_LOADS
 from misspenalty.machine import Parameter
+from misspenalty.studies.sarc import claims
 from misspenalty.studies.sarc import fit as sarc_fit
 from misspenalty.studies.sarc import sensitivity as sarc_inside
 from misspenalty.studies.sarc import tables as sarc
@@ -35,7 +35,7 @@ def minutes(shark):
 
 
 def test_the_schedule_is_the_ledgers():
-    assert LOADS == LEDGER_LOADS
+    assert LOADS == claims.LOADS
 
 
 def test_a_run_is_a_row_a_minute(minutes, shark):

@@ -99,12 +99,12 @@ def test_creating_writes_inode_then_directory_and_the_data_behind():
 def test_a_layout_never_gives_a_block_twice():
     layout = UfsLayout(5632)
     taken, indirect = layout.file(4000)
-    more = layout.take(800)
+    more = layout.allocate(800)
     given = [*taken, *indirect.values(), *more]
     assert len(given) == len(set(given)) and max(given) < 5632
     assert next(iter(indirect)) == DIRECT and taken[DIRECT] >= GROUP  # beyond the direct blocks in another group
     with pytest.raises(ParameterError, match="are free"):
-        layout.take(1000)
+        layout.allocate(1000)
     with pytest.raises(ParameterError, match="hold no file system"):
         UfsLayout(100)
 

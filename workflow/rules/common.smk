@@ -132,7 +132,6 @@ MEASURED = (
     []
 )  # files that hold times of the machine at hand: made, but neither archived nor in the manifest
 SOURCES = []  # files that are read and not made
-JUDGED = {}  # the table that decides, by its name in the ledger
 LOGGED = []  # tables of values logged for claims that no table decides
 SEEDS = {}  # by what they seed
 

@@ -163,7 +163,7 @@ def load(name_or_path, kind=None):
     Raises
     ------
     InputError
-        There is no such drive, it is of another kind, or the file is no valid description.
+        There is no such drive, it is of another kind, or the file is not a valid description.
     """
     if str(name_or_path) in names():
         found = _packaged(str(name_or_path))
@@ -203,7 +203,7 @@ def _merged(base, changes):
 
 
 def check(data, path=None):
-    """A description held against its kind's schema, with defaults filled in; raises InputError."""
+    """A description checked against its kind's schema, with defaults filled in; raises InputError."""
     kind = data.get("kind") if isinstance(data, dict) else None
     kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
     worst = worst_error(data, _schema(kind))

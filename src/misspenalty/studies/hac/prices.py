@@ -250,16 +250,17 @@ def fit_install(fetches, cache_mb, costs, target, low, high):
     InstallFit
     """
 
-    def found(value):
+    def penalty_at(value):
         with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
         return penalty(fetches, cache_mb, with_value)
 
     value = low
     for _ in range(3):  # the fetch time hardly depends on it: only what the drive reads ahead meanwhile
-        there = found(value)
-        per_instruction = Prices(costs.testbed).processor.instruction_ns * there.counts["installed"] / 1000
-        rest = there.us["conversion"] - value * per_instruction
-        value = (target / 100 * there.us["fetch"] - rest) / per_instruction
+        at_value = penalty_at(value)
+        per_instruction = Prices(costs.testbed).processor.instruction_ns * at_value.counts["installed"] / 1000
+        rest = at_value.us["conversion"] - value * per_instruction
+        value = (target / 100 * at_value.us["fetch"] - rest) / per_instruction
     bounded = float(min(max(value, low), high))
-    there = found(bounded)
-    return InstallFit(bounded, target, float(100 * there.us["conversion"] / there.us["fetch"]), bool(bounded != value))
+    at_bound = penalty_at(bounded)
+    share = 100 * at_bound.us["conversion"] / at_bound.us["fetch"]
+    return InstallFit(bounded, target, float(share), bool(bounded != value))

@@ -266,7 +266,7 @@ def table2(latencies):
     return totals.rename_axis(columns=None).reset_index()
 
 
-def both(platform, workload):
-    """``(speed-up, in place, virtual log)``, the latter two as of `random_updates`."""
+def compare_systems(platform, workload):
+    """``(speed-up, in place, virtual log)``, the latter two as returned by `random_updates`."""
     old, new = (random_updates(platform, system, workload) for system in SYSTEMS)
     return old["total"] / new["total"], old, new

@@ -73,7 +73,7 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
         Calls of each run, dtype `CALL`. `path` is a path's number, -1 with a compute record; `file` is what the
         predictor takes the call for, -1 = it does not see it.
     sizes, known : lists of arrays, optional
-        As of `FileWorkload`; by default the initial sizes, and each path is a file of its own.
+        Same as in `FileWorkload`; by default the initial sizes, and each path is a file of its own.
     files : int, optional
         Files that the predictor tells apart; by default the paths.
     sectors : int
@@ -180,7 +180,7 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="re
     capture : Capture
         From `misspenalty.traces.builds.read`.
     sectors, block_kb, generator
-        As of `make_workload`.
+        Same as in `make_workload`.
     runs : sequence of int, optional
         Runs to take, by the numbers of the capture, in order; by default all.
     temporaries : str

@@ -1,9 +1,9 @@
-"""Prices for what a client cache counted: counts in, nanoseconds out, for a processor of the time.
+"""Prices for what a client cache counted: counts in, nanoseconds out, for a processor of the 1990s.
 
-An operation costs instructions, each a processor's cycles an instruction, and cache lines that are not at hand: a line
+An operation costs instructions, each taking the processor's cycles per instruction, and cache misses: a line
 of the client cache (frame or table entry) is in the second-level cache with probability (its size / size of the client
-cache), otherwise in memory; a line of the stack is always in the second-level cache. The unit costs stand in
-``data/machines/hac_testbed.yaml``, each with its source; the same hold for all traversals.
+cache), otherwise in memory; a line of the stack is always in the second-level cache. The unit costs are in
+``data/machines/hac_testbed.yaml``, each with its source; they are the same for all traversals.
 """
 
 from dataclasses import dataclass, replace
@@ -158,7 +158,7 @@ class Prices:
         return pd.DataFrame(dict(zip(REPLACEMENT, (usage, compaction, stack), strict=True)))
 
     def conversion(self, counts, cache_bytes):
-        """Installing objects and swizzling references, ns; parameters as of `replacement`."""
+        """Installing objects and swizzling references, ns; parameters as in `replacement`."""
         return self.testbed["install_instructions"] * counts["installed"] * self.processor.instruction_ns + (
             self.conversion_without_install(counts, cache_bytes)
         )
@@ -169,7 +169,7 @@ class Prices:
         return self._ns(cache_bytes, swizzles, counts["installed"] + 2 * counts["swizzled"])
 
     def hit_time(self, counts, cache_bytes):
-        """Time of the traversal itself, without misses, line by line, ns; parameters as of `replacement`.
+        """Time of the traversal itself, without misses, line by line, ns; parameters as in `replacement`.
 
         Returns
         -------

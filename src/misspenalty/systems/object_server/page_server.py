@@ -2,9 +2,9 @@
 
 Clients are given as streams of fetches: the page, and the client's processor time before the request. Each fetch
 crosses the network to the server, takes its processor, is found in the page cache (LRU) or read from the drive, and
-comes back. Wire, server processor and drive serve first come, first served; with one client there are no queues. The
-drive is `misspenalty.disks`' model with its own cache: pages that stand one behind the other may have been read ahead
-when they are asked for.
+comes back. Wire, server processor and drive are first come, first served; with one client there are no queues. The
+drive is `misspenalty.disks`' model with its own cache: contiguous pages may have been read ahead when they are
+requested.
 
 Time is in whole nanoseconds; events of equal time follow in the order in which they were scheduled.
 """
@@ -91,7 +91,7 @@ class PageServer:
     Raises
     ------
     ParameterError
-        The database does not fit the drive, or `hit_share` is no share.
+        The database does not fit the drive, or `hit_share` is not between 0 and 1.
     """
 
     def __init__(self, testbed, pages, *, rate=None, hit_share=None, generator=None):

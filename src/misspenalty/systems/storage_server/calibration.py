@@ -1,4 +1,4 @@
-"""The one fit of the storage-server model, and how far its results hang on what no source states."""
+"""The one fit of the storage-server model, and how much its results depend on what no source states."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -58,8 +58,9 @@ class DatabaseCpuFit:
 def fit_database_cpu(run_ratio, target, low, high):
     """Processor time of a transaction at which two rates have the published ratio, by bisection.
 
-    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1, but
-    for the model's noise where the disks are the bottleneck; there `compatible` tells how little the value means.
+    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1,
+    except for the model's noise where the disks are the bottleneck; there `compatible` shows how little the value
+    means.
 
     Parameters
     ----------
@@ -95,12 +96,12 @@ def fit_database_cpu(run_ratio, target, low, high):
 
 
 def compatible(run_ratio, target, low, high):
-    """Processor times whose ratio cannot be told from the published one, rounded as printed.
+    """Processor times whose ratio is indistinguishable from the published one, rounded as printed.
 
     Parameters
     ----------
     run_ratio, target, low, high
-        As of `fit_database_cpu`; `target` with as many digits as are printed.
+        Same as in `fit_database_cpu`; `target` with as many digits as are printed.
 
     Returns
     -------
@@ -134,13 +135,13 @@ def sensitivity(
         Outcome of each reference, by point, such as ``(cache_mb, policy)``.
     reads_per_transaction : float
     baseline : hashable
-        The point whose rate is 1, anew under every variation.
+        The point whose rate is 1 under each variation.
     seed : int
         Of the exponential service times; each run draws the same.
     references : int, optional
         Length of the head of the trace that is simulated; by default all of it.
     threads : int, optional
-        Runs at a time; by default one a processor. The result does not depend on it.
+        Runs at a time; by default one per processor. The result does not depend on it.
 
     Returns
     -------

@@ -3,24 +3,25 @@
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Implementation" (the machine) and "Results" (Figure 7: the transaction rate, normalised).
 
-`terminals` database processes run one transaction after another. A transaction is a number of reads, one after the
-other; each takes
+`terminals` database processes run one transaction after another. A transaction is a number of reads, one after
+another; each takes
 
 1. a request message to the storage server (constant latency),
 2. the processor of the server that owns the block's disk (FCFS; an interrupt and the request's handling),
-3. where the cache misses, the block's disk (FCFS) and an interrupt at the same processor when it is done,
+3. on a cache miss, the block's disk (FCFS) and an interrupt at the same processor when it is done,
 4. the database's incoming link (FCFS, one block), the message latency and an interrupt,
 5. a burst of database processor time (FCFS, one queue for all processors).
 
 Which block is read comes from a real trace, and so do the writes: sent by the database's writer they take outgoing
-link, server processor and disk. Nobody waits for a write's disk, but the reads share it. There are two ways to say
-whether the cache has a block:
+link, server processor and disk. No process waits for a write's disk, but the reads share it. There are two ways to
+decide whether the cache has a block:
 
-- Priced (`run`): the paper's simulation. The trace was replayed before, untimed; one cursor runs over it, and whichever
-  terminal's request reaches the servers next takes the next read and its outcome. Writes that the cursor passes are
+- Priced (`run`): the paper's simulation. The trace has been replayed beforehand, untimed; one cursor runs over it, and
+  the
+  terminal whose request reaches the servers next takes the next read and its outcome. Writes that the cursor passes are
   sent at that moment.
-- Live (`run_live`): the paper's implementation. The policy sits in the servers. A terminal that begins a transaction
-  takes the next stretch of the trace, up to its number of reads, and works through it while the others work through
+- Live (`run_live`): the paper's implementation. The policy runs in the servers. A terminal that begins a transaction
+  takes the next part of the trace, up to its number of reads, and works through it while the others work through
   theirs. A read looks its block up when its request reaches the servers, a write is an access when the block reaches
   them; so the timing decides the order in which the cache sees the references, and the cache the timing. A terminal
   sends the writes before its next read with that read's request, on one connection that keeps their order, as a
@@ -75,8 +76,8 @@ class ClosedLoopResult:
         Length of the measurement.
     terminals : int
     hit_ns, miss_ns, transaction_ns : dict of str to int
-        Time spent by hits, by misses, by transactions (all their reads), by component of `COMPONENTS`; a
-        transaction's thinking is no part of it.
+        Time spent by hits, by misses, by transactions (all their reads), by component of `COMPONENTS`; the
+        think time of a transaction is not included.
     utilisation : dict of str to float
         Mean over the servers of each of `STATIONS`, a fraction.
     """
@@ -169,7 +170,7 @@ class LiveResult(ClosedLoopResult):
         return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
 
     def row(self):
-        """As of `ClosedLoopResult`, with the reads, hits and hit ratio of the whole trace."""
+        """Like `ClosedLoopResult`, with the reads, hits and hit ratio of the whole trace."""
         whole = {"trace_reads": self.trace_reads, "trace_hits": self.trace_hits, "hit_ratio": self.hit_ratio}
         return super().row() | whole
 
@@ -243,7 +244,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     cache_blocks : int
         Cache size, blocks.
     testbed, reads_per_transaction, generator
-        As of `run`.
+        Same as in `run`.
     hits : bool array, shape (len(trace),), optional
         Filled with whether each read found its block; False for writes.
     **parameters
