@@ -20,7 +20,7 @@ rule claims:
         basis="predicted",
         tables=list(JUDGED),
         variant=False,
-        code=source_digest("claims"),
+        code=CODE.digest("misspenalty.claims"),
     script:
         "../scripts/claims.py"
 
@@ -42,7 +42,7 @@ use rule claims as claims_64mb with:
         basis="fitted",
         tables=["mq_table4", "mq_fig7"],
         variant=True,
-        code=source_digest("claims"),
+        code=CODE.digest("misspenalty.claims"),
 
 
 rule manifest:
@@ -59,6 +59,6 @@ rule manifest:
         benchmarks="results/benchmarks",
         seeds=SEEDS,
         config=config,
-        code=source_digest(),
+        code=CODE.digest(),
     script:
         "../scripts/manifest.py"
