@@ -79,7 +79,7 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
 
 clean:  ## take away builds and what results/ holds beside the archived tables and figures
-	rm -rf build .snakemake results/traces results/*/runs results/*/replay results/*/distance_split results/*/fit results/logs \
+	rm -rf build .snakemake results/traces results/*/runs results/logs \
 	  results/benchmarks results/bench results/notebooks
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 	find results -name '.*.partial*' -exec rm -rf {} +

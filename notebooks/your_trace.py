@@ -30,7 +30,7 @@ import pandas as pd
 import misspenalty
 from misspenalty.policies.registry import Reference
 from misspenalty.studies.mq import figures as mq
-from misspenalty.studies.mq.tables import distance_histogram
+from misspenalty.studies.mq.runs import distance_histogram
 from misspenalty.traces import formats
 
 ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())

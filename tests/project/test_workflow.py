@@ -4,17 +4,18 @@ import hashlib
 import json
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import yaml
 
-from misspenalty.errors import InputError
+from misspenalty.errors import ParameterError
+from misspenalty.reporting.jobs import caption_of, function_of
+from misspenalty.studies.mq.tables import table4
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
@@ -91,6 +92,11 @@ def read_rules():
     return rules
 
 
+def grouped_rules():
+    """Names of the rules that are made in a loop over the studies."""
+    return {f"{path.stem}_{kind}" for path in SMALL_RUNS for kind in ("tables", "figures")}
+
+
 def sections(body):
     return {name: text for name, text in re.findall(r"^    (\w+):((?:\n        .*|\n(?=\n|$))+)", body, re.MULTILINE)}
 
@@ -120,10 +126,10 @@ def test_rule_is_complete(name):
     if not inherits:
         assert {"params", "conda", "script"} <= set(parts)
     if "params" in parts:
-        assert "code=source_digest(" in parts["params"]
+        assert "code=CODE.digest(" in parts["params"] or "job=job(" in parts["params"]
     for part in {"input", "output"} & set(parts):
         items = [line.strip() for line in parts[part].splitlines() if re.match(r"        \S", line)]
-        assert all(re.match(r"\w+=|\)|\]", item) for item in items), f"{part} without a name"
+        assert all(re.match(r"\w+=|\*\*[A-Z_]+,|\)|\]", item) for item in items), f"{part} without a name"
     assert "lambda" not in body
 
 
@@ -143,10 +149,19 @@ def test_every_script_and_caption_is_used():
                 assert f"{folder}/{path.name}" in rules + outside, path.name
 
 
-def test_captions_exist():
-    for _, body in read_rules().values():
-        for caption in re.findall(r'caption="\.\./(report/[^"]+)"', body):
-            assert (WORKFLOW / caption).is_file(), caption
+def functions(path=WORKFLOW / "rules"):
+    """Dotted names of the functions that the rule files name."""
+    text = "\n".join(file.read_text() for file in sorted(path.glob("*.smk")))
+    return sorted(set(re.findall(r'\b(?:job|table|figure)\(\s*"([\w.]+)"', text)))
+
+
+@pytest.mark.parametrize("name", functions())
+def test_rules_name_functions_that_exist_and_figures_have_captions(name):
+    full = f"misspenalty.studies.{name}"
+    assert callable(function_of(full))
+    if ".figures" in name:
+        caption = caption_of(full)
+        assert caption.endswith(".") and "Parameters" not in caption
 
 
 def test_top_snakefile_names_the_default_target():
@@ -174,19 +189,11 @@ def test_impossible_configuration_stops_the_run(tmp_path, change, named):
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_table4_is_not_made_without_all_its_sizes(tmp_path, monkeypatch):
-    for policy, sizes in (("mq", [128, 256]), ("lru", [128])):
-        rows = "".join(f"{size},{policy},count\n" for size in sizes)
-        (tmp_path / f"{policy}.csv").write_text("cache_mb,policy,writes\n" + rows)
-    job = SimpleNamespace(
-        log=[tmp_path / "log"],
-        input=SimpleNamespace(tables=[tmp_path / "mq.csv", tmp_path / "lru.csv"]),
-        params=SimpleNamespace(cache_mb=[128, 256]),
-    )
-    monkeypatch.setattr(sys, "stderr", sys.stderr)
-    with pytest.raises(InputError, match=r"lru\.csv: .*256 MB; add the size to mq\.table2_mb"):
-        runpy.run_path(str(WORKFLOW / "scripts" / "mq_table4.py"), {"snakemake": job})
-    sys.stderr.close()  # the job's log
+def test_table4_is_not_made_without_all_its_sizes():
+    rows = [(size, policy, "count") for policy, sizes in (("mq", [128, 256]), ("lru", [128])) for size in sizes]
+    replays = pd.DataFrame(rows, columns=["cache_mb", "policy", "writes"])
+    with pytest.raises(ParameterError, match=r"no row of lru .*256 MB; add the size to mq\.table2_mb"):
+        table4(replays, rates=None, cache_mb=[128, 256])
 
 
 def test_whole_archived_run_can_be_planned(tmp_path):
@@ -195,7 +202,7 @@ def test_whole_archived_run_can_be_planned(tmp_path):
     done = snakemake(folder, "--dry-run", "--quiet", "rules")
     assert done.returncode == 0, done.stdout + done.stderr
     planned = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
-    assert planned >= {*read_rules(), "all"}
+    assert planned >= {*read_rules(), *grouped_rules(), "all"}
 
 
 # --- the run
@@ -225,7 +232,7 @@ def test_manifest_describes_the_outputs(tree, first_run):
     assert {"results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv"} <= set(final)
     assert RAW in manifest["inputs"]
     assert manifest["config"] == small_config()
-    assert manifest["jobs"]["mq_table4"]["wall_s"] > 0
+    assert manifest["jobs"]["mq_tables"]["wall_s"] > 0
 
 
 def test_manifest_names_everything_that_was_read(tree, first_run):
@@ -254,7 +261,7 @@ def test_report_is_one_self_contained_page(tree, first_run):
 
 
 def test_package_built_from_other_sources_is_refused(tree, first_run):
-    source = tree / "src" / "misspenalty" / "studies" / "mq.py"
+    source = tree / "src" / "misspenalty" / "studies" / "mq" / "runs.py"
     before = source.read_text()
     try:
         source.write_text(before + "\n# edited\n")
@@ -290,7 +297,7 @@ def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
     assert {"results/mq/table4.csv", "results/claims.csv"} <= set(digests(folder))
     done = snakemake(folder, "--dry-run", "--quiet", "rules")
     planned = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
-    assert planned >= {*read_rules(), "all"}
+    assert planned >= {*read_rules(), *grouped_rules(), "all"}
 
 
 def test_forced_run_gives_the_same_bytes(tree, first_run):

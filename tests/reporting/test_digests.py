@@ -1,66 +1,88 @@
-"""Each rule's digest covers what its script imports, so that an edit reruns what depends on it."""
+"""A rule's digest is derived from imports; here it is held against what Python truly loads."""
 
-import ast
-import re
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from misspenalty.reporting import provenance
+from misspenalty.errors import ParameterError
+from misspenalty.reporting.provenance import Sources
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "misspenalty"
-RULES = re.compile(r"^(?:use rule (?P<parent>\w+) as (?P<child>\w+) with|rule (?P<name>\w+)):$", re.MULTILINE)
-
-
-def rules():
-    """(rule, script, digest's rooms) of every rule that computes."""
-    scripts = {}
-    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        parts = RULES.split(path.read_text())
-        for parent, child, name, body in zip(parts[1::4], parts[2::4], parts[3::4], parts[4::4], strict=True):
-            script = re.search(r'script:\s*"\.\./scripts/(\w+\.py)"', body)
-            scripts[child or name] = script[1] if script else scripts[parent]
-            code = re.search(r"code=source_digest\(([^)]*)\)", body)
-            if code:
-                yield child or name, scripts[child or name], tuple(ast.literal_eval(f"[{code[1]}]"))
-
-
-def imported(script):
-    """Modules of the package that a script imports; `import misspenalty` stands for opening a trace."""
-    found = set()
-    for node in ast.walk(ast.parse((ROOT / "workflow/scripts" / script).read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("misspenalty."):
-            base = node.module.removeprefix("misspenalty.").replace(".", "/")
-            within = [f"{base}/{name.name}" for name in node.names if (PACKAGE / base / f"{name.name}.py").is_file()]
-            found |= set(within or [base])
-        elif isinstance(node, ast.Import) and any(name.name == "misspenalty" for name in node.names):
-            found.add("traces")
-    return found
+PACKAGE = Path(__file__).parents[2] / "src" / "misspenalty"
+SOURCES = Sources(PACKAGE)
+FUNCTIONS = [
+    "misspenalty.studies.mq.runs.replay_policies",
+    "misspenalty.studies.mq.figures.fig4",
+    "misspenalty.studies.sarc.fit.search",
+    "misspenalty.studies.hac.runs.sweeps",
+    "misspenalty.studies.epcm.builds.play",
+    "misspenalty.studies.vlog.platforms.files",
+]
+LOADED = """
+import importlib, json, sys
+import misspenalty.claims  # loading a module runs its parent packages first, which hold no code that it uses
+before = set(sys.modules)
+importlib.import_module({module!r})
+print(json.dumps(sorted(n for n in set(sys.modules) - before if n.startswith("misspenalty."))))
+"""
 
 
-@pytest.mark.parametrize("rule, script, rooms", list(rules()))
-def test_a_rules_digest_covers_what_its_script_imports(rule, script, rooms):
-    if not rooms:
-        return  # all of the package
-    covered = provenance.sources(*rooms, root=PACKAGE)
-    for module in imported(script):
-        missing = provenance.sources(module, root=PACKAGE) - covered
-        assert not missing, f"{rule}: {script} imports {module}, of which the digest lacks {sorted(missing)[:3]}"
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_python_loads_for_a_function_is_covered(function):
+    module = function.rpartition(".")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(module=module)], capture_output=True, text=True, check=True
+    )
+    covered = {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in SOURCES.files(function)}
+    loaded = [name.split(".", 1)[1].replace(".", "/") for name in json.loads(done.stdout)]
+    assert loaded
+    modules = [
+        name for name in loaded if not (PACKAGE / name).is_dir()
+    ]  # a parent package runs, too, but holds no code
+    assert [name for name in modules if name not in covered] == []
 
 
-@pytest.mark.parametrize(
-    "module", ["studies/vlog", "studies/sarc_machine", "studies/epcm_setup", "systems/page_server"]
-)
-def test_a_room_imported_by_name_counts(module):
-    """`from misspenalty import disks` is an import, too; read here by the parser of Python."""
-    tree = ast.parse((PACKAGE / f"{module}.py").read_text())
-    named = [n.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "misspenalty"
-             for n in node.names]  # fmt: skip
-    assert named and all((PACKAGE / name / "__init__.py") in provenance.sources(module, root=PACKAGE) for name in named)
+def test_figures_and_simulations_do_not_depend_on_each_other():
+    assert not [path for path in SOURCES.files("misspenalty.studies.hac.runs.sweeps") if "figures" in path.name]
+    assert not [path for path in SOURCES.files("misspenalty.studies.mq.figures.fig4") if path.name == "runs.py"]
 
 
-def test_the_rules_are_found():
-    names = [rule for rule, _, _ in rules()]
-    assert {"compile_trace", "mq_replay", "mq_fig7_64mb", "claims", "paper"} <= set(names)
-    assert len(names) > 25
+def test_kernels_of_a_registry_count():
+    names = {path.name for path in SOURCES.files("misspenalty.studies.mq.runs.replay_policies")}
+    assert {"_mq.pyx", "_arc.pyx", "mq.py"} <= names
+
+
+@pytest.fixture
+def package(tmp_path):
+    for name, text in {
+        "studies/mq.py": "import os\nfrom misspenalty.replay import simulation\n",
+        "replay/simulation.py": "def f():\n    from misspenalty.policies import (\n        find_policy,\n    )\n",
+        "policies/__init__.py": "from misspenalty.policies.registry import find_policy\n",
+        "policies/registry.py": 'import importlib\nimportlib.import_module(f"misspenalty.policies.{name}")\n',
+        "policies/_lru.pyx": "from misspenalty.lists._list cimport append\n",
+        "lists/_list.pxd": "# struct\n",
+        "files.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("edited", ["replay/simulation.py", "policies/_lru.pyx", "lists/_list.pxd", "studies/mq.py"])
+def test_an_edit_of_what_a_function_imports_changes_its_digest(package, edited):
+    before = Sources(package).digest("misspenalty.studies.mq.table")
+    (package / edited).write_text((package / edited).read_text() + "# edited\n")
+    assert Sources(package).digest("misspenalty.studies.mq.table") != before
+
+
+def test_an_edit_elsewhere_does_not(package):
+    before = Sources(package).digest("misspenalty.studies.mq.table")
+    (package / "files.py").write_text("# edited\n")
+    assert Sources(package).digest("misspenalty.studies.mq.table") == before
+
+
+def test_an_unknown_function_is_an_error(package):
+    with pytest.raises(ParameterError, match="no function or module 'misspenalty.studies.nothing.table'"):
+        Sources(package).files("misspenalty.studies.nothing.table")

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError
 from misspenalty.reporting import provenance
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
@@ -15,7 +15,7 @@ HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load
 
 @pytest.fixture
 def package(tmp_path):
-    """A package of two rooms and a module."""
+    """A package of two folders and a module."""
     root = tmp_path / "package"
     for name, text in {
         "__init__.py": "",
@@ -34,48 +34,45 @@ def package(tmp_path):
 
 @pytest.mark.parametrize("name", ["policies/_lru.pyx", "policies/_list.pxd", "traces/_text.h", "simulation.py"])
 def test_any_edit_changes_the_digest(package, name):
-    before = provenance.source_digest(root=package)
-    assert before == provenance.source_digest(root=package)
+    before = provenance.Sources(package).digest()
+    assert before == provenance.Sources(package).digest()
     (package / name).write_text("edited")
-    assert provenance.source_digest(root=package) != before
+    assert provenance.Sources(package).digest() != before
 
 
-def test_a_room_sees_only_its_own_edits(package):
-    before = {room: provenance.source_digest(room, root=package) for room in ("policies", "traces", "simulation")}
+def test_a_module_sees_only_its_own_edits(package):
+    names = ("misspenalty.policies.lru", "misspenalty.policies._lru", "misspenalty.simulation.f")
+    before = {name: provenance.Sources(package).digest(name) for name in names}
     assert len(set(before.values())) == 3
     (package / "policies" / "_lru.pyx").write_text("edited")
-    after = {room: provenance.source_digest(room, root=package) for room in before}
-    assert {room for room in before if before[room] != after[room]} == {"policies"}
-    both = provenance.source_digest("policies", "replay/simulation", root=package)
-    assert both == provenance.source_digest("replay/simulation", "policies", "policies", root=package)
+    after = {name: provenance.Sources(package).digest(name) for name in names}
+    assert {name for name in names if before[name] != after[name]} == {"misspenalty.policies._lru"}
+    both = provenance.Sources(package).digest(*names[:2])
+    assert both == provenance.Sources(package).digest(names[1], names[0], names[0])
     assert both not in after.values()
 
 
 def test_renaming_and_moving_text_between_files_changes_the_digest(package):
-    before = provenance.source_digest(root=package)
+    before = provenance.Sources(package).digest()
     (package / "policies" / "lru.py").rename(package / "policies" / "mru.py")
-    renamed = provenance.source_digest(root=package)
+    renamed = provenance.Sources(package).digest()
     (package / "policies" / "_list.pxd").write_text("")
     (package / "policies" / "_lru.pyx").write_text("cb")
-    assert len({before, renamed, provenance.source_digest(root=package)}) == 3
+    assert len({before, renamed, provenance.Sources(package).digest()}) == 3
 
 
 def test_what_is_no_source_does_not_count(package):
-    before = provenance.source_digest(root=package)
+    before = provenance.Sources(package).digest()
     (package / "traces" / "notes.txt").write_text("edited")
     (package / "traces" / "__pycache__").mkdir()
     (package / "traces" / "__pycache__" / "x.pyc").write_bytes(b"\0")
-    assert provenance.source_digest(root=package) == before
+    assert provenance.Sources(package).digest() == before
 
 
-def test_an_unknown_room_is_an_error(package):
-    with pytest.raises(ParameterError, match="no room or module 'disks'"):
-        provenance.source_digest("policies", "disks", root=package)
-
-
-def test_the_running_package_has_rooms():
-    assert provenance.source_digest("traces") != provenance.source_digest("policies")
-    assert len(provenance.source_digest()) == 64
+def test_the_running_package_has_a_digest():
+    sources = provenance.Sources()
+    assert sources.digest("misspenalty.traces") != sources.digest("misspenalty.disks.drive")
+    assert len(sources.digest()) == 64
 
 
 def test_files_and_folders_are_described(tmp_path):
@@ -150,7 +147,7 @@ def test_manifest(tmp_path):
     assert manifest["jobs"].keys() == {"a", "b", "c"}
     assert manifest["seeds"] == {"mq": 7}
     assert manifest["git"] is None
-    assert manifest["sources"] == provenance.source_digest()
+    assert manifest["sources"] == provenance.Sources().digest()
     assert manifest["versions"]["python"] == platform.python_version()
     assert platform.node() not in json.dumps(manifest["platform"]).split('"')
     path = tmp_path / "manifest.json"
@@ -182,20 +179,3 @@ def test_git_commit_is_that_of_the_checkout_and_of_no_other(tmp_path):
     unpacked = tmp_path / "unpacked"  # a tarball unpacked inside somebody else's checkout
     unpacked.mkdir()
     assert provenance.git_commit(unpacked) is None
-
-
-def test_what_a_room_imports_counts_as_well(tmp_path):
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "policies").mkdir()
-    (tmp_path / "policies/__init__.py").write_text("")
-    (tmp_path / "policies/_lru.pyx").write_text("from misspenalty.policies._list cimport append\n")
-    (tmp_path / "policies/_list.pxd").write_text("# struct\n")
-    (tmp_path / "files.py").write_text("")
-    (tmp_path / "simulation.py").write_text("from misspenalty.policies import find_policy\n")
-    (tmp_path / "studies/mq.py").write_text("import os\nfrom misspenalty.replay.simulation import simulate\n")
-    before = provenance.source_digest("studies/mq/tables", root=tmp_path)
-    (tmp_path / "files.py").write_text("# nothing of mq's\n")
-    assert provenance.source_digest("studies/mq/tables", root=tmp_path) == before
-    (tmp_path / "policies/_list.pxd").write_text("# another struct\n")
-    assert provenance.source_digest("studies/mq/tables", root=tmp_path) != before
-    assert provenance.source_digest("policies/_lru", root=tmp_path) != before

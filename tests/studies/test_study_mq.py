@@ -8,7 +8,8 @@ from misspenalty import ParameterError
 from misspenalty.replay.simulation import simulate
 from misspenalty.studies.mq import claims
 from misspenalty.studies.mq import rates as mq_rates
-from misspenalty.studies.mq import tables as mq
+from misspenalty.studies.mq import runs as mq
+from misspenalty.studies.mq import tables as mq_tables
 from misspenalty.traces import Trace
 
 BLOCK = 1 << 20  # so that a cache of n MB holds n blocks
@@ -115,12 +116,12 @@ def test_bounds_follow_the_papers_arithmetic():
     table4 = pd.DataFrame({"cache_mb": [512, 512], "policy": ["mq", "lru"], "hit_ratio_pct": [44.34, 31.69]})
     fig7 = pd.DataFrame({"cache_mb": [512, 512], "policy": ["mq", "lru"], "normalized_rate": [1.1, 1.0]})
     curve = pd.DataFrame({"cache_mb": [512, 1024], "hit_ratio_pct": [31.69, 56.99]})
-    row = mq.bounds(table4, fig7, curve).iloc[0]
+    row = mq_tables.bounds(table4, fig7, curve).iloc[0]
     assert row.relative_miss_difference_pct == pytest.approx(18.5, abs=0.05)  # 12.65 / (100 - 31.69)
     assert row.rate_bound_pct == pytest.approx(22.7, abs=0.05)
     assert row.rate_gain_pct == pytest.approx(10)
     assert row.equal_lru_mb == pytest.approx(768) and row.equal_lru_factor == pytest.approx(1.5)
-    assert mq.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: not made up
+    assert mq_tables.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: not made up
 
 
 def test_outcomes_of_all_points_whatever_the_threads(busy):

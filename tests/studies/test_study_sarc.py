@@ -14,6 +14,7 @@ from misspenalty.machine import Parameter
 from misspenalty.studies.sarc import claims
 from misspenalty.studies.sarc import fit as sarc_fit
 from misspenalty.studies.sarc import sensitivity as sarc_inside
+from misspenalty.studies.sarc import runs as sarc_runs
 from misspenalty.studies.sarc import tables as sarc
 from misspenalty.studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_shark, load_shark
 
@@ -31,7 +32,7 @@ def shark():
 
 @pytest.fixture(scope="module")
 def minutes(shark):
-    return pd.concat([sarc.simulate(shark, "cache_sensitive", policy, 1, [2500, 25000]) for policy in PAPERS])
+    return pd.concat([sarc_runs.simulate(shark, "cache_sensitive", policy, 1, [2500, 25000]) for policy in PAPERS])
 
 
 def test_the_schedule_is_the_ledgers():
@@ -51,22 +52,22 @@ def test_a_run_is_a_row_a_minute(minutes, shark):
 
 
 def test_equal_seeds_give_equal_minutes(shark):
-    one, two, other = (sarc.simulate(shark, "cache_insensitive", "sarc", seed, [5682]) for seed in (7, 7, 8))
+    one, two, other = (sarc_runs.simulate(shark, "cache_insensitive", "sarc", seed, [5682]) for seed in (7, 7, 8))
     assert one.equals(two)
     assert not one.equals(other)
 
 
 def test_points_leave_the_first_minutes_out(minutes):
-    table = sarc.points(minutes, 2)
+    table = sarc_runs.points(minutes, 2)
     last = minutes[(minutes["phase"] == 2) & (minutes["phase_minute"] == 2)].set_index("policy")
     peak = table[table["scaled_iops"] == 25000].set_index("policy")
     assert (peak["read_ms"] == last["read_ms"].loc[peak.index]).all()
     with pytest.raises(ParameterError, match="no minute is left"):
-        sarc.points(minutes, 3)
+        sarc_runs.points(minutes, 3)
 
 
 def test_tables_have_the_ledgers_columns(minutes):
-    points = sarc.points(minutes, 1)
+    points = sarc_runs.points(minutes, 1)
     table2, fig6 = sarc.table2(points), sarc.fig6(points)
     assert list(table2)[:5] == ["config", "scaled_iops", "policy", "read_ms", "write_ms"]
     assert list(fig6)[:6] == ["config", "scaled_iops", "policy", "response_ms", "power", "stage_rate"]
@@ -93,7 +94,7 @@ def test_confidence_intervals_are_students():
 
 def test_lists_and_ratio_are_as_the_paper_explains_them(minutes):
     """Figures 7 and 8 at the peak: SEQ is largest under LRU Top, and its ratio lowest."""
-    peak = sarc.points(minutes, 1).query("scaled_iops == 25000").set_index("policy")
+    peak = sarc_runs.points(minutes, 1).query("scaled_iops == 25000").set_index("policy")
     assert peak["seq_share"].idxmax() == "lru_top"
     assert peak["ratio"].idxmin() == "lru_top"
     assert peak["stage_rate"].idxmin() == "sarc"

@@ -22,7 +22,7 @@ rule claims:
     params:
         basis="predicted",
         variant="",
-        code=source_digest("studies/claims"),
+        code=CODE.digest("misspenalty.studies.claims"),
     script:
         "../scripts/claims.py"
 
@@ -45,7 +45,7 @@ use rule claims as claims_64mb with:
     params:
         basis="fitted",
         variant="_64mb",
-        code=source_digest("studies/claims"),
+        code=CODE.digest("misspenalty.studies.claims"),
 
 
 rule manifest:
@@ -62,6 +62,6 @@ rule manifest:
         benchmarks="results/benchmarks",
         seeds=SEEDS,
         config=config,
-        code=source_digest(),
+        code=CODE.digest(),
     script:
         "../scripts/manifest.py"

@@ -8,7 +8,8 @@ from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.reporting.paper import paper_inputs
-from misspenalty.reporting.provenance import source_digest
+from misspenalty.reporting.provenance import Sources
+from misspenalty.studies.sarc.runs import PAPERS
 from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
 
@@ -30,21 +31,23 @@ HAC = config["hac"]
 HAC_TRAVERSALS = list(STATIC)
 EPCM = config["epcm"]
 BUILDS = list(EPCM["captures"])
-KERNELS = ["linux22", "linux24"]  # with the buffer-to-page copy, and without
+VARIANT = (
+    "_64mb"  # suffix of what is made from the variant's capture instead of the server's
+)
+MQ_VARIANTS = {"": MQ["server"], VARIANT: MQ["variant"]}
 
 
 wildcard_constraints:
     capture="|".join(CAPTURES),
-    policy="|".join(MQ["policies"]),
+    variant=f"({VARIANT})?",
     build="|".join(BUILDS),
-    kernel="|".join(KERNELS),
+    traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
+    group="|".join([*PAPERS, "beyond"]),
 
 
 def check_build(installed, sources):
     """Stop if the installed package was built from other sources than those of the checkout."""
-    if sources.is_dir() and source_digest(root=installed) != source_digest(
-        root=sources
-    ):
+    if sources.is_dir() and Sources(installed).digest() != Sources(sources).digest():
         raise WorkflowError(
             f"The package in {installed} was built from other sources than {sources}: run `make build` "
             "or, in a conda environment, `pip install .`."
@@ -54,18 +57,114 @@ def check_build(installed, sources):
 check_build(Path(misspenalty.__file__).parent, CHECKOUT / "src" / "misspenalty")
 
 
+CODE = Sources()
+
+
+def job(function):
+    """What a rule calls, and the digest of the code that this depends on: an edit of it reruns the rule."""
+    full = f"misspenalty.studies.{function}"
+    return {"function": full, "code": CODE.digest(full, "misspenalty.reporting.jobs")}
+
+
+def result(study, name):
+    """Path of a table by its name within a study; paths, and lists or mappings of them, as they are."""
+    if isinstance(name, dict):
+        return {key: result(study, one) for key, one in name.items()}
+    if not isinstance(name, str):
+        return [result(study, one) for one in name]
+    return name if "/" in name else f"results/{study}/{name}.csv"
+
+
+def table(function, *items, study=None, options=None, **inputs):
+    """Light tables of a study (TABLES): what makes them, of which tables, with which other arguments."""
+    study = study or function.split(".")[0]
+    return {
+        "job": job(function),
+        "outputs": {item: result(study, item) for item in items},
+        "inputs": {name: result(study, source) for name, source in inputs.items()},
+        "options": options or {},
+    }
+
+
+def stacked(study, item, runs):
+    """A light table of a study that is its runs below each other."""
+    return table("points.stacked", item, study=study, runs=runs)
+
+
+def figure(function, item, label, shows, options=None, **inputs):
+    """A figure of a study (FIGURES): what draws it, of which tables; its labels in the report."""
+    study = function.split(".")[0]
+    return {
+        "job": job(function),
+        "output": f"results/{study}/{item}",
+        "caption": f"results/{study}/runs/captions/{Path(item).name}.rst",
+        "labels": {"item": label, "shows": shows},
+        "inputs": {name: result(study, source) for name, source in inputs.items()},
+        "options": options or {},
+    }
+
+
+def files_of(entries):
+    """Inputs of tables or figures that none of them makes itself."""
+    made = {path for entry in entries for path in entry.get("outputs", {}).values()}
+    found = []
+    for entry in entries:
+        for source in entry["inputs"].values():
+            source = source.values() if isinstance(source, dict) else source
+            found += [source] if isinstance(source, str) else source
+    return [path for path in dict.fromkeys(found) if path not in made]
+
+
+def drawn(study, form):
+    """Files of a study's figures in one form; those for the report have captions, which are made with them."""
+    paths = []
+    for entry in FIGURES[study]:
+        path = f"{entry['output']}.{form}"
+        if form == "svg":
+            caption = str(Path(entry["caption"]).absolute())
+            path = report(
+                path, caption=caption, category=TITLES[study], labels=entry["labels"]
+            )
+        paths.append(path)
+    return paths
+
+
 def raw_capture(wildcards):
     """The raw file of a capture, wherever the configuration says."""
     return config["captures"][wildcards.capture]
 
 
-def mq_policy(wildcards):
-    """What the configuration says of one row of Table 2."""
-    return MQ["policies"][wildcards.policy]
+def mq_capture(wildcards):
+    """The capture that files of a variant are about."""
+    return MQ_VARIANTS[wildcards.variant]
+
+
+def mq_trace(wildcards):
+    """Its compiled trace."""
+    return f"results/traces/{mq_capture(wildcards)}.trace"
+
+
+def mq_raw(wildcards):
+    """Its raw file."""
+    return config["captures"][mq_capture(wildcards)]
+
+
+def mq_facts(wildcards):
+    """What the capture program noted of it."""
+    return capture_facts(mq_capture(wildcards))
+
+
+def mq_fitted():
+    """Bars of Figure 7 that a parameter was fitted to."""
+    fits = load_calibration("data/calibration.yaml")
+    cells = [
+        target["where"] for fit in fits if fit.study == "mq" for target in fit.published
+    ]
+    return [(cell["cache_mb"], cell["policy"]) for cell in cells]
 
 
 def capture_facts(capture):
-    """What the capture program noted of a capture, beside its file."""
+    """What the capture program noted of a capture, next to its file."""
     return str(Path(config["captures"][capture]).parent / "captures.yaml")
 
 
@@ -90,8 +189,8 @@ def machine_drives(*paths):
 def build_files(build):
     """Calls, files and processes of a recorded build."""
     calls = Path(EPCM["captures"][build])
-    beside = [f"{calls.stem}_files.parquet", f"{calls.stem}_processes.parquet"]
-    return [str(calls), *(str(calls.parent / name) for name in beside)]
+    others = [f"{calls.stem}_files.parquet", f"{calls.stem}_processes.parquet"]
+    return [str(calls), *(str(calls.parent / name) for name in others)]
 
 
 def build_of(wildcards):
@@ -99,9 +198,14 @@ def build_of(wildcards):
     return build_files(wildcards.build)
 
 
-def builds_files():
-    """Files of all recorded builds."""
-    return list(dict.fromkeys(path for build in BUILDS for path in build_files(build)))
+def sarc_policies(wildcards):
+    """Policies of a group of runs: one of the paper's, or all that go beyond it."""
+    return SARC["beyond"] if wildcards.group == "beyond" else [wildcards.group]
+
+
+def sarc_seeds(wildcards):
+    """Seeds of a group of runs: those beyond the paper have the first alone."""
+    return SARC["seeds"][:1] if wildcards.group == "beyond" else SARC["seeds"]
 
 
 def paper_files(wildcards=None):
@@ -109,29 +213,14 @@ def paper_files(wildcards=None):
     return [str(path) for path in paper_inputs("paper/main.typ", ".")]
 
 
-def hac_sizes(wildcards):
-    """Client caches of a sweep, by what they pay for."""
-    sweep = "sweep_mb" if wildcards.axis == "total" else "sweep_frames_mb"
-    return HAC[sweep][wildcards.traversal]
-
-
-def hac_comparator_sizes(wildcards):
-    """Client caches of the other systems."""
-    return HAC["gom_mb" if wildcards.system == "gom" else "sweep_mb"][
-        wildcards.traversal
-    ]
-
-
-def server_side():
-    """Captures of what reaches a storage server."""
-    return [capture for capture in CAPTURES if capture != MQ["client"]]
-
-
 # What a study adds in its own rule file, and the claims, the manifest and the default target read.
+TABLES = {}  # study -> its light tables, from `table`: one job makes them all
+FIGURES = {}  # study -> its figures, from `figure`: one job draws them all
+TITLES = {}  # study -> its category in the report
 OUTPUTS = []  # final files: tables and figures
 MEASURED = (
     []
-)  # files that hold times of the machine at hand: made, but neither archived nor in the manifest
+)  # files with times of this machine: made, but neither archived nor in the manifest
 SOURCES = []  # files that are read and not made
 LOGGED = []  # tables of values logged for claims that no table decides
 SEEDS = {}  # by what they seed

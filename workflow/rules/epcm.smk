@@ -1,48 +1,104 @@
-# The EPCM study: recorded builds replayed on a file client, then the paper's figures in their order.
+# The EPCM study: recorded builds replayed on a file client.
 
-EPCM_TABLES = [
-    "fig7",
-    "fig8",
-    "classes",
-    "components",
-    "leads",
-    "accuracy",
-    "workloads",
-    "sensitivity",
-    "today",
-    "fit",
-    "logged",
-]
-EPCM_FIGURES = ["fig7", "fig8", "components", "sensitivity", "today"]
-EPCM_MACHINE = [
-    "data/machines/epcm_client.yaml",
-    "data/machines/epcm_client.schema.yaml",
-    "data/machines/epcm_today.yaml",
-]
-EPCM_MACHINE += machine_drives(EPCM_MACHINE[0])
+EPCM_FILES = {
+    "machine": "data/machines/epcm_client.yaml",
+    "schema": "data/machines/epcm_client.schema.yaml",
+    "today": "data/machines/epcm_today.yaml",
+}
+EPCM_DRIVES = machine_drives(EPCM_FILES["machine"])
 
-OUTPUTS += [
-    *collect("results/epcm/{item}.csv", item=EPCM_TABLES),
-    *collect(
-        "results/epcm/{item}.{form}", item=EPCM_FIGURES, form=["pdf", "svg", "png"]
+TITLES["epcm"] = "EPCM (USENIX 2001)"
+TABLES["epcm"] = [
+    table(
+        "epcm.tables.from_runs",
+        "fig7",
+        "fig8",
+        "classes",
+        "components",
+        "leads",
+        runs=collect(
+            "results/epcm/runs/{build}_{kernel}.csv",
+            build=BUILDS,
+            kernel=["linux22", "linux24"],
+        ),
+        options=EPCM["fig8"],
+    ),
+    stacked(
+        "epcm",
+        "accuracy",
+        runs=collect("results/epcm/runs/accuracy_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "workloads",
+        runs=collect("results/epcm/runs/workload_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "sensitivity",
+        runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "today",
+        runs=collect("results/epcm/runs/today_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "fit",
+        runs=[
+            "results/epcm/runs/copy.csv",
+            *collect("results/epcm/runs/scale_{build}.csv", build=BUILDS),
+        ],
+    ),
+]
+FIGURES["epcm"] = [
+    figure(
+        "epcm.figures.fig7",
+        "fig7",
+        "Figure 7",
+        "elapsed time, read latency",
+        table="fig7",
+        baselines="data/published/epcm_baselines.csv",
+        reductions="data/published/epcm_reductions.csv",
+    ),
+    figure("epcm.figures.fig8", "fig8", "Figure 8", "read calls by time", table="fig8"),
+    figure(
+        "epcm.figures.components",
+        "components",
+        "Components",
+        "where the time goes",
+        table="components",
+    ),
+    figure(
+        "epcm.figures.sensitivity",
+        "sensitivity",
+        "Readings",
+        "I/O wait removed",
+        table="sensitivity",
+    ),
+    figure(
+        "epcm.figures.today", "today", "Today", "the same builds on NVMe", table="today"
     ),
 ]
 SOURCES += [
-    *builds_files(),
-    *EPCM_MACHINE,
+    *dict.fromkeys(path for build in BUILDS for path in build_files(build)),
+    *EPCM_FILES.values(),
+    *EPCM_DRIVES,
     "data/published/epcm_andrew.csv",
     "data/published/epcm_baselines.csv",
     "data/published/epcm_reductions.csv",
     "data/published/epcm_workloads.csv",
 ]
-LOGGED.append("results/epcm/logged.csv")
 SEEDS["epcm"] = EPCM["seed"]
 
 
 rule epcm_copy_fit:
     input:
         capture=build_files("andrew"),
-        machine=EPCM_MACHINE,
+        machine=EPCM_FILES["machine"],
+        schema=EPCM_FILES["schema"],
+        drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
     output:
         table="results/epcm/runs/copy.csv",
@@ -50,128 +106,52 @@ rule epcm_copy_fit:
         "results/logs/epcm_copy_fit.log",
     benchmark:
         "results/benchmarks/epcm_copy_fit.tsv"
+    priority: 3  # every other job of the study waits for it
     conda:
         "../../environment.yml"
     params:
         build="andrew",
         settings=EPCM,
-        code=source_digest(
-            "claims", "studies/epcm/setup", "machine", "traces/builds"
-        ),
+        job=job("epcm.builds.copy_fit"),
     script:
-        "../scripts/epcm_copy_fit.py"
-
-
-rule epcm_scale_fit:
-    input:
-        capture=build_of,
-        machine=EPCM_MACHINE,
-        calibration="data/calibration.yaml",
-        copying="results/epcm/runs/copy.csv",
-    output:
-        table="results/epcm/runs/scale_{build}.csv",
-    log:
-        "results/logs/epcm_scale_fit/{build}.log",
-    benchmark:
-        "results/benchmarks/epcm_scale_fit/{build}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        build="{build}",
-        settings=EPCM,
-        code=source_digest(
-            "claims", "studies/epcm/setup", "machine", "traces/builds"
-        ),
-    script:
-        "../scripts/epcm_scale_fit.py"
+        "../scripts/simulate.py"
 
 
 rule epcm_runs:
     input:
+        **EPCM_FILES,
         capture=build_of,
-        machine=EPCM_MACHINE,
+        drives=EPCM_DRIVES,
+        calibration="data/calibration.yaml",
         copying="results/epcm/runs/copy.csv",
-        scale="results/epcm/runs/scale_{build}.csv",
-    output:
-        table="results/epcm/runs/{build}_{kernel}.csv",
-    log:
-        "results/logs/epcm_runs/{build}_{kernel}.log",
-    benchmark:
-        "results/benchmarks/epcm_runs/{build}_{kernel}.tsv"
-    priority: 1  # the long jobs
-    conda:
-        "../../environment.yml"
-    params:
-        build="{build}",
-        kernel="{kernel}",
-        settings=EPCM,
-        code=source_digest(
-            "io/files", "studies/epcm/setup", "machine", "traces/builds"
-        ),
-    script:
-        "../scripts/epcm_runs.py"
-
-
-rule epcm_facts:
-    input:
-        capture=build_of,
-        machine=EPCM_MACHINE,
-        copying="results/epcm/runs/copy.csv",
-        scale="results/epcm/runs/scale_{build}.csv",
         published="data/published/epcm_workloads.csv",
     output:
+        scale="results/epcm/runs/scale_{build}.csv",
+        linux22="results/epcm/runs/{build}_linux22.csv",
+        linux24="results/epcm/runs/{build}_linux24.csv",
         accuracy="results/epcm/runs/accuracy_{build}.csv",
         workload="results/epcm/runs/workload_{build}.csv",
+        today="results/epcm/runs/today_{build}.csv",
     log:
-        "results/logs/epcm_facts/{build}.log",
+        "results/logs/epcm_runs/{build}.log",
     benchmark:
-        "results/benchmarks/epcm_facts/{build}.tsv"
+        "results/benchmarks/epcm_runs/{build}.tsv"
+    priority: 2  # another long job waits for it
     conda:
         "../../environment.yml"
     params:
-        build="{build}",
         settings=EPCM,
-        code=source_digest(
-            "io/files",
-            "studies/epcm/setup",
-            "studies/epcm/tables",
-            "machine",
-            "traces/builds",
-        ),
+        job=job("epcm.builds.play"),
     script:
-        "../scripts/epcm_facts.py"
+        "../scripts/simulate.py"
 
 
-rule epcm_today:
+rule epcm_sensitivity:
     input:
         capture=build_of,
-        machine=EPCM_MACHINE,
-    output:
-        table="results/epcm/runs/today_{build}.csv",
-    log:
-        "results/logs/epcm_today/{build}.log",
-    benchmark:
-        "results/benchmarks/epcm_today/{build}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        build="{build}",
-        settings=EPCM,
-        code=source_digest(
-            "io/files",
-            "studies/epcm/setup",
-            "studies/epcm/tables",
-            "machine",
-            "traces/builds",
-        ),
-    script:
-        "../scripts/epcm_today.py"
-
-
-rule epcm_sensitivity_of:
-    input:
-        capture=build_of,
-        machine=EPCM_MACHINE,
+        machine=EPCM_FILES["machine"],
+        schema=EPCM_FILES["schema"],
+        drives=EPCM_DRIVES,
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_{build}.csv",
     output:
@@ -180,14 +160,11 @@ rule epcm_sensitivity_of:
         "results/logs/epcm_sensitivity/{build}.log",
     benchmark:
         "results/benchmarks/epcm_sensitivity/{build}.tsv"
-    priority: 1  # the long jobs
+    priority: 2
     conda:
         "../../environment.yml"
     params:
-        build="{build}",
         settings=EPCM,
-        code=source_digest(
-            "io/files", "studies/epcm/sensitivity", "machine", "traces/builds"
-        ),
+        job=job("epcm.builds.vary"),
     script:
-        "../scripts/epcm_sensitivity.py"
+        "../scripts/simulate.py"

@@ -1,155 +1,181 @@
-# The HAC study: runs first, counted; then what they cost, the paper's figures and the projections.
+# The HAC study: runs are counted, then priced.
 
-HAC_TABLES = [
-    "fig9",
-    "fig9_frames",
-    "fig10",
-    "fig11",
-    "projections",
-    "peaks",
-    "misses",
-    "dynamic",
-    "hit_time",
-    "elapsed",
-    "updates",
-    "server",
-    "fit",
-    "cost_sensitivity",
-    "sensitivity",
-    "logged",
-]
-HAC_FIGURES = [
-    "fig9",
-    "fig10",
-    "fig11",
-    "misses",
-    "peaks",
-    "projections",
-    "hit_time",
-    "elapsed",
-    "sensitivity",
-]
+HAC_MACHINE = "data/machines/hac_testbed.yaml"
+HAC_DRIVES = machine_drives(HAC_MACHINE)
+HAC_SWEEPS = collect(
+    "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
+)
+HAC_TOTAL = dict(zip(HAC_TRAVERSALS, HAC_SWEEPS))
+HAC_FRAMES = {
+    name: f"results/hac/runs/frames_{name}.parquet" for name in HAC_TRAVERSALS
+}
+HAC_PENALTY = "data/published/hac_miss_penalty.csv"
+HAC_HIT_TIME = "data/published/hac_hit_time.csv"
 
-HAC_DRIVE_FILES = machine_drives("data/machines/hac_testbed.yaml")
-
-OUTPUTS += [
-    *collect("results/hac/{item}.csv", item=HAC_TABLES),
-    *collect("results/hac/{item}.{form}", item=HAC_FIGURES, form=["pdf", "svg", "png"]),
+TITLES["hac"] = "HAC (SOSP 1997)"
+TABLES["hac"] = [
+    table(
+        "hac.tables.from_sweeps",
+        "fig9",
+        "fig9_frames",
+        "fig10",
+        "fig11",
+        "peaks",
+        "misses",
+        total=HAC_TOTAL,
+        frames=HAC_FRAMES,
+        others=collect(
+            "results/hac/runs/misses_{system}_{traversal}.csv",
+            system=["fpc", "gom"],
+            traversal=HAC_TRAVERSALS,
+        ),
+        machine=HAC_MACHINE,
+        fit="fit",
+        published=HAC_PENALTY,
+        options={
+            "points_mb": HAC["points_mb"],
+            "least_share": HAC["least_share"],
+            "sizes": HAC["database"],
+            "seed": HAC["seed"],
+        },
+    ),
+    stacked(
+        "hac",
+        "sensitivity",
+        runs=collect(
+            "results/hac/runs/sensitivity_{traversal}.csv", traversal=HAC_TRAVERSALS
+        ),
+    ),
 ]
-SOURCES += [
-    "data/machines/hac_testbed.yaml",
-    "data/published/hac_miss_penalty.csv",
-    "data/published/hac_hit_time.csv",
-    *HAC_DRIVE_FILES,
+FIGURES["hac"] = [
+    figure(
+        "hac.figures.fig9",
+        "fig9",
+        "Figure 9",
+        "miss penalty by component",
+        table="fig9",
+        published=HAC_PENALTY,
+    ),
+    figure(
+        "hac.figures.fig10",
+        "fig10",
+        "Figure 10",
+        "replacement overhead",
+        table="fig10",
+        published=HAC_PENALTY,
+    ),
+    figure("hac.figures.fig11", "fig11", "Figure 11", "fetch time", table="fig11"),
+    figure(
+        "hac.figures.misses",
+        "misses",
+        "Misses",
+        "HAC, FPC and a dual buffer over cache size",
+        table="misses",
+        dynamic="dynamic",
+    ),
+    figure(
+        "hac.figures.peaks",
+        "peaks",
+        "Peaks",
+        "replacement over cache size",
+        table="fig9",
+        frames="fig9_frames",
+        published=HAC_PENALTY,
+    ),
+    figure(
+        "hac.figures.projections",
+        "projections",
+        "Projections",
+        "other networks, servers, processors",
+        table="projections",
+    ),
+    figure(
+        "hac.figures_hit_time.hit_time",
+        "hit_time",
+        "Table 3",
+        "hit time",
+        table="hit_time",
+        published=HAC_HIT_TIME,
+    ),
+    figure(
+        "hac.figures.elapsed",
+        "elapsed",
+        "Elapsed time",
+        "foreground and background replacement",
+        table="elapsed",
+    ),
+    figure(
+        "hac.figures.sensitivity",
+        "sensitivity",
+        "Sensitivity",
+        "unit costs and parameters",
+        costs="cost_sensitivity",
+        algorithm="sensitivity",
+    ),
+    figure(
+        "hac.figures_hit_time.hit_time_measured",
+        "runs/hit_time_measured",
+        "Table 3, measured",
+        "hit time on this machine",
+        table="results/hac/runs/hit_time_measured.csv",
+        priced="hit_time",
+        published=HAC_HIT_TIME,
+    ),
 ]
+OUTPUTS += collect(
+    "results/hac/{item}.csv",
+    item=[
+        "fit",
+        "projections",
+        "elapsed",
+        "hit_time",
+        "updates",
+        "server",
+        "cost_sensitivity",
+        "dynamic",
+    ],
+)
+SOURCES += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
 MEASURED += [
     *collect("results/hac/runs/{table}_measured.csv", table=["hit_time", "penalty"]),
     "results/hac/runs/hit_time_measured.svg",
 ]
-LOGGED.append("results/hac/logged.csv")
 SEEDS["hac"] = HAC["seed"]
 
 
-wildcard_constraints:
-    traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
-    axis="total|frames",
-    system="fpc|gom",
-
-
-rule hac_sweep:
+rule hac_sweeps:
     input:
-        machine="data/machines/hac_testbed.yaml",
+        machine=HAC_MACHINE,
     output:
-        runs="results/hac/runs/{axis}_{traversal}.parquet",
+        total="results/hac/runs/total_{traversal}.parquet",
+        frames="results/hac/runs/frames_{traversal}.parquet",
+        fpc="results/hac/runs/misses_fpc_{traversal}.csv",
+        gom="results/hac/runs/misses_gom_{traversal}.csv",
     log:
-        "results/logs/hac_sweep/{axis}_{traversal}.log",
+        "results/logs/hac_sweeps/{traversal}.log",
     benchmark:
-        "results/benchmarks/hac_sweep/{axis}_{traversal}.tsv"
+        "results/benchmarks/hac_sweeps/{traversal}.tsv"
     priority: 1
     conda:
         "../../environment.yml"
     params:
         seed=HAC["seed"],
-        database=HAC["database"],
-        sizes_mb=hac_sizes,
+        sizes=HAC["database"],
         iterations=HAC["iterations"],
-        code=source_digest("io/files", "studies/hac/runs", "systems/object_server/object_client"),
-    script:
-        "../scripts/hac_sweep.py"
-
-
-rule hac_misses_of:
-    input:
-        machine="data/machines/hac_testbed.yaml",
-    output:
-        table="results/hac/runs/misses_{system}_{traversal}.csv",
-    log:
-        "results/logs/hac_misses_of/{system}_{traversal}.log",
-    benchmark:
-        "results/benchmarks/hac_misses_of/{system}_{traversal}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        sizes_mb=hac_comparator_sizes,
+        total_mb=HAC["sweep_mb"],
+        frames_mb=HAC["sweep_frames_mb"],
+        gom_mb=HAC["gom_mb"],
         shares=HAC["gom_shares"],
-        code=source_digest("io/files", "studies/hac/runs", "systems/object_server/object_client"),
+        job=job("hac.runs.sweeps"),
     script:
-        "../scripts/hac_misses_of.py"
-
-
-rule hac_misses:
-    input:
-        sweeps=collect(
-            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
-        ),
-        tables=collect(
-            "results/hac/runs/misses_{system}_{traversal}.csv",
-            system=["fpc", "gom"],
-            traversal=HAC_TRAVERSALS,
-        ),
-    output:
-        table="results/hac/misses.csv",
-    log:
-        "results/logs/hac_misses.log",
-    benchmark:
-        "results/benchmarks/hac_misses.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("io/files", "studies/hac/tables"),
-    script:
-        "../scripts/hac_misses.py"
-
-
-rule hac_dynamic:
-    input:
-        machine="data/machines/hac_testbed.yaml",
-    output:
-        table="results/hac/dynamic.csv",
-    log:
-        "results/logs/hac_dynamic.log",
-    benchmark:
-        "results/benchmarks/hac_dynamic.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        sizes_mb=HAC["dynamic_mb"],
-        dynamic=HAC["dynamic"],
-        shares=HAC["gom_shares"],
-        code=source_digest("io/files", "studies/hac/variants"),
-    script:
-        "../scripts/hac_dynamic.py"
+        "../scripts/simulate.py"
 
 
 rule hac_fit:
     input:
-        sweep="results/hac/runs/total_T1.parquet",
-        machine="data/machines/hac_testbed.yaml",
-        drive=HAC_DRIVE_FILES,
+        sweep=HAC_TOTAL["T1"],
+        machine=HAC_MACHINE,
+        drives=HAC_DRIVES,
         calibration="data/calibration.yaml",
     output:
         table="results/hac/fit.csv",
@@ -157,89 +183,27 @@ rule hac_fit:
         "results/logs/hac_fit.log",
     benchmark:
         "results/benchmarks/hac_fit.tsv"
+    priority: 1
     conda:
         "../../environment.yml"
     params:
+        cache_mb=HAC["points_mb"]["T1"],
+        sizes=HAC["database"],
         seed=HAC["seed"],
-        database=HAC["database"],
-        point_mb=HAC["points_mb"]["T1"],
-        code=source_digest("claims", "io/files", "studies/hac/tables"),
+        job=job("hac.tables.fit_to_calibration"),
     script:
-        "../scripts/hac_fit.py"
-
-
-rule hac_fig9_of:
-    input:
-        runs="results/hac/runs/{axis}_{traversal}.parquet",
-        machine="data/machines/hac_testbed.yaml",
-        drive=HAC_DRIVE_FILES,
-        fit="results/hac/fit.csv",
-    output:
-        table="results/hac/runs/fig9_{axis}_{traversal}.csv",
-    log:
-        "results/logs/hac_fig9_of/{axis}_{traversal}.log",
-    benchmark:
-        "results/benchmarks/hac_fig9_of/{axis}_{traversal}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        seed=HAC["seed"],
-        database=HAC["database"],
-        least_share=HAC["least_share"],
-        code=source_digest("io/files", "studies/hac/tables"),
-    script:
-        "../scripts/hac_fig9_of.py"
-
-
-rule hac_fig9:
-    input:
-        tables=collect(
-            "results/hac/runs/fig9_total_{traversal}.csv", traversal=HAC_TRAVERSALS
-        ),
-    output:
-        table="results/hac/fig9.csv",
-    log:
-        "results/logs/hac_fig9.log",
-    benchmark:
-        "results/benchmarks/hac_fig9.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("io/files"),
-    script:
-        "../scripts/stack_tables.py"
-
-
-rule hac_fig9_frames:
-    input:
-        tables=collect(
-            "results/hac/runs/fig9_frames_{traversal}.csv", traversal=HAC_TRAVERSALS
-        ),
-    output:
-        table="results/hac/fig9_frames.csv",
-    log:
-        "results/logs/hac_fig9_frames.log",
-    benchmark:
-        "results/benchmarks/hac_fig9_frames.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("io/files"),
-    script:
-        "../scripts/stack_tables.py"
+        "../scripts/simulate.py"
 
 
 rule hac_points:
     input:
-        sweeps=collect(
-            "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
-        ),
-        machine="data/machines/hac_testbed.yaml",
-        drive=HAC_DRIVE_FILES,
+        sweeps=HAC_SWEEPS,
+        machine=HAC_MACHINE,
+        drives=HAC_DRIVES,
         fit="results/hac/fit.csv",
     output:
-        fig10="results/hac/fig10.csv",
-        fig11="results/hac/fig11.csv",
+        projections="results/hac/projections.csv",
+        elapsed="results/hac/elapsed.csv",
     log:
         "results/logs/hac_points.log",
     benchmark:
@@ -247,28 +211,91 @@ rule hac_points:
     conda:
         "../../environment.yml"
     params:
-        seed=HAC["seed"],
-        database=HAC["database"],
         points_mb=HAC["points_mb"],
-        code=source_digest("io/files", "studies/hac/tables"),
+        iterations=HAC["iterations"],
+        sizes=HAC["database"],
+        seed=HAC["seed"],
+        job=job("hac.jobs.at_points"),
     script:
-        "../scripts/hac_points.py"
+        "../scripts/simulate.py"
 
 
-rule hac_peaks:
+rule hac_variants:
     input:
-        total="results/hac/fig9.csv",
-        frames="results/hac/fig9_frames.csv",
-        published="data/published/hac_miss_penalty.csv",
+        sweeps=HAC_SWEEPS,
+        machine=HAC_MACHINE,
+        drives=HAC_DRIVES,
+        fit="results/hac/fit.csv",
     output:
-        table="results/hac/peaks.csv",
+        hit_time="results/hac/hit_time.csv",
+        updates="results/hac/updates.csv",
+        server="results/hac/server.csv",
+        cost_sensitivity="results/hac/cost_sensitivity.csv",
+        dynamic="results/hac/dynamic.csv",
     log:
-        "results/logs/hac_peaks.log",
+        "results/logs/hac_variants.log",
     benchmark:
-        "results/benchmarks/hac_peaks.tsv"
+        "results/benchmarks/hac_variants.tsv"
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("io/files", "studies/hac/tables"),
+        points_mb=HAC["points_mb"],
+        hit_time_mb=HAC["hit_time_mb"],
+        updates_mb=HAC["updates_mb"],
+        server_mb=HAC["server_cache_mb"],
+        dynamic_mb=HAC["dynamic_mb"],
+        dynamic=HAC["dynamic"],
+        shares=HAC["gom_shares"],
+        sizes=HAC["database"],
+        seed=HAC["seed"],
+        job=job("hac.jobs.other_tables"),
     script:
-        "../scripts/hac_peaks.py"
+        "../scripts/simulate.py"
+
+
+rule hac_sensitivity:
+    input:
+        machine=HAC_MACHINE,
+        drives=HAC_DRIVES,
+        fit="results/hac/fit.csv",
+    output:
+        table="results/hac/runs/sensitivity_{traversal}.csv",
+    log:
+        "results/logs/hac_sensitivity/{traversal}.log",
+    benchmark:
+        "results/benchmarks/hac_sensitivity/{traversal}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        points_mb=HAC["points_mb"],
+        settings=HAC["sensitivity"],
+        layouts=HAC["layouts"],
+        sizes=HAC["database"],
+        seed=HAC["seed"],
+        job=job("hac.jobs.sensitivity"),
+    script:
+        "../scripts/simulate.py"
+
+
+# Measured, so never the same twice: in the report and the notebook, but neither archived nor judged. It takes all cores
+# there are, so that no other job of the run disturbs it.
+rule hac_measured:
+    output:
+        hit_time="results/hac/runs/hit_time_measured.csv",
+        penalty="results/hac/runs/penalty_measured.csv",
+    log:
+        "results/logs/hac_measured.log",
+    benchmark:
+        "results/benchmarks/hac_measured.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1024
+    params:
+        seed=HAC["seed"],
+        sizes=HAC["database"],
+        hit_time_mb=HAC["hit_time_mb"],
+        points_mb=HAC["points_mb"],
+        iterations=HAC["iterations"],
+        job=job("hac.jobs.measured_times"),
+    script:
+        "../scripts/simulate.py"

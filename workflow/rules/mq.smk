@@ -1,45 +1,117 @@
-# The MQ study: replays first, then the paper's tables and figures in their order.
+# The MQ study. Files with the suffix _64mb are made from the variant's capture, those without from the server's.
 
-MQ_TABLES = [
-    "table2",
-    "table3",
-    "table3_64mb",
-    "table4",
-    "table4_64mb",
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig7",
-    "fig7_64mb",
-    "fig7_components",
-    "fig7_components_64mb",
-    "fig7_sensitivity",
-    "bounds",
-    "lru_curve",
-    "sensitivity",
-    "fit",
-    "first_level",
-    "logged",
-    "logged_64mb",
+TITLES["mq"] = "Multi-Queue (USENIX 2001)"
+TABLES["mq"] = [
+    stacked(
+        "mq",
+        "table2",
+        runs=collect("results/mq/runs/replay/{capture}.csv", capture=CAPTURES),
+    ),
+    stacked(
+        "mq",
+        "fit",
+        runs=collect("results/mq/runs/fit{variant}.csv", variant=MQ_VARIANTS),
+    ),
+    table(
+        "mq.tables.bounds",
+        "bounds",
+        table4="table4",
+        fig7="fig7",
+        lru_curve="lru_curve",
+    ),
 ]
-MQ_FIGURES = [
-    "table2",
-    "table3",
-    "table4",
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig7",
-    "fig7_components",
-    "fig7_sensitivity",
-    "sensitivity",
-    "first_level",
+for variant, capture in MQ_VARIANTS.items():
+    TABLES["mq"] = [
+        stacked("mq", f"table3{variant}", runs=f"results/mq/runs/split/{capture}.csv"),
+        table(
+            "mq.tables.table4",
+            f"table4{variant}",
+            replays=f"results/mq/runs/replay/{capture}.csv",
+            rates=f"fig7{variant}",
+            options={"cache_mb": MQ["cache_mb"]},
+        ),
+        *TABLES["mq"],
+    ]
+MQ_TABLES4 = {capture: f"table4{variant}" for variant, capture in MQ_VARIANTS.items()}
+MQ_RATES = {capture: f"fig7{variant}" for variant, capture in MQ_VARIANTS.items()}
+FIGURES["mq"] = [
+    figure("mq.figures.table2", "table2", "Table 2", "hit ratios", table="table2"),
+    figure(
+        "mq.figures.table3",
+        "table3",
+        "Table 3",
+        "hits by distance",
+        table="table3",
+        published="data/published/mq_table3.csv",
+    ),
+    figure(
+        "mq.figures.table4",
+        "table4",
+        "Table 4",
+        "hit ratios next to the published",
+        tables=MQ_TABLES4,
+        published="data/published/mq_table4.csv",
+    ),
+    figure("mq.figures.fig2", "fig2", "Figure 2", "distances, client", table="fig2"),
+    figure("mq.figures.fig3", "fig3", "Figure 3", "distances, server", table="fig3"),
+    figure("mq.figures.fig4", "fig4", "Figure 4", "frequencies", table="fig4"),
+    figure(
+        "mq.figures.fig7",
+        "fig7",
+        "Figure 7",
+        "transaction rates next to the published",
+        tables=MQ_RATES,
+        published="data/published/mq_fig7.csv",
+        options={"fitted": mq_fitted()},
+    ),
+    figure(
+        "mq.figures.fig7_components",
+        "fig7_components",
+        "Figure 7",
+        "where the time goes",
+        table="fig7_components",
+    ),
+    figure(
+        "mq.figures.fig7_sensitivity",
+        "fig7_sensitivity",
+        "Figure 7",
+        "the model's assumptions",
+        table="fig7_sensitivity",
+    ),
+    figure(
+        "mq.figures.sensitivity",
+        "sensitivity",
+        "Sensitivity",
+        "MQ's parameters",
+        table="sensitivity",
+    ),
+    figure(
+        "mq.figures.first_level",
+        "first_level",
+        "First level",
+        "simulated first levels",
+        table="first_level",
+    ),
 ]
-
 OUTPUTS += [
     *collect("results/traces/{capture}.trace", capture=CAPTURES),
-    *collect("results/mq/{item}.csv", item=MQ_TABLES),
-    *collect("results/mq/{item}.{form}", item=MQ_FIGURES, form=["pdf", "svg", "png"]),
+    *collect(
+        "results/mq/{item}{variant}.csv",
+        item=["fig7", "fig7_components"],
+        variant=MQ_VARIANTS,
+    ),
+    *collect(
+        "results/mq/{item}.csv",
+        item=[
+            "fig2",
+            "fig3",
+            "fig4",
+            "lru_curve",
+            "sensitivity",
+            "first_level",
+            "fig7_sensitivity",
+        ],
+    ),
 ]
 SOURCES += [
     *config["captures"].values(),
@@ -50,7 +122,6 @@ SOURCES += [
     "data/published/mq_fig7.csv",
     "data/machines/mq_testbed.yaml",
 ]
-LOGGED.append("results/mq/logged.csv")
 SEEDS["mq.fig7"] = MQ["seed"]
 
 
@@ -58,259 +129,121 @@ rule mq_replay:
     input:
         trace="results/traces/{capture}.trace",
     output:
-        table="results/mq/replay/{capture}/{policy}.csv",
+        table="results/mq/runs/replay/{capture}.csv",
     log:
-        "results/logs/mq_replay/{capture}/{policy}.log",
+        "results/logs/mq_replay/{capture}.log",
     benchmark:
-        "results/benchmarks/mq_replay/{capture}/{policy}.tsv"
+        "results/benchmarks/mq_replay/{capture}.tsv"
+    priority: 1  # long jobs first, so that none is left alone at the end
     conda:
         "../../environment.yml"
     params:
-        entry=mq_policy,
+        policies=MQ["policies"],
         cache_mb=MQ["table2_mb"],
         writes=MQ["writes"],
         warm_up=MQ["warm_up"],
-        code=source_digest("studies/mq/tables"),
+        job=job("mq.runs.replay_policies"),
     script:
-        "../scripts/mq_replay.py"
+        "../scripts/simulate.py"
 
 
-rule mq_distance_split:
+rule mq_split:
     input:
         trace="results/traces/{capture}.trace",
-        replay="results/mq/replay/{capture}/{policy}.csv",
+        replays="results/mq/runs/replay/{capture}.csv",
     output:
-        table="results/mq/distance_split/{capture}/{policy}.csv",
+        table="results/mq/runs/split/{capture}.csv",
     log:
-        "results/logs/mq_distance_split/{capture}/{policy}.log",
+        "results/logs/mq_split/{capture}.log",
     benchmark:
-        "results/benchmarks/mq_distance_split/{capture}/{policy}.tsv"
+        "results/benchmarks/mq_split/{capture}.tsv"
     conda:
         "../../environment.yml"
     params:
-        entry=mq_policy,
+        policies=MQ["policies"],
         cache_mb=MQ["table3_mb"],
-        code=source_digest("studies/mq/tables"),
+        job=job("mq.runs.split_policies"),
     script:
-        "../scripts/mq_distance_split.py"
+        "../scripts/simulate.py"
 
 
-rule mq_lru_curve:
-    input:
-        trace=collect("results/traces/{capture}.trace", capture=MQ["server"]),
-    output:
-        table="results/mq/lru_curve.csv",
-    log:
-        "results/logs/mq_lru_curve.log",
-    benchmark:
-        "results/benchmarks/mq_lru_curve.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 2
-    params:
-        cache_mb=MQ["lru_curve_mb"],
-        warm_up=MQ["warm_up"],
-        code=source_digest("studies/mq/tables"),
-    script:
-        "../scripts/mq_lru_curve.py"
-
-
-rule mq_sensitivity:
-    input:
-        trace=collect("results/traces/{capture}.trace", capture=MQ["server"]),
-    output:
-        table="results/mq/sensitivity.csv",
-    log:
-        "results/logs/mq_sensitivity.log",
-    benchmark:
-        "results/benchmarks/mq_sensitivity.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 2
-    params:
-        cache_mb=MQ["cache_mb"],
-        variations=MQ["sensitivity"],
-        warm_up=MQ["warm_up"],
-        code=source_digest("studies/mq/tables"),
-    script:
-        "../scripts/mq_sensitivity.py"
-
-
-rule mq_table2:
-    input:
-        tables=collect(
-            "results/mq/replay/{capture}/{policy}.csv",
-            capture=CAPTURES,
-            policy=MQ["policies"],
-        ),
-    output:
-        table="results/mq/table2.csv",
-    log:
-        "results/logs/mq_table2.log",
-    benchmark:
-        "results/benchmarks/mq_table2.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("io/files"),
-    script:
-        "../scripts/stack_tables.py"
-
-
-rule mq_table3:
-    input:
-        tables=collect(
-            "results/mq/distance_split/{capture}/{policy}.csv",
-            capture=MQ["server"],
-            policy=MQ["policies"],
-        ),
-    output:
-        table="results/mq/table3.csv",
-    log:
-        "results/logs/mq_table3.log",
-    benchmark:
-        "results/benchmarks/mq_table3.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("io/files"),
-    script:
-        "../scripts/stack_tables.py"
-
-
-use rule mq_table3 as mq_table3_64mb with:
-    input:
-        tables=collect(
-            "results/mq/distance_split/{capture}/{policy}.csv",
-            capture=MQ["variant"],
-            policy=MQ["policies"],
-        ),
-    output:
-        table="results/mq/table3_64mb.csv",
-    log:
-        "results/logs/mq_table3_64mb.log",
-    benchmark:
-        "results/benchmarks/mq_table3_64mb.tsv"
-
-
-rule mq_table4:
-    input:
-        tables=collect(
-            "results/mq/replay/{capture}/{policy}.csv",
-            capture=MQ["server"],
-            policy=["mq", "lru"],
-        ),
-        rates="results/mq/fig7.csv",
-    output:
-        table="results/mq/table4.csv",
-    log:
-        "results/logs/mq_table4.log",
-    benchmark:
-        "results/benchmarks/mq_table4.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        cache_mb=MQ["cache_mb"],
-        code=source_digest("io/files"),
-    script:
-        "../scripts/mq_table4.py"
-
-
-use rule mq_table4 as mq_table4_64mb with:
-    input:
-        tables=collect(
-            "results/mq/replay/{capture}/{policy}.csv",
-            capture=MQ["variant"],
-            policy=["mq", "lru"],
-        ),
-        rates="results/mq/fig7_64mb.csv",
-    output:
-        table="results/mq/table4_64mb.csv",
-    log:
-        "results/logs/mq_table4_64mb.log",
-    benchmark:
-        "results/benchmarks/mq_table4_64mb.tsv"
-
-
-rule mq_distances_client:
-    input:
-        traces=collect("results/traces/{capture}.trace", capture=MQ["client"]),
-    output:
-        table="results/mq/fig2.csv",
-    log:
-        "results/logs/mq_distances_client.log",
-    benchmark:
-        "results/benchmarks/mq_distances_client.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("studies/mq/tables"),
-    script:
-        "../scripts/mq_distances.py"
-
-
-use rule mq_distances_client as mq_distances_server with:
-    input:
-        traces=collect("results/traces/{capture}.trace", capture=server_side()),
-    output:
-        table="results/mq/fig3.csv",
-    log:
-        "results/logs/mq_distances_server.log",
-    benchmark:
-        "results/benchmarks/mq_distances_server.tsv"
-
-
-rule mq_frequencies:
+rule mq_streams:
     input:
         traces=collect("results/traces/{capture}.trace", capture=CAPTURES),
     output:
-        table="results/mq/fig4.csv",
-    log:
-        "results/logs/mq_frequencies.log",
-    benchmark:
-        "results/benchmarks/mq_frequencies.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("studies/mq/tables"),
-    script:
-        "../scripts/mq_frequencies.py"
-
-
-rule mq_bounds:
-    input:
-        table4="results/mq/table4.csv",
-        fig7="results/mq/fig7.csv",
+        fig2="results/mq/fig2.csv",
+        fig3="results/mq/fig3.csv",
+        fig4="results/mq/fig4.csv",
         lru_curve="results/mq/lru_curve.csv",
-    output:
-        table="results/mq/bounds.csv",
+        sensitivity="results/mq/sensitivity.csv",
+        first_level="results/mq/first_level.csv",
     log:
-        "results/logs/mq_bounds.log",
+        "results/logs/mq_streams.log",
     benchmark:
-        "results/benchmarks/mq_bounds.tsv"
+        "results/benchmarks/mq_streams.tsv"
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("studies/mq/tables"),
-    script:
-        "../scripts/mq_bounds.py"
-
-
-rule mq_first_level:
-    input:
-        trace=collect("results/traces/{capture}.trace", capture=MQ["client"]),
-    output:
-        table="results/mq/first_level.csv",
-    log:
-        "results/logs/mq_first_level.log",
-    benchmark:
-        "results/benchmarks/mq_first_level.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        policies=MQ["first_level"]["policies"],
-        first_mb=MQ["first_level"]["sizes_mb"],
+        server=MQ["server"],
+        client=MQ["client"],
         cache_mb=MQ["cache_mb"],
-        code=source_digest("studies/mq/tables"),
+        lru_curve_mb=MQ["lru_curve_mb"],
+        variations=MQ["sensitivity"],
+        first_level_of=MQ["first_level"],
+        warm_up=MQ["warm_up"],
+        job=job("mq.runs.stream_tables"),
     script:
-        "../scripts/mq_first_level.py"
+        "../scripts/simulate.py"
+
+
+rule mq_fig7:
+    input:
+        trace=mq_trace,
+        facts=mq_facts,
+        machine="data/machines/mq_testbed.yaml",
+        calibration="data/calibration.yaml",
+    output:
+        rates="results/mq/fig7{variant}.csv",
+        components="results/mq/fig7_components{variant}.csv",
+        fit="results/mq/runs/fit{variant}.csv",
+    log:
+        "results/logs/mq_fig7{variant}.log",
+    benchmark:
+        "results/benchmarks/mq_fig7{variant}.tsv"
+    priority: 2  # another long job waits for it
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        capture=mq_capture,
+        raw=mq_raw,
+        cache_mb=MQ["cache_mb"],
+        seed=MQ["seed"],
+        job=job("mq.rates.fig7"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule mq_fig7_sensitivity:
+    input:
+        trace=collect("results/traces/{capture}.trace", capture=MQ["server"])[0],
+        facts=capture_facts(MQ["server"]),
+        machine="data/machines/mq_testbed.yaml",
+        fit="results/mq/runs/fit.csv",
+    output:
+        table="results/mq/fig7_sensitivity.csv",
+    log:
+        "results/logs/mq_fig7_sensitivity.log",
+    benchmark:
+        "results/benchmarks/mq_fig7_sensitivity.tsv"
+    priority: 2
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        raw=config["captures"][MQ["server"]],
+        cache_mb=MQ["cache_mb"],
+        seed=MQ["seed"],
+        job=job("mq.rates.fig7_sensitivity"),
+    script:
+        "../scripts/simulate.py"

@@ -1,4 +1,32 @@
-# The report as a paper: compiled from the tables and figures, no number typed.
+# The picture at the head of the README, and the report as a paper: compiled from tables and figures, no number typed.
+
+
+rule overview:
+    input:
+        table4=["results/mq/table4.csv", "results/mq/table4_64mb.csv"],
+        fig7=["results/mq/fig7.csv", "results/mq/fig7_64mb.csv"],
+        claims=["results/claims.csv", "results/claims_64mb.csv"],
+        printed4="data/published/mq_table4.csv",
+        printed7="data/published/mq_fig7.csv",
+        calibration="data/calibration.yaml",
+    output:
+        png=report(
+            "results/overview.png",
+            caption="../report/overview.rst",
+            category="Overview",
+            labels={"item": "Overview", "shows": "published and reproduced"},
+        ),
+    log:
+        "results/logs/overview.log",
+    benchmark:
+        "results/benchmarks/overview.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        captures=[MQ["server"], MQ["variant"]],
+        code=CODE.digest("misspenalty.studies.overview", "misspenalty.claims"),
+    script:
+        "../scripts/overview.py"
 
 
 rule paper:
@@ -19,7 +47,7 @@ rule paper:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("reporting/paper"),
+        code=CODE.digest("misspenalty.reporting.paper"),
         config=config,
     script:
         "../scripts/paper.py"

@@ -13,6 +13,6 @@ rule compile_trace:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("traces"),
+        code=CODE.digest("misspenalty.traces.open_trace"),
     script:
         "../scripts/compile_trace.py"

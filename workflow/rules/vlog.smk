@@ -1,308 +1,185 @@
-# The virtual-log study: simulations a platform each, then the paper's tables from them.
+# The virtual-log study.
 
-VLOG_TABLES = [
-    "table2",
-    "fig9",
-    "gap",
-    "gap_readings",
-    "host_range",
-    "sensitivity",
-    "hosts",
-    "fig1",
-    "fig2",
-    "fig6",
-    "fig7",
-    "fig8",
-    "fig10",
-    "fig11",
-    "text",
-    "logged",
-    "what_if",
-]
-VLOG_FIGURES = [
-    "fig9",
-    "gap",
-    "host_range",
-    "fig1",
-    "fig2",
-    "fig6",
-    "fig7",
-    "fig8",
-    "fig10",
-    "what_if",
-]
-VLOG_DRIVES = sorted({entry["drive"] for entry in VLOG["platforms"].values()})
-VLOG_SOURCES = [
-    "data/machines/vlog_hosts.yaml",
-    *drive_files(*VLOG_DRIVES),
-]
+VLOG_HOSTS = "data/machines/vlog_hosts.yaml"
+VLOG_DRIVES = drive_files(*{entry["drive"] for entry in VLOG["platforms"].values()})
 VLOG_LATER = VLOG["what_if"]["platforms"]
-VLOG_LATER_SOURCES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
+VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
-OUTPUTS += [
-    *collect("results/vlog/{item}.csv", item=VLOG_TABLES),
-    *collect(
-        "results/vlog/{item}.{form}", item=VLOG_FIGURES, form=["pdf", "svg", "png"]
+TITLES["vlog"] = "Virtual log (OSDI 1999)"
+TABLES["vlog"] = [
+    table("vlog.runs.table2", "table2", latencies="fig9"),
+    table("vlog.gap.readings", "gap_readings", table="gap"),
+    table(
+        "vlog.checks.checks",
+        "text",
+        fig1="fig1",
+        fig2="fig2",
+        fig6="fig6",
+        fig7="fig7",
+        fig8="fig8",
+        bursts=["fig10", "fig11"],
     ),
 ]
+FIGURES["vlog"] = [
+    figure(
+        "vlog.figures.fig9", "fig9", "Figure 9", "latency by component", table="fig9"
+    ),
+    figure("vlog.figures.gap", "gap", "Table 2", "conditions of the gap", table="gap"),
+    figure(
+        "vlog.figures.host_range",
+        "host_range",
+        "Table 2",
+        "host times",
+        table="host_range",
+    ),
+    figure("vlog.figures.fig1", "fig1", "Figure 1", "locating a sector", table="fig1"),
+    figure("vlog.figures.fig2", "fig2", "Figure 2", "switch threshold", table="fig2"),
+    figure("vlog.figures.fig6", "fig6", "Figure 6", "small files", table="fig6"),
+    figure("vlog.figures.fig7", "fig7", "Figure 7", "a large file", table="fig7"),
+    figure("vlog.figures.fig8", "fig8", "Figure 8", "utilisation", table="fig8"),
+    figure(
+        "vlog.figures.fig10",
+        "fig10",
+        "Figures 10, 11",
+        "idle time",
+        lfs="fig10",
+        log="fig11",
+    ),
+    figure(
+        "vlog.figures.what_if",
+        "what_if",
+        "What if",
+        "a disk and flash of 2015",
+        table="what_if",
+    ),
+]
+OUTPUTS += collect(
+    "results/vlog/{item}.csv",
+    item=[
+        "fig1",
+        "fig2",
+        "fig6",
+        "fig7",
+        "fig8",
+        "fig9",
+        "fig10",
+        "fig11",
+        "gap",
+        "host_range",
+        "sensitivity",
+        "hosts",
+        "what_if",
+    ],
+)
 SOURCES += [
-    *VLOG_SOURCES,
-    *VLOG_LATER_SOURCES,
+    VLOG_HOSTS,
+    *VLOG_DRIVES,
+    *VLOG_LATER_DRIVES,
     "data/published/vlog_trends.csv",
 ]
-LOGGED.append("results/vlog/logged.csv")
 SEEDS["vlog"] = VLOG["workload"]["seed"]
 
 
 rule vlog_updates:
     input:
-        hosts="data/machines/vlog_hosts.yaml",
-        drives=VLOG_SOURCES[1:],
+        hosts=VLOG_HOSTS,
+        drives=VLOG_DRIVES,
     output:
-        table="results/vlog/runs/{platform}/updates.csv",
+        fig9="results/vlog/fig9.csv",
+        gap="results/vlog/gap.csv",
     log:
-        "results/logs/vlog_updates/{platform}.log",
+        "results/logs/vlog_updates.log",
     benchmark:
-        "results/benchmarks/vlog_updates/{platform}.tsv"
+        "results/benchmarks/vlog_updates.tsv"
     conda:
         "../../environment.yml"
+    threads: 2
     params:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
-        code=source_digest("studies/vlog/runs", "systems/file_systems/hosts", "io/files"),
+        gap_seeds=VLOG["gap_seeds"],
+        job=job("vlog.platforms.updates"),
     script:
-        "../scripts/vlog_updates.py"
-
-
-rule vlog_gap:
-    input:
-        hosts="data/machines/vlog_hosts.yaml",
-        drives=VLOG_SOURCES[1:],
-    output:
-        table="results/vlog/runs/{platform}/gap.csv",
-    log:
-        "results/logs/vlog_gap/{platform}.log",
-    benchmark:
-        "results/benchmarks/vlog_gap/{platform}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        platforms=VLOG["platforms"],
-        workload=VLOG["workload"],
-        seeds=VLOG["gap_seeds"],
-        code=source_digest("studies/vlog/gap", "systems/file_systems/hosts", "io/files"),
-    script:
-        "../scripts/vlog_gap.py"
-
-
-rule vlog_locate:
-    input:
-        hosts="data/machines/vlog_hosts.yaml",
-        drives=VLOG_SOURCES[1:],
-    output:
-        fig1="results/vlog/runs/{platform}/fig1.csv",
-        fig2="results/vlog/runs/{platform}/fig2.csv",
-    log:
-        "results/logs/vlog_locate/{platform}.log",
-    benchmark:
-        "results/benchmarks/vlog_locate/{platform}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        platforms=VLOG["platforms"],
-        workload=VLOG["workload"],
-        utilisations=VLOG["fig1_utilisations"],
-        reserves=VLOG["fig2_reserves"],
-        trials=VLOG["locate_trials"],
-        code=source_digest(
-            "studies/vlog/runs", "studies/vlog/locate", "systems/file_systems/hosts", "io/files"
-        ),
-    script:
-        "../scripts/vlog_locate.py"
+        "../scripts/simulate.py"
 
 
 rule vlog_files:
     input:
-        hosts="data/machines/vlog_hosts.yaml",
-        drives=VLOG_SOURCES[1:],
+        hosts=VLOG_HOSTS,
+        drives=VLOG_DRIVES,
     output:
-        fig6="results/vlog/runs/{platform}/fig6.csv",
-        fig7="results/vlog/runs/{platform}/fig7.csv",
-        fig8="results/vlog/runs/{platform}/fig8.csv",
+        fig1="results/vlog/fig1.csv",
+        fig2="results/vlog/fig2.csv",
+        fig6="results/vlog/fig6.csv",
+        fig7="results/vlog/fig7.csv",
+        fig8="results/vlog/fig8.csv",
+        fig10="results/vlog/fig10.csv",
+        fig11="results/vlog/fig11.csv",
     log:
-        "results/logs/vlog_files/{platform}.log",
+        "results/logs/vlog_files.log",
     benchmark:
-        "results/benchmarks/vlog_files/{platform}.tsv"
+        "results/benchmarks/vlog_files.tsv"
     conda:
         "../../environment.yml"
+    threads: 2
     params:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
+        files_on=VLOG["files_on"],
+        bursts_on=VLOG["bursts_on"],
+        fig1_utilisations=VLOG["fig1_utilisations"],
+        fig2_reserves=VLOG["fig2_reserves"],
+        trials=VLOG["locate_trials"],
         small_files=VLOG["small_files"],
         large_file_mb=VLOG["large_file_mb"],
-        utilisations=VLOG["fig8_utilisations"],
-        code=source_digest("studies/vlog/file_systems", "systems/file_systems/hosts", "io/files"),
-    script:
-        "../scripts/vlog_files.py"
-
-
-rule vlog_bursts:
-    input:
-        hosts="data/machines/vlog_hosts.yaml",
-        drives=VLOG_SOURCES[1:],
-    output:
-        table="results/vlog/runs/{platform}/bursts_{file_system}.csv",
-    log:
-        "results/logs/vlog_bursts/{platform}_{file_system}.log",
-    benchmark:
-        "results/benchmarks/vlog_bursts/{platform}_{file_system}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        platforms=VLOG["platforms"],
-        workload=VLOG["workload"],
+        fig8_utilisations=VLOG["fig8_utilisations"],
         burst_kb=VLOG["burst_kb"],
         idle_ms=VLOG["idle_ms"],
-        updates=VLOG["burst_updates"],
-        code=source_digest("studies/vlog/file_systems", "systems/file_systems/hosts", "io/files"),
+        burst_updates=VLOG["burst_updates"],
+        job=job("vlog.platforms.files"),
     script:
-        "../scripts/vlog_bursts.py"
+        "../scripts/simulate.py"
 
 
-rule vlog_sensitivity:
+rule vlog_variations:
     input:
-        hosts="data/machines/vlog_hosts.yaml",
-        drives=VLOG_SOURCES[1:],
+        hosts=VLOG_HOSTS,
+        drives=VLOG_DRIVES,
     output:
-        host_range="results/vlog/runs/host_range.csv",
-        sensitivity="results/vlog/runs/sensitivity.csv",
-        hosts="results/vlog/runs/hosts.csv",
+        host_range="results/vlog/host_range.csv",
+        sensitivity="results/vlog/sensitivity.csv",
+        hosts="results/vlog/hosts.csv",
     log:
-        "results/logs/vlog_sensitivity.log",
+        "results/logs/vlog_variations.log",
     benchmark:
-        "results/benchmarks/vlog_sensitivity.tsv"
+        "results/benchmarks/vlog_variations.tsv"
     conda:
         "../../environment.yml"
     params:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         factors=VLOG["host_factors"],
-        code=source_digest("studies/vlog/gap", "systems/file_systems/hosts", "io/files"),
+        job=job("vlog.platforms.variations"),
     script:
-        "../scripts/vlog_sensitivity.py"
+        "../scripts/simulate.py"
 
 
 rule vlog_what_if:
     input:
-        hosts="data/machines/vlog_hosts.yaml",
-        drives=VLOG_LATER_SOURCES,
+        hosts=VLOG_HOSTS,
+        drives=VLOG_LATER_DRIVES,
     output:
-        table="results/vlog/runs/what_if/{later}.csv",
+        table="results/vlog/what_if.csv",
     log:
-        "results/logs/vlog_what_if/{later}.log",
+        "results/logs/vlog_what_if.log",
     benchmark:
-        "results/benchmarks/vlog_what_if/{later}.tsv"
+        "results/benchmarks/vlog_what_if.tsv"
     conda:
         "../../environment.yml"
+    threads: 2
     params:
         platforms=VLOG_LATER,
         workload=VLOG["what_if"]["workload"],
-        code=source_digest(
-            "studies/vlog/runs", "studies/vlog/what_if", "systems/file_systems/hosts", "io/files"
-        ),
+        job=job("vlog.platforms.later"),
     script:
-        "../scripts/vlog_what_if.py"
-
-
-rule vlog_tables:
-    input:
-        what_if=collect("results/vlog/runs/what_if/{later}.csv", later=VLOG_LATER),
-        fig9=collect(
-            "results/vlog/runs/{platform}/updates.csv", platform=VLOG["platforms"]
-        ),
-        gap=collect("results/vlog/runs/{platform}/gap.csv", platform=VLOG["platforms"]),
-        fig1=collect("results/vlog/runs/{platform}/fig1.csv", platform=VLOG["files_on"]),
-        fig2=collect("results/vlog/runs/{platform}/fig2.csv", platform=VLOG["files_on"]),
-        fig6=collect("results/vlog/runs/{platform}/fig6.csv", platform=VLOG["files_on"]),
-        fig7=collect("results/vlog/runs/{platform}/fig7.csv", platform=VLOG["files_on"]),
-        fig8=collect("results/vlog/runs/{platform}/fig8.csv", platform=VLOG["files_on"]),
-        fig10=collect(
-            "results/vlog/runs/{platform}/bursts_lfs.csv", platform=VLOG["bursts_on"]
-        ),
-        fig11=collect(
-            "results/vlog/runs/{platform}/bursts_ufs.csv", platform=VLOG["bursts_on"]
-        ),
-        host_range="results/vlog/runs/host_range.csv",
-        sensitivity="results/vlog/runs/sensitivity.csv",
-        hosts="results/vlog/runs/hosts.csv",
-    output:
-        what_if="results/vlog/what_if.csv",
-        fig9="results/vlog/fig9.csv",
-        gap="results/vlog/gap.csv",
-        fig1="results/vlog/fig1.csv",
-        fig2="results/vlog/fig2.csv",
-        fig6="results/vlog/fig6.csv",
-        fig7="results/vlog/fig7.csv",
-        fig8="results/vlog/fig8.csv",
-        fig10="results/vlog/fig10.csv",
-        fig11="results/vlog/fig11.csv",
-        host_range="results/vlog/host_range.csv",
-        sensitivity="results/vlog/sensitivity.csv",
-        hosts="results/vlog/hosts.csv",
-    log:
-        "results/logs/vlog_tables.log",
-    benchmark:
-        "results/benchmarks/vlog_tables.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("io/files"),
-    script:
-        "../scripts/vlog_tables.py"
-
-
-rule vlog_table2:
-    input:
-        fig9="results/vlog/fig9.csv",
-        gap="results/vlog/gap.csv",
-    output:
-        table="results/vlog/table2.csv",
-        logged="results/vlog/logged.csv",
-        readings="results/vlog/gap_readings.csv",
-    log:
-        "results/logs/vlog_table2.log",
-    benchmark:
-        "results/benchmarks/vlog_table2.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        platforms=VLOG["platforms"],
-        workload=VLOG["workload"],
-        code=source_digest(
-            "studies/vlog/runs", "studies/vlog/claims", "studies/vlog/gap", "io/files"
-        ),
-    script:
-        "../scripts/vlog_table2.py"
-
-
-rule vlog_text:
-    input:
-        fig1="results/vlog/fig1.csv",
-        fig2="results/vlog/fig2.csv",
-        fig6="results/vlog/fig6.csv",
-        fig7="results/vlog/fig7.csv",
-        fig8="results/vlog/fig8.csv",
-        fig10="results/vlog/fig10.csv",
-        fig11="results/vlog/fig11.csv",
-    output:
-        table="results/vlog/text.csv",
-    log:
-        "results/logs/vlog_text.log",
-    benchmark:
-        "results/benchmarks/vlog_text.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=source_digest("studies/vlog/checks", "io/files"),
-    script:
-        "../scripts/vlog_checks.py"
+        "../scripts/simulate.py"

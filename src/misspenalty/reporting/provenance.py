@@ -24,82 +24,103 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def sources(*rooms, root=None):
-    """Source files of the package.
+class Sources:
+    """Sources of the package as they are now: which of them a function depends on, and their digest.
+
+    A function depends on its module and on every module of the package that this imports, however far, compiled ones
+    included. A module that imports by a computed name (a registry) depends on everything in its folder.
 
     Parameters
     ----------
-    *rooms : str
-        Folders of the package (``traces``) and modules (``simulation``, ``studies/mq``); all of it if none is named.
-        What they import from the package, however far, counts as well; an imported package counts whole.
     root : path-like, optional
         Folder of the package; by default the one that is running.
 
-    Returns
-    -------
-    set of Path
-
-    Raises
-    ------
-    ParameterError
-        A room that the package does not have.
+    Examples
+    --------
+    >>> sources = Sources()
+    >>> names = {path.name for path in sources.files("misspenalty.studies.mq.tables.bounds")}
+    >>> "tables.py" in names, "figures.py" in names
+    (True, False)
     """
-    root = Path(root) if root is not None else Path(__file__).parents[1]
-    return _closure(root, rooms) if rooms else set(_sources(root))
 
+    def __init__(self, root=None):
+        self.root = Path(root) if root is not None else Path(__file__).parents[1]
+        self._paths, self._digests, texts = {}, {}, {}
+        for path in sorted(p for p in self.root.rglob("*") if p.suffix in SOURCES and p.is_file()):
+            relative = path.relative_to(self.root)
+            parts = relative.with_suffix("").parts
+            name = ".".join(["misspenalty", *(parts[:-1] if parts[-1] == "__init__" else parts)])
+            texts[relative.as_posix()] = text = path.read_bytes()
+            self._paths.setdefault(name, []).append(relative.as_posix())
+            self._digests[relative.as_posix()] = hashlib.sha256(text).hexdigest()
+        self._imports = {
+            name: {one for path in paths for one in self._imported(name, path, texts[path])}
+            for name, paths in self._paths.items()
+        }
 
-def source_digest(*rooms, root=None):
-    """sha256 of the package's sources, by relative path and content.
+    def _imported(self, name, path, text):
+        """Modules that a source imports."""
+        for package, names, module in _IMPORTS.findall(text):
+            for one in _NAMES.findall(names.decode()):
+                within = f"{package.decode()}.{one}"
+                yield from {within if within in self._paths else package.decode()} & self._paths.keys()
+            yield from {module.decode()} & self._paths.keys()
+        if _COMPUTED.search(text):
+            folder = name if "/__init__." in path else name.rpartition(".")[0]
+            yield from (one for one in self._paths if one.startswith(f"{folder}."))
 
-    Given to a Snakemake rule as a parameter, it reruns what depends on an edited source, compiled ones included.
-    Parameters and errors are those of `sources`.
-    """
-    root = Path(root) if root is not None else Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted(sources(*rooms, root=root), key=lambda p: p.relative_to(root).as_posix()):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
+    def _relative(self, names):
+        """Paths of what the named functions or modules depend on; of all there is without a name."""
+        waiting, seen = [], set()
+        for name in names:
+            module = name if name in self._paths else name.rpartition(".")[0]
+            if module not in self._paths:
+                raise ParameterError(f"the package in {self.root} has no function or module {name!r}")
+            waiting.append(module)
+        while waiting:
+            module = waiting.pop()
+            if module not in seen:
+                seen.add(module)
+                waiting += self._imports[module]
+        return sorted(path for module in (seen if names else self._paths) for path in self._paths[module])
+
+    def files(self, *names):
+        """The sources that functions or modules depend on.
+
+        Parameters
+        ----------
+        *names : str
+            Dotted names of functions (``misspenalty.studies.mq.tables.bounds``), modules or packages; without a name,
+            all of the package.
+
+        Returns
+        -------
+        list of Path
+            Sorted.
+
+        Raises
+        ------
+        ParameterError
+            A name that does not lead to a module of the package.
+        """
+        return [self.root / path for path in self._relative(names)]
+
+    def digest(self, *names):
+        """sha256 of what functions or modules depend on, by relative path and content.
+
+        Given to a Snakemake rule as a parameter, it reruns what depends on an edited source. Parameters and errors are
+        those of `files`.
+        """
+        lines = (f"{path}\0{self._digests[path]}\0" for path in self._relative(names))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 _IMPORTS = re.compile(
-    rb"^\s*(?:from\s+misspenalty\.([\w.]+)\s+c?import|c?import\s+misspenalty\.([\w.]+)"
-    rb"|from\s+misspenalty\s+import\s+(\([^)]*\)|[^\n#]+))",
+    rb"^[ \t]*(?:from[ \t]+(misspenalty[\w.]*)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n#]+)|c?import[ \t]+(misspenalty[\w.]*))",
     re.MULTILINE,
 )
-
-
-def _imported(root, path):
-    """Rooms and modules that a source imports; names of the package itself stand for all that it imports in turn."""
-    for dotted, other, names in _IMPORTS.findall(path.read_bytes()):
-        if names:
-            for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?", names.decode()):
-                known = (root / name).is_dir() or any((root / name).with_suffix(end).is_file() for end in SOURCES)
-                yield name if known else "__init__"
-        else:
-            yield (dotted or other).decode().replace(".", "/")
-
-
-def _closure(root, rooms):
-    """Sources of rooms or modules, and of all they import from the package."""
-    found, waiting = set(), list(rooms)
-    seen = set(waiting)
-    while waiting:
-        room = waiting.pop()
-        files = _sources(root / room) or [path for path in map((root / room).with_suffix, SOURCES) if path.is_file()]
-        if not files:
-            raise ParameterError(f"the package has no room or module {room!r} in {root}")
-        for path in set(files) - found:
-            further = set(_imported(root, path)) - seen
-            seen |= further
-            waiting += further
-        found |= set(files)
-    return found
-
-
-def _sources(folder):
-    return [p for p in folder.rglob("*") if p.suffix in SOURCES and p.is_file()] if folder.is_dir() else []
+_NAMES = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
+_COMPUTED = re.compile(rb"import_module\(f[\"']")
 
 
 def file_digest(path):
@@ -228,7 +249,7 @@ def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):
     return {
         "inputs": describe_files(inputs, root),
         "outputs": describe_files(outputs, root),
-        "sources": source_digest(),
+        "sources": Sources().digest(),
         "git": git_commit(root),
         "versions": versions(),
         "compiler": compiler(),

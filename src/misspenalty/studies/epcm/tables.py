@@ -310,3 +310,29 @@ def _extent(calls, chosen):
     ends = np.zeros(len(paths), np.int64)
     np.maximum.at(ends, at, calls["offset"] + calls["length"])
     return int(ends.sum())
+
+
+def from_runs(runs, partition_size, model_order, benchmark="andrew"):
+    """Figures 7 and 8 and what belongs to them, from the runs of all builds.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Of `misspenalty.studies.epcm.runs.simulate`.
+    partition_size, model_order : int
+        Of the EPCM run of Figure 8.
+    benchmark : str
+        The build of Figure 8.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig7, fig8, classes, components, leads``.
+    """
+    return {
+        "fig7": fig7(runs),
+        "fig8": fig8(runs, benchmark, partition_size, model_order),
+        "classes": classes(runs),
+        "components": components(runs),
+        "leads": leads(runs),
+    }

@@ -54,7 +54,12 @@ def _part_legend(figure, parts, further=(), columns=4):
 
 @styled
 def fig9(table, published):
-    """Miss penalty by component, and the shares that the paper prints (Figure 9).
+    """Miss penalty by component at the published client cache sizes (left), and its shares of the fetch time with the
+    published ones as marks (right; Figure 9).
+
+    It is counted on a cache that the traversal ran on, and priced for the paper's 133 MHz Alpha. The share of
+    conversion in T1 is what the one free cost was fitted to, so it proves nothing. The layout of OO7's objects rests on
+    shares of a page that are recollected from the paper.
 
     Parameters
     ----------
@@ -102,7 +107,9 @@ def _nearest(sizes, wanted):
 
 @styled
 def fig10(table, published):
-    """Replacement overhead in the foreground by component (Figure 10).
+    """Foreground replacement overhead per fetch, split as in the paper's Figure 10.
+
+    The layout of OO7's objects rests on shares of a page that are recollected from the paper.
 
     Parameters
     ----------
@@ -128,7 +135,16 @@ def fig10(table, published):
 
 @styled
 def fig11(table):
-    """Fetch time by component (Figure 11): ``traversal, component, us``."""
+    """Fetch time, split as in the paper's Figure 11.
+
+    The size of the server's cache is recollected; with it, hot traversals find every page there. The layout of OO7's
+    objects rests on shares of a page that are recollected from the paper.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``traversal, component, us``.
+    """
     return _one_stack(table, ("network", "disk", "server", "client"), "Fetch time (ms)", "fig11")
 
 
@@ -144,7 +160,11 @@ def _one_stack(table, parts, label, name):
 
 @styled
 def misses(table, dynamic):
-    """Fetches against cache size, hot (lines) and cold (thin), one panel a traversal (the paper's Figures 5 to 8).
+    """Fetches of one iteration, hot and cold, over the size of the client cache, which pays for frames and indirection
+    table (as in the paper's Figures 5 to 8).
+
+    The dual buffer has the best of several splits at each size. The parameters of the dynamic traversal are
+    assumptions.
 
     Parameters
     ----------
@@ -183,7 +203,10 @@ def misses(table, dynamic):
 
 @styled
 def peaks(table, frames, published):
-    """Replacement overhead per fetch against cache size, in both ways of counting the size.
+    """Foreground replacement per fetch over the size of the client cache, counted with and without the indirection
+    table.
+
+    The circle marks the maximum, the dashed line the size that the paper names.
 
     Parameters
     ----------
@@ -231,7 +254,13 @@ _CASES = {
 
 @styled
 def projections(table):
-    """Replacement and conversion over the fetch time, case by case: ``case, traversal, quantity, value``."""
+    """Replacement and conversion in percent of the fetch time, in the cases of section 4.4 of the paper.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``case, traversal, quantity, value``.
+    """
     need(table, ["case", "traversal", "quantity", "value"], "projections")
     chosen = table[table["quantity"] == _RATIO]
     cases = list(dict.fromkeys(chosen["case"]))
@@ -254,7 +283,10 @@ def projections(table):
 
 @styled
 def elapsed(table):
-    """Elapsed time by system, cold and hot, split into its parts.
+    """Elapsed time of one iteration at the published cache sizes.
+
+    HAC replaces while it waits for the page, HAC-FG in the foreground; FPC-NO is FPC without replacement and
+    conversion.
 
     Parameters
     ----------
@@ -283,7 +315,10 @@ def elapsed(table):
 
 @styled
 def sensitivity(costs, algorithm, traversal="T1"):
-    """How far two shares of the fetch time move as each cost or parameter takes its other values.
+    """How far the shares of replacement and conversion in T1's fetch time move as each cost or parameter takes its
+    other values, one at a time.
+
+    The lines mark the study's own values.
 
     Parameters
     ----------

@@ -73,14 +73,14 @@ def load_costs(machine, fit, sizes, seed):
     ----------
     machine : path-like
         ``hac_testbed.yaml``.
-    fit : path-like
-        The table that `hac.fit` made.
+    fit : path-like or DataFrame
+        The table of `misspenalty.studies.hac.tables.fit`.
     sizes : dict
         Of `Parameters`.
     seed : int
     """
-    value = float(pd.read_csv(fit)["value"].iloc[0])
-    testbed = load_testbed(machine).with_values(install_instructions=value)
+    found = fit if isinstance(fit, pd.DataFrame) else pd.read_csv(fit)
+    testbed = load_testbed(machine).with_values(install_instructions=float(found["value"].iloc[0]))
     return Costs(testbed, len(database(seed, **sizes).pages), seed)
 
 

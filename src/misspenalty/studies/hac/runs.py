@@ -7,6 +7,7 @@ A run repeats one traversal on one cache: the first iteration is cold; *hot* sta
 last (of the second where there are two), as the benchmark's own program reports it.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects import oo7
 from misspenalty.objects.cache import COUNTS, LEVELS, SYSTEMS
 from misspenalty.objects.traversals import Dynamic, Program
+from misspenalty.systems.object_server.object_client import load_testbed
 
 MB = 2**20
 MISSES = ["traversal", "system", "cache_mb", "frames_mb", "table_mb", "share", "cold_misses", "hot_misses"]
@@ -170,3 +172,43 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
                 (hot, cold), share, memory = min(found, key=lambda item: item[0])
                 rows.append((traversal, system, size, memory[0] / MB, memory[1] / MB, share, cold, hot))
     return pd.DataFrame(rows, columns=MISSES)
+
+
+def sweeps(machine, traversal, seed, sizes, iterations, total_mb, frames_mb, gom_mb, shares):
+    """A job of the workflow: one traversal on every system at every cache size.
+
+    Parameters
+    ----------
+    machine : path-like
+        ``hac_testbed.yaml``.
+    traversal : str
+    seed : int
+    sizes : dict
+        Of the database.
+    iterations : int
+        Of HAC's runs; the other systems have a cold and a hot one.
+    total_mb, frames_mb, gom_mb : dict of str to sequence of float
+        Traversal -> client caches that pay for frames and indirection table (HAC and FPC), for frames alone (HAC), and
+        those of the dual buffer.
+    shares : sequence of float
+        As of `sweep`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``total`` and ``frames``: HAC's fetches at every size; ``fpc`` and ``gom``: misses.
+    """
+    data = database(seed, **sizes)
+    words = load_testbed(machine)["activation_words"]
+    found = {}
+    for axis, chosen in (("total", total_mb), ("frames", frames_mb)):
+        tables = []
+        for size in chosen[traversal]:
+            one = run(data, "hac", traversal, size, iterations, table=axis == "total", activation_words=words)
+            frames, table = (part / MB for part in one.memory)
+            tables.append(one.fetches.astype("int32").assign(cache_mb=size, frames_mb=frames, table_mb=table))
+            print(f"{axis}, {size:g} MB: {misses(one)} cold and hot misses", file=sys.stderr)
+        found[axis] = pd.concat(tables, ignore_index=True)
+    for system, chosen in (("fpc", total_mb), ("gom", gom_mb)):
+        found[system] = sweep(data, [system], traversal, chosen[traversal], 2, shares=shares)
+    return found

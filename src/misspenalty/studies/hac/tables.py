@@ -6,11 +6,13 @@ Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching
 
 import pandas as pd
 
+from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
-from misspenalty.studies.hac.prices import fit_install, penalty
-from misspenalty.studies.hac.runs import MISSES, count_misses
-from misspenalty.systems.object_server.object_client import REPLACEMENT
+from misspenalty.studies.hac.prices import Costs, fit_install, load_costs, penalty
+from misspenalty.studies.hac.runs import MISSES, count_misses, database
+from misspenalty.studies.points import as_written
+from misspenalty.systems.object_server.object_client import REPLACEMENT, load_testbed
 from misspenalty.systems.object_server.page_server import COMPONENTS
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
@@ -169,3 +171,61 @@ def peaks(fig9_total, fig9_frames, published):
             rows.append((name, axis, published[name], best["cache_mb"], at_end, best["us"], best["fetches"]))
     columns = ["traversal", "axis", "published_mb", "peak_mb", "at_end", "us", "fetches"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes, seed):
+    """A job of the workflow: `fit` to what ``data/calibration.yaml`` says.
+
+    Parameters
+    ----------
+    sweep, machine, calibration : path-like
+        T1's sweep, ``hac_testbed.yaml`` and ``data/calibration.yaml``.
+    cache_mb : float
+    sizes : dict
+        Of the database.
+    seed : int
+    """
+    (target,) = [fit for fit in load_calibration(calibration) if fit.parameter == "install_instructions"]
+    (published,) = target.published
+    costs = Costs(load_testbed(machine), len(database(seed, **sizes).pages), seed)
+    return fit(pd.read_parquet(sweep), cache_mb, costs, published["value"], *target.range)
+
+
+def from_sweeps(total, frames, others, machine, fit, published, points_mb, least_share, sizes, seed):
+    """Figures 9 to 11, the peaks of replacement, and misses against cache size.
+
+    Parameters
+    ----------
+    total, frames : dict of str to DataFrame
+        HAC's sweeps by traversal, on both axes.
+    others : DataFrame
+        Misses of the other systems.
+    machine : path-like
+        ``hac_testbed.yaml``.
+    fit, published : DataFrame
+        Of `fit`, and ``data/published/hac_miss_penalty.csv``.
+    points_mb : dict of str to float
+    least_share : float
+        As of `fig9`.
+    sizes : dict
+        Of the database.
+    seed : int
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig9, fig9_frames, fig10, fig11, peaks, misses``.
+    """
+    costs = load_costs(machine, fit, sizes, seed)
+    found = {}
+    for name, sweeps in (("fig9", total), ("fig9_frames", frames)):
+        parts = [fig9(traversal, runs, costs, least_share) for traversal, runs in sweeps.items()]
+        found[name] = as_written(pd.concat(parts, ignore_index=True))
+    at_points = points(total, points_mb, costs)
+    counted = [misses(traversal, runs) for traversal, runs in total.items()]
+    return found | {
+        "fig10": fig10(at_points, points_mb),
+        "fig11": fig11(at_points, points_mb),
+        "peaks": peaks(found["fig9"], found["fig9_frames"], published.set_index("traversal")["cache_mb"]),
+        "misses": pd.concat([*counted, others], ignore_index=True),
+    }

@@ -9,16 +9,22 @@ larger cache over LRU with the smallest, and every other bar is a prediction.
 import functools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+import misspenalty
+from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
+from misspenalty.io.documents import read_yaml
+from misspenalty.machine import load_machine
 from misspenalty.replay.simulation import simulate
-from misspenalty.studies.mq.tables import blocks_of
+from misspenalty.studies.mq.runs import blocks_of
 from misspenalty.systems.storage_server import calibration
 from misspenalty.systems.storage_server.server import disks_of, outcomes, run, run_live
+from misspenalty.systems.storage_server.testbed import StorageServerTestbed
 
 POLICIES = ("mq", "lru")
 
@@ -225,4 +231,72 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
     baseline = (min(mb for mb, _ in found), "lru")
     return calibration.sensitivity(
         machine, testbed, trace, found, reads_per_transaction, baseline, seed, references, threads
+    )
+
+
+def recorded_reads(facts, raw):
+    """Reads of a capture over the transactions that the database completed meanwhile.
+
+    Parameters
+    ----------
+    facts : path-like
+        ``captures.yaml``, which the capture program wrote next to its captures.
+    raw : path-like
+        The capture's file.
+    """
+    noted = read_yaml(facts)[Path(raw).name]
+    return noted["reads"] / noted["transactions"]["all"]
+
+
+def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threads):
+    """A job of the workflow: the fit on one capture, and every bar of Figure 7.
+
+    Parameters
+    ----------
+    trace, facts, machine, calibration, raw : path-like
+        Compiled trace, ``captures.yaml``, the testbed, ``data/calibration.yaml``, and the capture's file.
+    capture : str
+        Its name.
+    cache_mb : sequence of float
+    seed, threads : int
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The tables of `Rates`.
+    """
+    (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "database_cpu_us"]
+    (published,) = fit.published
+    opened = misspenalty.open_trace(trace)
+    return transaction_rates(
+        opened,
+        load_machine(machine, kind=StorageServerTestbed),
+        points(opened, cache_mb, threads=threads),
+        recorded_reads(facts, raw),
+        fitted_mb=published["where"]["cache_mb"],
+        target=published["value"],
+        span=fit.range,
+        seed=seed,
+        variant=capture,
+        threads=threads,
+    )._asdict()
+
+
+def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
+    """A job of the workflow: transaction rates as the testbed's parameters vary one at a time, as of `fig7`.
+
+    Returns
+    -------
+    DataFrame
+        Of `rate_sensitivity`, with the processor time of the table `fit`.
+    """
+    opened = misspenalty.open_trace(trace)
+    return rate_sensitivity(
+        opened,
+        load_machine(machine, kind=StorageServerTestbed),
+        points(opened, cache_mb, threads=threads),
+        recorded_reads(facts, raw),
+        cpu_us=int(pd.read_csv(fit)["value_us"].item()),
+        seed=seed,
+        threads=threads,
     )

@@ -63,7 +63,10 @@ def _response_axis(axis, *columns):
 
 @styled
 def table2(table, published):
-    """Read and write response times over load beside the published ones (the paper's Table II).
+    """Mean read and write response times over load, model and paper (Table II).
+
+    Dashed lines are the printed values; bars are 95 % confidence intervals over the seeds. Four parameters of the model
+    were fitted to the rows of LRU Top and LRU Bottom (``data/calibration.yaml``); the rows of SARC are predicted.
 
     Parameters
     ----------
@@ -102,10 +105,11 @@ def _published_mark(label):
 
 @styled
 def fig6(table, minutes, published):
-    """Response and power over throughput, tracks staged over time (the paper's Figure 6).
+    """The paper's Figure 6 from the model: throughput against overall response, throughput against power (throughput
+    over response), and tracks staged over time with the steps of the load schedule.
 
-    The paper prints no values of its figure; what stands for them is Table II at 40 % reads, which its overall
-    responses at the peaks equal.
+    Top: cache-sensitive; bottom: cache-insensitive. Dashed: what the paper's Table II gives at 40 % reads, since the
+    paper prints no values of its figure.
 
     Parameters
     ----------
@@ -152,7 +156,10 @@ def _over_time(axis, minutes, column):
 
 @styled
 def lists(minutes):
-    """SEQ's share of the cache and the ratio 2 s deltaL / L over time (the paper's Figures 7 and 8).
+    """The paper's Figures 7 and 8 from the model: SEQ's share of the cache over time, and the ratio 2 s deltaL / L,
+    which SARC holds near 1 and which is only observed under the two LRU variants.
+
+    Grey lines are the load schedule's.
 
     Parameters
     ----------
@@ -187,7 +194,12 @@ STRATEGIES = {
 
 @styled
 def anomaly(table):
-    """Sequential misses in one LRU list by prefetching strategy (the paper's Figures 1 and 3).
+    """Sequential misses of interleaved streams in one LRU list over the size of the cache (the paper's Figures 1 and
+    3).
+
+    Synchronous prefetching of m tracks leaves one miss in m + 1 (dotted) however large the cache. Asynchronous
+    prefetching leaves none in a large cache, but with plain LRU it loses unread tracks in a smaller one; the remedy
+    keeps them.
 
     Parameters
     ----------
@@ -229,7 +241,7 @@ _PARTS = {  # component: colour; what waits is hatched
 
 @styled
 def components(table):
-    """Where the mean response of reads and writes goes, at each configuration's highest load.
+    """Where the mean response time of a read and of a write goes, at each configuration's highest load.
 
     Parameters
     ----------
@@ -258,7 +270,10 @@ def components(table):
 
 @styled
 def beyond(table):
-    """Overall response over throughput, the paper's policies and others.
+    """Policies that the paper does not have, behind the same prefetcher and on the same load: overall response over
+    throughput.
+
+    They see a prefetch as a reference, and keep no sequential list.
 
     Parameters
     ----------
@@ -280,9 +295,10 @@ def beyond(table):
 
 @styled
 def sensitivity(table, orderings):
-    """Overall response near the peak as one parameter at a time varies, over the unvaried model's.
+    """Overall response near the peak as one unknown of the machine varies, over the response of the unvaried model.
 
-    A response more than twenty times as long or as short stands at the edge, with an arrow.
+    A shaded line is a value at which the order of the three policies changes, where responses within 5 % count as
+    equal; an arrow stands for a response more than twenty times as long or as short.
 
     Parameters
     ----------
@@ -332,7 +348,7 @@ def sensitivity(table, orderings):
 
 @styled
 def scale(table):
-    """Overall response at several scales of the model.
+    """Overall response at several scales of the model, over the response at the smallest.
 
     Parameters
     ----------

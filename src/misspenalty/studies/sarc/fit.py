@@ -9,12 +9,15 @@ the study's, one seed.
 """
 
 import itertools
+import sys
 
 import numpy as np
 import pandas as pd
 
+from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
-from misspenalty.studies.sarc.tables import points, simulate
+from misspenalty.studies.points import as_written, in_threads
+from misspenalty.studies.sarc.runs import load_shark, points, simulate
 
 STEPS = {  # step -> its parameters, and what it is fitted to: (configuration, policy)
     "load": (("load_factor", "host_slots"), (("cache_insensitive", "lru_top"),)),
@@ -183,3 +186,44 @@ def summary(chosen, ranges):
                 }
             )
     return pd.DataFrame(rows)
+
+
+def search(machine, calibration, settings, grid, short, seed, threads):
+    """A job of the workflow: both steps of the fit.
+
+    Parameters
+    ----------
+    machine, calibration : path-like
+        ``shark.yaml``, ``data/calibration.yaml``.
+    settings : dict
+        ``divisor`` and ``values`` of the configuration.
+    grid : dict of str to sequence
+        What is tried for each parameter.
+    short : dict
+        Lengths of the phases of a trial.
+    seed, threads : int
+        Threads are trials at a time.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fit`` (of `summary`), ``fit_grid`` (every point of both grids with its ``step``), ``fitted`` (parameter and
+        value, for the runs).
+    """
+    targets = load_calibration(calibration)
+    values = {name: tried[0] for name, tried in grid.items()}  # those that a trial does not set do not matter to it
+    ranked = {}
+    for step, (names, groups) in STEPS.items():
+        shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"], **short})
+
+        def tried(case, step=step, shark=shark):
+            return try_values(shark, step, *case, seed)
+
+        cases = [(*group, trial) for group in groups for trial in trials(step, *group, grid)]
+        table = as_written(pd.concat(in_threads(tried, cases, threads), ignore_index=True))
+        ranked[step] = as_written(choose(step, table, targets_of(targets, step)))
+        values |= ranked[step].iloc[0][list(names)].to_dict()
+        print(f"{step}: {len(cases)} trials", ranked[step].head(20).to_string(index=False), sep="\n", file=sys.stderr)
+    table = summary(ranked, grid)
+    every = pd.concat([found.assign(step=step) for step, found in ranked.items()])
+    return {"fit": table, "fit_grid": every, "fitted": table[["parameter", "value"]]}

@@ -1,5 +1,7 @@
 """The SARC study's machine: controller, caches and load as ``data/machines/shark.yaml`` describes them, to scale."""
 
+import itertools
+import sys
 from dataclasses import dataclass, fields, replace
 
 import pandas as pd
@@ -8,6 +10,7 @@ from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty.machine import load_machine
 from misspenalty.prefetch.sequential.prefetcher import track_cache
+from misspenalty.studies.points import in_threads
 from misspenalty.systems.array.controller import Controller, StorageController
 from misspenalty.traces.spc1 import IOPS_PER_BSU, Workload
 
@@ -20,6 +23,21 @@ LOADS = {  # scaled IOPS, the paper's Table II; the last is the peak
 }
 PAPERS = ("lru_top", "lru_bottom", "sarc")
 FITTED = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion")
+WARM_UP = 0  # phase
+KEYS = ["config", "scaled_iops", "policy"]
+MEASURES = [
+    "read_ms",
+    "write_ms",
+    "response_ms",
+    "stage_rate",
+    "hit_ratio",
+    "seq_share",
+    "ratio",
+    "sequential_misses_per_s",
+    "utilisation",
+    "write_cache_fill",
+    "operations_per_request",
+]
 
 
 @dataclass(frozen=True)
@@ -195,3 +213,127 @@ def _cache(shark, policy, pages, tracks):
         observe = watched
         own = {"insertion": shark.insertion} if policy == "lru_bottom" else {}
     return track_cache(policy, pages, tracks, track_pages=TRACK, prefetch=shark.prefetch(), observe=observe, **own)
+
+
+def simulate(shark, config, policy, seed, loads=None):
+    """One run through a load schedule, minute by minute.
+
+    Parameters
+    ----------
+    shark : Shark
+        With its fitted values.
+    config : {"cache_sensitive", "cache_insensitive"}
+    policy : str
+        Any online policy.
+    seed : int
+        Of the workload.
+    loads : sequence of float, optional
+        Load points, scaled IOPS; by default the configuration's six, in rising order.
+
+    Returns
+    -------
+    DataFrame
+        One row a minute: ``config, policy, seed, divisor, phase`` (0 = warm-up), ``scaled_iops, minute`` (since the
+        start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks a second, times the
+        scale); mean time of a read and of a write by component, ms (``read_seek_ms`` …); ``backlog``.
+    """
+    loads = LOADS[config] if loads is None else tuple(loads)
+    peak = max(LOADS[config][-1], *loads)
+    run = Run(shark, config, policy, seed, peak)
+    warm = (WARM_UP, shark.warm_up_share * peak, shark.warm_up_minutes)
+    schedule = [warm, *((phase, load, shark.phase_minutes) for phase, load in enumerate(loads, 1))]
+    rows, misses, minute = [], 0, 0
+    for phase, load, minutes in schedule:
+        if minutes:
+            run.load(load)
+        for phase_minute in range(minutes):
+            row = _row(run, run.minute(), misses)
+            misses += row.pop("sequential_misses")
+            minute += 1
+            keys = {"config": config, "policy": policy, "seed": seed, "divisor": shark.divisor, "phase": phase}
+            rows.append(keys | {"scaled_iops": load, "minute": minute, "phase_minute": phase_minute} | row)
+    return pd.DataFrame(rows)
+
+
+def _row(run, interval, misses_before):
+    counts, state, flat = interval.counts, interval.state, interval.row()
+    requests = max(counts["reads"] + counts["writes"], 1)
+    operations = counts["stage_reads"] + counts["destage_reads"] + counts["destage_writes"]
+    misses = state["sequential_misses"] - misses_before
+    return {
+        "read_ms": interval.read_ms,
+        "write_ms": interval.write_ms,
+        "response_ms": interval.response_ms,
+        "stage_rate": sum(interval.staged.values()) * run.shark.divisor / interval.seconds,
+        "hit_ratio": counts["read_hits"] / max(counts["reads"], 1),
+        "seq_share": state["seq_pages"] / run.cache_pages,
+        "ratio": state["ratio"],
+        "sequential_misses_per_s": misses * run.shark.divisor / interval.seconds,
+        "utilisation": interval.utilisation,
+        "write_cache_fill": state["dirty_pages"] / run.write_cache_pages,
+        "operations_per_request": operations / requests,
+        "sequential_misses": misses,
+        "backlog": state["backlog"],
+        **{name: flat[name] for name in flat if name.startswith(("read_", "write_")) and name.endswith("_ms")},
+    }
+
+
+def points(minutes, discarded):
+    """Measured points: means of one-minute averages.
+
+    Parameters
+    ----------
+    minutes : DataFrame
+        From `simulate`, of any number of runs.
+    discarded : int
+        Minutes at the head of each phase that are left out.
+
+    Returns
+    -------
+    DataFrame
+        One row a run and phase: ``config, scaled_iops, policy, seed, divisor``, `MEASURES` and the components;
+        ``backlog`` at the phase's end.
+
+    Raises
+    ------
+    ParameterError
+        Nothing is left of a phase.
+    """
+    measured = minutes[(minutes["phase"] != WARM_UP) & (minutes["phase_minute"] >= discarded)]
+    if measured.empty:
+        raise ParameterError(f"no minute is left of phases without their first {discarded}")
+    runs = [*KEYS, "seed", "divisor"]
+    columns = [name for name in minutes if name in MEASURES or name.endswith("_ms")]
+    groups = measured.groupby(runs, sort=False)
+    table = groups[list(dict.fromkeys([*MEASURES, *columns]))].mean()
+    table["backlog"] = groups["backlog"].last()
+    return table.reset_index()
+
+
+def schedules(machine, fitted, policies, seeds, settings, threads):
+    """A job of the workflow: policies through the load schedules of both configurations, minute by minute.
+
+    Parameters
+    ----------
+    machine, fitted : path-like
+        ``shark.yaml``, and the table of values that the fit found.
+    policies : sequence of str
+    seeds : sequence of int
+    settings : dict
+        As of `fitted_shark`.
+    threads : int
+        Runs at a time.
+
+    Returns
+    -------
+    DataFrame
+        Of `simulate`, configuration by configuration, policy by policy and seed by seed.
+    """
+    shark, _ = fitted_shark(machine, fitted, settings)
+
+    def run(case):
+        table = simulate(shark, *case)
+        print(*case, f"{len(table)} minutes", sep=", ", file=sys.stderr)
+        return table
+
+    return pd.concat(in_threads(run, itertools.product(CONFIGS, policies, seeds), threads), ignore_index=True)

@@ -1,13 +1,14 @@
 """The SARC study's side questions: the anomaly of prefetching under LRU, scale, and what the results hang on."""
 
 import itertools
+import sys
 
 import numpy as np
 import pandas as pd
 
 from misspenalty.prefetch.sequential.prefetcher import track_cache
-from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS
-from misspenalty.studies.sarc.tables import points, simulate
+from misspenalty.studies.points import as_written, in_threads
+from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
 
 TIE = 1.05  # the ledger's ties: responses this near are equal
 STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
@@ -220,3 +221,59 @@ def _text(value):
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
+    """A job of the workflow: all variations, and who is fastest in each.
+
+    Parameters
+    ----------
+    machine, fitted, settings
+        As of `misspenalty.studies.sarc.runs.schedules`.
+    short : dict
+        Lengths of the phases.
+    seed : int
+    parameters : sequence of str
+        What is varied.
+    load : int
+        As of `vary`.
+    threads : int
+        Variations at a time.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``sensitivity`` (of `vary`) and ``orderings``.
+    """
+    shark, entries = fitted_shark(machine, fitted, settings, short)
+    listed = variations(shark, entries)
+    cases = [("none", "none"), *((name, value) for name in parameters for value in listed[name])]
+
+    def varied(case):
+        print(f"{case[0]}: {_text(case[1])}", file=sys.stderr)
+        return vary(shark, case[0], [case[1]], seed, load)
+
+    table = pd.concat(in_threads(varied, cases, threads), ignore_index=True)
+    return {"sensitivity": table, "orderings": orderings(as_written(table, dtype={"value": str}))}
+
+
+def scales(machine, fitted, settings, short, seed, divisors, loads, threads):
+    """A job of the workflow: a few load points of every policy at several scales of the model.
+
+    Parameters
+    ----------
+    machine, fitted, settings, short, seed, threads
+        As of `vary_all`.
+    divisors : sequence of int
+    loads : sequence of int
+        As of `scale`.
+
+    Returns
+    -------
+    DataFrame
+        Of `scale`.
+    """
+    sharks = {divisor: fitted_shark(machine, fitted, settings, short, divisor)[0] for divisor in divisors}
+    cases = itertools.product(divisors, CONFIGS, PAPERS)
+    tables = in_threads(lambda case: scale(sharks[case[0]], *case[1:], seed, loads), cases, threads)
+    return pd.concat(tables, ignore_index=True)

@@ -8,121 +8,10 @@ value of a table is the mean of its points over the seeds.
 
 import pandas as pd
 
-from misspenalty.errors import ParameterError
-from misspenalty.studies.sarc.runs import LOADS, PAPERS, Run
+from misspenalty.studies.sarc.runs import CONFIGS, KEYS, MEASURES, PAPERS, load_shark, points
 from misspenalty.studies.statistics import half_width
 
-WARM_UP = 0  # phase
 CONFIDENCE = 0.95
-KEYS = ["config", "scaled_iops", "policy"]
-MEASURES = [
-    "read_ms",
-    "write_ms",
-    "response_ms",
-    "stage_rate",
-    "hit_ratio",
-    "seq_share",
-    "ratio",
-    "sequential_misses_per_s",
-    "utilisation",
-    "write_cache_fill",
-    "operations_per_request",
-]
-
-
-def simulate(shark, config, policy, seed, loads=None):
-    """One run through a load schedule, minute by minute.
-
-    Parameters
-    ----------
-    shark : Shark
-        With its fitted values.
-    config : {"cache_sensitive", "cache_insensitive"}
-    policy : str
-        Any online policy.
-    seed : int
-        Of the workload.
-    loads : sequence of float, optional
-        Load points, scaled IOPS; by default the configuration's six, in rising order.
-
-    Returns
-    -------
-    DataFrame
-        One row a minute: ``config, policy, seed, divisor, phase`` (0 = warm-up), ``scaled_iops, minute`` (since the
-        start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks a second, times the
-        scale); mean time of a read and of a write by component, ms (``read_seek_ms`` …); ``backlog``.
-    """
-    loads = LOADS[config] if loads is None else tuple(loads)
-    peak = max(LOADS[config][-1], *loads)
-    run = Run(shark, config, policy, seed, peak)
-    warm = (WARM_UP, shark.warm_up_share * peak, shark.warm_up_minutes)
-    schedule = [warm, *((phase, load, shark.phase_minutes) for phase, load in enumerate(loads, 1))]
-    rows, misses, minute = [], 0, 0
-    for phase, load, minutes in schedule:
-        if minutes:
-            run.load(load)
-        for phase_minute in range(minutes):
-            row = _row(run, run.minute(), misses)
-            misses += row.pop("sequential_misses")
-            minute += 1
-            keys = {"config": config, "policy": policy, "seed": seed, "divisor": shark.divisor, "phase": phase}
-            rows.append(keys | {"scaled_iops": load, "minute": minute, "phase_minute": phase_minute} | row)
-    return pd.DataFrame(rows)
-
-
-def _row(run, interval, misses_before):
-    counts, state, flat = interval.counts, interval.state, interval.row()
-    requests = max(counts["reads"] + counts["writes"], 1)
-    operations = counts["stage_reads"] + counts["destage_reads"] + counts["destage_writes"]
-    misses = state["sequential_misses"] - misses_before
-    return {
-        "read_ms": interval.read_ms,
-        "write_ms": interval.write_ms,
-        "response_ms": interval.response_ms,
-        "stage_rate": sum(interval.staged.values()) * run.shark.divisor / interval.seconds,
-        "hit_ratio": counts["read_hits"] / max(counts["reads"], 1),
-        "seq_share": state["seq_pages"] / run.cache_pages,
-        "ratio": state["ratio"],
-        "sequential_misses_per_s": misses * run.shark.divisor / interval.seconds,
-        "utilisation": interval.utilisation,
-        "write_cache_fill": state["dirty_pages"] / run.write_cache_pages,
-        "operations_per_request": operations / requests,
-        "sequential_misses": misses,
-        "backlog": state["backlog"],
-        **{name: flat[name] for name in flat if name.startswith(("read_", "write_")) and name.endswith("_ms")},
-    }
-
-
-def points(minutes, discarded):
-    """Measured points: means of one-minute averages.
-
-    Parameters
-    ----------
-    minutes : DataFrame
-        From `simulate`, of any number of runs.
-    discarded : int
-        Minutes at the head of each phase that are left out.
-
-    Returns
-    -------
-    DataFrame
-        One row a run and phase: ``config, scaled_iops, policy, seed, divisor``, `MEASURES` and the components;
-        ``backlog`` at the phase's end.
-
-    Raises
-    ------
-    ParameterError
-        Nothing is left of a phase.
-    """
-    measured = minutes[(minutes["phase"] != WARM_UP) & (minutes["phase_minute"] >= discarded)]
-    if measured.empty:
-        raise ParameterError(f"no minute is left of phases without their first {discarded}")
-    runs = [*KEYS, "seed", "divisor"]
-    columns = [name for name in minutes if name in MEASURES or name.endswith("_ms")]
-    groups = measured.groupby(runs, sort=False)
-    table = groups[list(dict.fromkeys([*MEASURES, *columns]))].mean()
-    table["backlog"] = groups["backlog"].last()
-    return table.reset_index()
 
 
 def over_seeds(table, columns):
@@ -202,7 +91,7 @@ def internals(table):
     return table.groupby(KEYS, sort=False)[names].mean().reset_index()
 
 
-def beyond(table):
+def further(table):
     """Response times of further policies beside the paper's.
 
     Parameters
@@ -280,3 +169,36 @@ def peaks(fig6_table, table2_table):
                 reduction = 100 * (1 - at_peak.loc["sarc", f"{side}_ms"] / at_peak.loc[policy, f"{side}_ms"])
                 rows.append((config, policy, f"{side}_response_reduction", reduction, "percent"))
     return pd.DataFrame(rows, columns=["config", "policy", "quantity", "value", "unit"])
+
+
+def from_runs(runs, seed, machine, values, beyond=None):
+    """The tables that are made from runs of the load schedules.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `misspenalty.studies.sarc.runs.schedules`, of the paper's policies.
+    seed : int
+        Whose runs are shown over time and next to the further policies.
+    machine : path-like
+        ``shark.yaml``.
+    values : dict
+        Of its parameters, where they are not the file's.
+    beyond : DataFrame, optional
+        The same runs of further policies.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``table2, fig6, peaks, minutes, internals, components, beyond``.
+    """
+    discarded = load_shark(machine, values=values)[0].discarded_minutes
+    runs = pd.concat([runs[runs["config"] == config] for config in CONFIGS], ignore_index=True)
+    first = runs[runs["seed"] == seed]
+    measured = points(runs, discarded)
+    found = {"table2": table2(measured), "fig6": fig6(measured)}
+    found["peaks"] = peaks(found["fig6"], found["table2"])
+    found["minutes"] = over_time(first)
+    found |= {"internals": internals(measured), "components": components(measured)}
+    others = first if beyond is None else pd.concat([first, beyond], ignore_index=True)
+    return found | {"beyond": further(points(others, discarded))}

@@ -75,7 +75,10 @@ def _line(i, **changes):
 
 @styled
 def fig9(table):
-    """Latency of an update by component, in place and through the virtual log (the paper's Figure 9).
+    """Latency of a random synchronous 4 KB update by component, in place and through the virtual log, on three
+    platforms; in ms and as shares (Figure 9).
+
+    Some disk times are recollected, host times are from general sources; nothing is fitted.
 
     Parameters
     ----------
@@ -108,7 +111,11 @@ def _condition(conditions):
 
 @styled
 def gap(table):
-    """Speed-up under each condition alone, and under the best combination of each number of them: with, without host.
+    """What the speed-up depends on: each condition alone (blue) and the best combination of each number of them
+    (orange; best on the last platform), first with the host's time, then without.
+
+    The dotted line is the judged run. Conditions with a star are measured over the first 500 updates, before they use
+    up what was prepared. None of this enters a verdict.
 
     Parameters
     ----------
@@ -144,7 +151,10 @@ def gap(table):
 
 @styled
 def host_range(table):
-    """How speed-ups and shares move as all host times are multiplied.
+    """Speed-up, the virtual log's host time over its time to locate sectors, and the share of update-in-place that goes
+    into locating, as all host times are multiplied by a factor.
+
+    At 1 they have the values of ``data/machines/vlog_hosts.yaml``.
 
     Parameters
     ----------
@@ -172,7 +182,10 @@ def host_range(table):
 
 @styled
 def fig1(table):
-    """Time to locate a free sector against utilisation, models as lines, simulation as marks (the paper's Figure 1).
+    """Time to locate a free sector against utilisation (Figure 1): the single-track and the cylinder model as lines,
+    simulation over the whole slice as marks.
+
+    Also simulated: a free aligned 4 KB block.
 
     Parameters
     ----------
@@ -191,7 +204,8 @@ def fig1(table):
 
 @styled
 def fig2(table):
-    """Time to locate a free sector when empty tracks are filled in turn, against what is left free (Figure 2).
+    """Time to locate a free sector when empty tracks are filled one after the other, against the share of a track that
+    is left free (Figure 2): the model with and without its correction for crowding, and simulation.
 
     Parameters
     ----------
@@ -235,7 +249,8 @@ def _panels(table, looks, x, xlabel, ylabel, log=False):
 
 @styled
 def fig6(table):
-    """Small files created, read and deleted a second on four systems (the paper's Figure 6).
+    """Small files of 1 KB: created, read after memory was emptied, and deleted; UFS and LFS, each on a regular disk and
+    on the virtual log (Figure 6).
 
     Parameters
     ----------
@@ -248,7 +263,8 @@ def fig6(table):
 
 @styled
 def fig7(table):
-    """Rate of a large file's phases on four systems (the paper's Figure 7).
+    """A large file: written and read in order, updated at random, read in order again and at random; UFS and LFS, each
+    on a regular disk and on the virtual log (Figure 7).
 
     Parameters
     ----------
@@ -287,7 +303,8 @@ def _bars(table, column, label, log=False):
 
 @styled
 def fig8(table):
-    """Latency of random updates against utilisation, three systems (the paper's Figure 8).
+    """Latency of a random synchronous 4 KB update against the share of the disk that the file takes: UFS in place, UFS
+    on the virtual log, and LFS behind a buffer of 6.1 MB that survives power failures (Figure 8).
 
     Parameters
     ----------
@@ -309,7 +326,9 @@ def fig8(table):
 
 @styled
 def fig10(lfs, log):
-    """Latency of updates in bursts against the pause between them: LFS, and the virtual log (Figures 10 and 11).
+    """Latency of random updates in bursts against the pause between bursts (Figures 10 and 11).
+
+    LFS cleans segments in the pauses; the virtual log empties tracks.
 
     Parameters
     ----------
@@ -335,7 +354,12 @@ def fig10(lfs, log):
 
 @styled
 def what_if(table):
-    """Latency by component on later machines, a panel a machine with a scale of its own.
+    """The updates of Table 2 on a 7200 rpm SATA disk and on SATA and NVMe flash, with a host of 2015, by component;
+    scales differ.
+
+    "Without buffer": a write is complete once it is on the flash, not in the buffer that survives power failures. On
+    flash, which maps its blocks anyway, the virtual log is its map sector next to the drive's own work. Nothing here is
+    published or judged.
 
     Parameters
     ----------

@@ -1,0 +1,376 @@
+"""The MQ study: a storage cache behind a database's own cache.
+
+Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
+ATC 2001. Hit ratios are over reads alone, as the paper's Table 3 implies. Nothing is excluded as warm-up unless asked
+for: the paper's own Table 2 follows from Table 3 only if its first-time reads count as misses.
+"""
+
+import itertools
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import misspenalty
+from misspenalty.errors import ParameterError
+from misspenalty.replay.simulation import hit_ratio_curve, simulate
+from misspenalty.studies.points import in_threads
+from misspenalty.traces import Trace
+from misspenalty.traces.distances import previous_use
+from misspenalty.traces.trace import Interner
+
+MB = 1 << 20
+KEYS = ["cache_mb", "policy", "writes"]
+
+
+def blocks_of(trace, cache_mb):
+    """Blocks of the trace's size in a cache of `cache_mb` MB; at least 1."""
+    return max(int(cache_mb * MB) // trace.block_bytes, 1)
+
+
+def replay(
+    trace,
+    policy,
+    cache_mb,
+    *,
+    label=None,
+    writes=("count", "ignore"),
+    warm_up=0,
+    parameters=None,
+    grid=None,
+    threads=None,
+    progress=False,
+):
+    """Hit ratios of one policy over cache sizes (a row of the paper's Table 2).
+
+    Parameters
+    ----------
+    trace : Trace
+        Reads and writes that reach the storage server.
+    policy : str
+        Policy replayed.
+    cache_mb : sequence of float
+        Cache sizes, MB.
+    label : str, optional
+        What the row is called; by default the policy's name.
+    writes : sequence of {"count", "ignore"}
+        Whether writes are accesses to the cache; the hit ratio is over reads either way.
+    warm_up : int
+        References at the head of the trace that are not counted.
+    parameters : dict, optional
+        The policy's parameters.
+    grid : dict of str to sequence, optional
+        Further parameters of which every combination is tried and the best kept, size by size, as the authors did for
+        FBR and LFRU.
+    threads, progress
+        As of `hit_ratio_curve`.
+
+    Returns
+    -------
+    DataFrame
+        ``cache_mb, policy, writes, hit_ratio_pct, requests, hits, evictions, ghost_hits, parameters``.
+    """
+    sizes = [blocks_of(trace, mb) for mb in cache_mb]
+    rows = []
+    for mode, choice in itertools.product(writes, _combinations(grid or {})):
+        chosen = {**(parameters or {}), **choice}
+        curve = hit_ratio_curve(
+            trace, policy, sizes, threads=threads, writes=mode, warm_up=warm_up, progress=progress, **chosen
+        )
+        curve.insert(0, "cache_mb", list(cache_mb))
+        curve["policy"] = label or policy
+        curve["writes"] = mode
+        curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
+        curve["parameters"] = " ".join(f"{name}={value:g}" for name, value in chosen.items() if value is not None)
+        rows.append(curve)
+    table = pd.concat(rows, ignore_index=True)
+    best = table.sort_values("hits", ascending=False, kind="stable").drop_duplicates(KEYS).sort_index()
+    columns = [*KEYS, "hit_ratio_pct", "requests", "hits", "evictions", "ghost_hits", "parameters"]
+    return best.sort_values(["writes", "cache_mb"], kind="stable")[columns].reset_index(drop=True)
+
+
+def _combinations(grid):
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def distance_split(trace, policy, cache_mb, *, label=None, writes="count", parameters=None):
+    """Where a policy's hits come from: re-accesses below and beyond the cache size (the paper's Table 3).
+
+    Parameters
+    ----------
+    trace, policy, label, parameters
+        As of `replay`.
+    cache_mb : float
+        Cache size C, MB.
+    writes : {"count", "ignore"}
+        Whether writes are accesses; distances are counted in accesses, and only reads are tallied.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``policy, cache_mb, writes, hits_short, misses_short, hits_long, misses_long`` (reads of blocks
+        accessed before, at a temporal distance below C blocks, and of C or more), ``first_reads, hit_ratio_pct``.
+    """
+    size = blocks_of(trace, cache_mb)
+    hits = np.zeros(len(trace), bool)
+    simulate(trace, policy, size, writes=writes, hits=hits, **(parameters or {}))
+    read = np.ones(len(trace), bool) if trace.write is None else ~trace.write
+    accessed = read if writes == "ignore" else slice(None)
+    distance = previous_use(np.ascontiguousarray(trace.ids[accessed]), trace.blocks)
+    counted, hit = read[accessed], hits[accessed]
+    short, long = (distance > 0) & (distance < size) & counted, (distance >= size) & counted
+    row = {"policy": label or policy, "cache_mb": cache_mb, "writes": writes}
+    for name, where in (("short", short), ("long", long)):
+        row[f"hits_{name}"] = int(np.count_nonzero(hit & where))
+        row[f"misses_{name}"] = int(np.count_nonzero(~hit & where))
+    row["first_reads"] = int(np.count_nonzero((distance == 0) & counted))
+    row["hit_ratio_pct"] = 100 * (row["hits_short"] + row["hits_long"]) / int(np.count_nonzero(counted))
+    return pd.DataFrame([row])
+
+
+def distance_histogram(trace):
+    """Temporal distances of the re-accesses, in power-of-two bins (the paper's Figures 2 and 3).
+
+    Returns
+    -------
+    DataFrame
+        ``distance_low, distance_high`` (accesses, both included), ``accesses, share_pct`` of the re-accesses,
+        ``cumulative_pct``.
+    """
+    distance = previous_use(trace.ids, trace.blocks)
+    again = distance[distance > 0]
+    bins = np.bincount(np.frexp(again.astype(np.float64))[1] - 1)
+    share = 100 * bins / max(again.size, 1)
+    low = 2 ** np.arange(bins.size, dtype=np.int64)
+    return pd.DataFrame(
+        {
+            "distance_low": low,
+            "distance_high": 2 * low - 1,
+            "accesses": bins,
+            "share_pct": share,
+            "cumulative_pct": np.cumsum(share),
+        }
+    )
+
+
+def frequency_curve(trace):
+    """How unevenly blocks are accessed (the paper's Figure 4).
+
+    Returns
+    -------
+    DataFrame
+        ``at_least`` (f, powers of two), ``blocks_pct``: share of the blocks accessed at least f times,
+        ``accesses_pct``: share of the accesses that go to them.
+    """
+    count = np.bincount(trace.ids, minlength=trace.blocks)
+    least = 2 ** np.arange(int(count.max()).bit_length(), dtype=np.int64)
+    blocks = [100 * np.count_nonzero(count >= f) / trace.blocks for f in least]
+    accesses = [100 * int(count[count >= f].sum()) / len(trace) for f in least]
+    return pd.DataFrame({"at_least": least, "blocks_pct": blocks, "accesses_pct": accesses})
+
+
+def behind(trace, policy, cache_mb, **parameters):
+    """The trace that a first-level cache lets through: its read misses and all writes.
+
+    Parameters
+    ----------
+    trace : Trace
+        Near-logical references.
+    policy, cache_mb, **parameters
+        The first level.
+
+    Returns
+    -------
+    Trace
+        In memory, ids renumbered in order of first use.
+
+    Raises
+    ------
+    ParameterError
+        The first level lets nothing through.
+    """
+    hits = np.zeros(len(trace), bool)
+    simulate(trace, policy, blocks_of(trace, cache_mb), hits=hits, **parameters)
+    passed = ~hits if trace.write is None else ~hits | trace.write
+    if not passed.any():
+        raise ParameterError(f"a first level of {cache_mb} MB lets nothing through")
+    interner = Interner()
+    ids = interner.ids(trace.ids[passed].astype(np.uint64))
+    address = trace.address[interner.addresses_by_id()]
+    write, time = (None if column is None else column[passed] for column in (trace.write, trace.time))
+    return Trace(
+        ids, write, time, address, trace.block_bytes, f"{trace.name} behind {policy}-{cache_mb:g}", trace.format
+    )
+
+
+def first_level(trace, first_policies, first_mb, cache_mb, policies=("mq", "lru"), threads=None):
+    """Hit ratios of the storage cache behind simulated first levels.
+
+    Parameters
+    ----------
+    trace : Trace
+        Near-logical references.
+    first_policies, first_mb : sequence
+        Policies and sizes (MB) of the first level; every combination is tried.
+    cache_mb, threads
+        As of `replay`.
+    policies : sequence of str
+        Policies of the storage cache.
+
+    Returns
+    -------
+    DataFrame
+        ``first_level_policy, first_level_mb, cache_mb, policy, hit_ratio_pct, requests, hits``; writes are accesses.
+    """
+    tables = []
+    for upper, size in itertools.product(first_policies, first_mb):
+        stream = behind(trace, upper, size)
+        for policy in policies:
+            table = replay(stream, policy, cache_mb, writes=("count",), threads=threads)
+            table.insert(0, "first_level_policy", upper)
+            table.insert(1, "first_level_mb", size)
+            tables.append(table.drop(columns=["writes", "evictions", "ghost_hits", "parameters"]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
+    """MQ's hit ratio as its parameters vary one at a time.
+
+    Parameters
+    ----------
+    trace, cache_mb, warm_up, threads
+        As of `replay`.
+    variations : dict of str to sequence
+        Parameter -> values; ``life_time_factor`` multiplies the estimated lifeTime.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, value, cache_mb, hit_ratio_pct``.
+    """
+    tables = []
+    for name, values in variations.items():
+        for value in values:
+            table = replay(
+                trace,
+                "mq",
+                cache_mb,
+                writes=("count",),
+                warm_up=warm_up,
+                parameters={name: value},
+                threads=threads,
+            )
+            tables.append(
+                table.assign(parameter=name, value=value)[["parameter", "value", "cache_mb", "hit_ratio_pct"]]
+            )
+    return pd.concat(tables, ignore_index=True)
+
+
+def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads):
+    """A job of the workflow: every policy on one capture (the capture's part of the paper's Table 2).
+
+    Parameters
+    ----------
+    trace : path-like
+        Compiled trace.
+    capture : str
+        Its name.
+    policies : dict of str to dict
+        Row's label -> ``policy``, ``parameters``, ``grid``, as of `replay`.
+    cache_mb, writes, warm_up
+        As of `replay`.
+    threads : int
+        Policies replayed at a time.
+
+    Returns
+    -------
+    DataFrame
+        ``capture`` and the columns of `replay`.
+    """
+    opened = misspenalty.open_trace(trace)
+
+    def replayed(label):
+        entry = policies[label]
+        options = {"parameters": entry.get("parameters"), "grid": entry.get("grid"), "threads": 1}
+        table = replay(opened, entry["policy"], cache_mb, label=label, writes=writes, warm_up=warm_up, **options)
+        print(f"{label}: {len(table)} points", file=sys.stderr)
+        return table
+
+    table = pd.concat(in_threads(replayed, policies, threads), ignore_index=True)
+    table.insert(0, "capture", capture)
+    return table
+
+
+def split_policies(trace, replays, capture, policies, cache_mb, threads):
+    """A job of the workflow: hits by distance of every policy, with the settings that its replay found best.
+
+    Parameters
+    ----------
+    trace, capture, policies, threads
+        As of `replay_policies`.
+    replays : path-like
+        The table of `replay_policies` for this capture.
+    cache_mb : float
+        As of `distance_split`.
+
+    Returns
+    -------
+    DataFrame
+        ``capture`` and the columns of `distance_split`, one row per policy and treatment of writes.
+    """
+    opened = misspenalty.open_trace(trace)
+    table = pd.read_csv(replays, keep_default_na=False)
+
+    def split(row):
+        chosen = dict(setting.split("=") for setting in row.parameters.split())
+        parameters = {name: json.loads(value) for name, value in chosen.items()}
+        policy = policies[row.policy]["policy"]
+        return distance_split(opened, policy, cache_mb, label=row.policy, writes=row.writes, parameters=parameters)
+
+    rows = table[table["cache_mb"] == cache_mb].itertuples()
+    found = pd.concat(in_threads(split, rows, threads), ignore_index=True)
+    found.insert(0, "capture", capture)
+    return found
+
+
+def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, first_level_of, warm_up, threads):
+    """A job of the workflow: what the captures are like, LRU over a fine grid, MQ's parameters, and first levels.
+
+    Parameters
+    ----------
+    traces : sequence of path-like
+        Compiled traces, named for their captures.
+    server, client : str
+        Captures: the server's stream that is judged, and the client's side.
+    cache_mb, lru_curve_mb : sequence of float
+        Storage caches; those of the LRU curve.
+    variations : dict
+        As of `sensitivity`.
+    first_level_of : dict
+        ``policies, sizes_mb`` of the simulated first levels.
+    warm_up, threads : int
+        As of `replay`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig2, fig3, fig4, lru_curve, sensitivity, first_level``.
+    """
+    opened = {Path(path).stem: misspenalty.open_trace(path) for path in traces}
+    stream = opened[server]
+
+    def together(function, captures):
+        return pd.concat([function(opened[name]).assign(capture=name) for name in captures], ignore_index=True)
+
+    return {
+        "fig2": together(distance_histogram, [client]),
+        "fig3": together(distance_histogram, [name for name in opened if name != client]),
+        "fig4": together(frequency_curve, opened),
+        "lru_curve": replay(stream, "lru", lru_curve_mb, writes=["count"], warm_up=warm_up, threads=threads),
+        "sensitivity": sensitivity(stream, cache_mb, variations, warm_up=warm_up, threads=threads),
+        "first_level": first_level(
+            opened[client], first_level_of["policies"], first_level_of["sizes_mb"], cache_mb, threads=threads
+        ),
+    }

@@ -1,0 +1,15 @@
+"""Draw the figures of a study from its tables: PDF for print, SVG for the report, PNG for pages; and their captions."""
+
+import sys
+from pathlib import Path
+
+from misspenalty.plotting import save_figure
+from misspenalty.reporting.jobs import caption_of, function_of, logged, read_tables
+
+with logged(snakemake.log[0]):
+    for entry in snakemake.params.figures:
+        print(entry["output"], file=sys.stderr)
+        draw = function_of(entry["job"]["function"])
+        tables = {name: read_tables(source) for name, source in entry["inputs"].items()}
+        save_figure(draw(**tables, **entry["options"]), Path(entry["output"]))
+        Path(entry["caption"]).write_text(caption_of(entry["job"]["function"]) + "\n")

@@ -1,0 +1,17 @@
+"""Call the function that the rule names, with its inputs, parameters and wildcards, and write the tables it returns.
+
+`drives` are descriptions that the package finds by name: an input of the rule, but no argument.
+"""
+
+import inspect
+
+from misspenalty.reporting.jobs import function_of, logged, write_tables
+
+with logged(snakemake.log[0]):
+    arguments = {name: paths for name, paths in snakemake.input.items() if name != "drives"}
+    arguments |= {name: value for name, value in snakemake.params.items() if name != "job"}
+    function = function_of(snakemake.params.job["function"])
+    offered = {**snakemake.wildcards, "threads": snakemake.threads}
+    taken = inspect.signature(function).parameters
+    arguments |= {name: value for name, value in offered.items() if name in taken and name not in arguments}
+    write_tables(function(**arguments), dict(snakemake.output.items()))

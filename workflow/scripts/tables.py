@@ -1,0 +1,11 @@
+"""Make the light tables of a study, one after the other: a table may be made from those before it."""
+
+import sys
+
+from misspenalty.reporting.jobs import function_of, logged, read_tables, write_tables
+
+with logged(snakemake.log[0]):
+    for entry in snakemake.params.tables:
+        print(", ".join(entry["outputs"]), file=sys.stderr)
+        inputs = {name: read_tables(source) for name, source in entry["inputs"].items()}
+        write_tables(function_of(entry["job"]["function"])(**inputs, **entry["options"]), entry["outputs"])
