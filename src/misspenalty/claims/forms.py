@@ -6,7 +6,7 @@ tolerances reach it only in `decide`, which the judge calls after the study's fu
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -221,7 +221,6 @@ class Order(Form):
     """Numbers by member; the ledger says which members are to be below which."""
 
     members: dict  # member -> Series over the same points
-    names: dict = field(default_factory=dict)  # member -> its name in texts, where it has another one
     kinds = ("ordering",)
 
     def decide(self, claim):
@@ -235,7 +234,7 @@ class Order(Form):
         if len(holds) > 1:
             return _outcome(holds.all(), _points(holds))
         ranked = sorted(rows[0].items(), key=lambda item: item[1])
-        return _outcome(holds.all(), " <= ".join(f"{number(self.names.get(m, m))} {number(x)}" for m, x in ranked))
+        return _outcome(holds.all(), " <= ".join(f"{number(m)} {number(x)}" for m, x in ranked))
 
 
 def groups_of(claim):

@@ -17,6 +17,7 @@ class Recorder:
     def __init__(self):
         self.forms = {}  # id -> form; None where no table decides the claim
         self.reports = {}  # id -> {label: numbers} for the note
+        self.conditions = {}  # id -> why the claim holds for any numbers
 
     def _add(self, claim, form, report=None):
         if claim in self.forms:
@@ -43,11 +44,11 @@ class Recorder:
         """The place of the greatest value of a sweep."""
         self._add(claim, forms.Peak(series(sweep)))
 
-    def order(self, claim, members, dim=None, names=None, report=None):
+    def order(self, claim, members, dim=None, report=None):
         """Numbers to be ranked: a dict by member, or an array with its members along `dim`."""
         if dim is not None:
             members = dict(zip(members[dim].values.tolist(), members.transpose(dim, ...), strict=True))
-        self._add(claim, forms.Order({m: series(x) for m, x in members.items()}, names or {}), report)
+        self._add(claim, forms.Order({m: series(x) for m, x in members.items()}), report)
 
     def compared(self, claim, left, op, right, report=None):
         """Two quantities, and the relation (``<``, ``<=``, ``>``) that the statement makes between them."""
@@ -74,3 +75,7 @@ class Recorder:
         """Claims that no result table decides; a run may log a value for their note."""
         for claim in claims:
             self._add(claim, None)
+
+    def condition(self, reason, *claims):
+        """Claims that hold whatever is measured, for a `reason`: they are conditions, and no reproduction."""
+        self.conditions |= dict.fromkeys(claims, reason)

@@ -75,6 +75,8 @@ def claims(record, tables):
     _histogram(record, tables["fig8"].events)
     record.no_table("epcm.fig7.lead_time", "epcm.fig7b.link_phase_reads", "epcm.fig8.copies_hot")
     record.no_table("epcm.fig8.copies_prefetch", "epcm.setup.kernel")
+    record.condition("both runs replay the same read calls", "epcm.fig8.same_total")
+    record.condition("the paper's setting is one of those that are run", "epcm.fig8.setting")
 
 
 def _histogram(record, events):
