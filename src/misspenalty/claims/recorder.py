@@ -31,10 +31,14 @@ class Recorder:
         """A number; `neutral` is its value where the two things that it compares are equal (None: it compares none)."""
         self._add(claim, forms.Amount(series(obtained), neutral))
 
-    def bound(self, claim, obtained, limit=(), neutral=None, report=None):
-        """A number with a limit: the published one, or one obtained as well (of a range, both ends)."""
+    def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
+        """A number with a limit: the published one, or one obtained as well (of a range, both ends).
+
+        Numbers that agree to nine digits are equal; where the limit is a difference, of the digits of `digits_of`, the
+        greater of the two printed numbers.
+        """
         limits = limit if isinstance(limit, tuple) else (limit,)
-        self._add(claim, forms.Amount(series(obtained), neutral, tuple(map(series, limits))), report)
+        self._add(claim, forms.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)
 
     def setting(self, claim, runs):
         """Settings that were run, one per row; the columns in the order in which the ledger lists their values."""
