@@ -44,7 +44,7 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
     DataFrame
         One row per claim, in the order of the ledger, all text: ``id, study, kind, statement, published, reproduced,
         deviation, tolerance, verdict, basis, note``. `deviation` is signed and in the measure of `tolerance` (a share
-        of the published value where relative); of a bound it is the excess over the limit, negative where there is room.
+        of the published value where relative); of a bound it is the excess over the limit, negative if there is room.
 
     Raises
     ------
