@@ -41,7 +41,7 @@ def test_a_variant_reads_only_its_own_tables(tmp_path):
     table4(tmp_path, mq128=1, lru128=1)
     frame = write_claims(tmp_path, data=ROOT / "data", variant="_64mb", basis="fitted")
     assert [claim.id for claim in LEDGER] == list(frame["id"])
-    assert set(frame["basis"]) == {"fitted"}
+    assert set(frame["basis"]) == {"fitted", "condition"}
     rows = frame.set_index("id")
     assert rows.loc["mq.table4.mq.128", "verdict"] == "reproduced"
     assert rows.loc["mq.fig7.baseline", "note"] == "mq_fig7 is not part of this variant"
@@ -79,9 +79,25 @@ def test_summary_counts_every_claim(tmp_path):
     counts = summary(frame)
     assert list(counts["study"]) == ["mq", "sarc", "hac", "epcm", "vlog", "all"]
     assert counts["claims"].iloc[-1] == counts["claims"].iloc[:-1].sum() == len(LEDGER)
-    assert counts.loc[0, "reproduced"] == 1
-    assert counts.loc[5, "not_testable"] == len(LEDGER) - 1
+    assert counts.loc[0, "predicted"] == 1
+    assert counts.loc[5, "not_testable"] == len(LEDGER) - 1 - counts.loc[5, "conditions"]
     lines = format_summary(frame).splitlines()
-    assert lines[0] == "| study | claims | reproduced | direction | not reproduced | not testable |"
-    assert lines[2] == "| mq    |     51 |          1 |         0 |              0 |           50 |"
+    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == [
+        "study", "claims", "conditions", "reproduced, predicted", "reproduced, fitted", "direction", "not reproduced",
+        "not testable",
+    ]  # fmt: skip
+    assert [int(cell) for cell in lines[2].strip("|").split("|")[1:]] == [51, 1, 1, 0, 0, 0, 49]
+    assert (counts.iloc[:, 2:].sum(axis=1) == counts["claims"]).all()
     assert len({len(line) for line in lines}) == 1
+
+
+def test_reproduced_claims_are_counted_by_their_basis_and_conditions_apart():
+    bases = ["condition", "condition", "predicted", "calibrated", "fitted", "fitted"]
+    found = ["reproduced", "not_testable", "reproduced", "reproduced", "reproduced", "direction"]
+    frame = pd.DataFrame({"study": "mq", "basis": bases, "verdict": found})
+    assert summary(frame).iloc[0].to_dict() == {
+        "study": "mq", "claims": 6, "conditions": 2, "predicted": 1, "calibrated": 1, "fitted": 1, "direction": 1,
+        "not_reproduced": 0, "not_testable": 0,
+    }  # fmt: skip
+    assert "reproduced, calibrated" in format_summary(frame)
+    assert "calibrated" not in format_summary(frame[frame["basis"] != "calibrated"])

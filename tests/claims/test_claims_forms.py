@@ -299,6 +299,15 @@ def test_a_limit_may_be_obtained_as_well():
     assert decide(both, "bound", [-0.1, 5.0], limit=(0, [4.5, 5.5])).verdict == "not_reproduced"
 
 
+def test_a_limit_that_is_a_difference_has_the_digits_of_the_printed_numbers():
+    """2.77486968 s can be saved of 10.71486581 - 7.939996133 = 2.774869677 s, as ten printed digits give them."""
+    one = claim("bound", {"op": "<=", "limit": 1.21})
+    saved, cold, compute = 2.77486968, 10.71486581, 7.939996133
+    assert decide(one, "bound", saved, limit=cold - compute).verdict == "not_reproduced"
+    assert decide(one, "bound", saved, limit=cold - compute, digits_of=cold).verdict == "reproduced"
+    assert decide(one, "bound", saved + 1e-6, limit=cold - compute, digits_of=cold).verdict == "not_reproduced"
+
+
 @pytest.mark.parametrize(
     ("obtained", "verdict"),
     [(9.5, "reproduced"), (9.0, "reproduced"), (8.9, "direction"), (0.9, "not_reproduced"), (10.0, "not_reproduced")],

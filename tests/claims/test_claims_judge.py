@@ -30,6 +30,7 @@ def claims(record, tables):
     record.order("x.order", {"mq": rate[2, "mq"], "lru": rate[2, "lru"]})
     record.bound("x.both", hits.hits / rate.xs("mq", level="policy"))
     record.no_table("x.words")
+    record.condition("so it is set up", "x.order")
 
 
 STUDY = SimpleNamespace(TABLES=TABLES, claims=claims)
@@ -221,19 +222,27 @@ def test_a_verdict_that_reads_a_fitted_cell_is_fitted():
     cell = {"table": "x_rates", "where": {"mb": 1, "policy": "lru"}, "column": "rate"}
     frame = small(rates(), hits(), calibration=[fit(published=(cell,))])
     assert frame["basis"].to_dict() == {
-        "x.one": "fitted", "x.order": "predicted", "x.both": "predicted", "x.words": "predicted",
+        "x.one": "fitted", "x.order": "condition", "x.both": "predicted", "x.words": "predicted",
     }  # fmt: skip
     assert frame.loc["x.one", "note"] == "a caveat; reads a value that p was fitted to"
     whole = {"table": "x_rates", "where": {}, "column": "rate"}
     frame = small(rates(), hits(), calibration=[fit(published=(cell,), follows=(whole,))])
-    assert frame["basis"].tolist() == ["fitted", "fitted", "fitted", "predicted"]
-    assert frame.loc["x.order", "note"] == "reads a value that follows from p, which was fitted"
+    assert frame["basis"].tolist() == ["fitted", "condition", "fitted", "predicted"]
+    assert frame.loc["x.both", "note"] == "reads a value that follows from p, which was fitted"
     assert frame.loc["x.one", "note"] == "a caveat; reads a value that p was fitted to"
     frame = small(rates(lru1=...), hits(), calibration=[fit(published=(cell,))])
     assert frame.loc["x.one", "basis"] == "predicted"  # a claim without a number reads none
     for wrong in ({"table": "x_none"}, {"column": "mb"}, {"where": {"size": 1}}):
         with pytest.raises(InputError, match="parameter p: there is no cell"):
             small(rates(), hits(), calibration=[fit(published=(cell | wrong,))])
+
+
+def test_a_claim_that_holds_for_any_numbers_is_a_condition():
+    for basis in ("predicted", "calibrated", "fitted"):
+        frame = small(rates(), hits(), basis=basis)
+        assert frame["basis"].tolist() == [basis, "condition", basis, basis]
+    assert frame.loc["x.order", ["verdict", "note"]].tolist() == ["reproduced", "a condition: so it is set up"]
+    assert small(rates(mq2=1.0), hits()).loc["x.order", "verdict"] == "not_reproduced"
 
 
 def test_reading_a_table_does_not_change_it():

@@ -6,7 +6,9 @@ from misspenalty.claims import format_summary
 from misspenalty.reporting.markers import update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_64mb"))
-text = f"""Multi-Queue behind a first level of 128 MB, as the paper has it; `results/claims.csv` marks what is fitted:
+text = f"""Multi-Queue behind a first level of 128 MB, as the paper has it. A *fitted* verdict reads a
+value that a parameter was fitted to, a *predicted* one reads none; *conditions* hold for any numbers (setup,
+identities) and do not count as reproduced.
 
 {format_summary(claims)}
 

@@ -9,10 +9,11 @@ from misspenalty.claims.forms import VERDICTS, below
 from misspenalty.claims.ledger import Claim, Fit, load_calibration, load_ledger
 from misspenalty.claims.recorder import Recorder
 from misspenalty.claims.remarks import load_reasons, read_logged, with_reasons
-from misspenalty.claims.report import COLUMNS, format_summary, judge, summary
+from misspenalty.claims.report import BASES, COLUMNS, format_summary, judge, summary
 from misspenalty.claims.tables import Table, cross
 
 __all__ = [
+    "BASES",
     "COLUMNS",
     "VERDICTS",
     "Claim",

@@ -6,7 +6,7 @@ tolerances reach it only in `decide`, which the judge calls after the study's fu
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -38,14 +38,14 @@ def series(values):
     return values if isinstance(values, pd.Series) else pd.Series(np.ravel(values))
 
 
-def close(a, b):
-    """Whether two numbers agree to nine digits."""
-    return abs(a - b) <= SLACK * max(abs(a), abs(b))
+def close(a, b, digits_of=0.0):
+    """Whether two numbers agree to nine digits, of the greater of them or of `digits_of`."""
+    return abs(a - b) <= SLACK * max(abs(a), abs(b), abs(digits_of))
 
 
-def compare(op, a, b):
+def compare(op, a, b, digits_of=0.0):
     """Compare two numbers; those that agree to nine digits are equal."""
-    if close(a, b):
+    if close(a, b, digits_of):
         return op in ("<=", ">=", "==")
     return op != "==" and (a < b) == (op in ("<", "<="))
 
@@ -140,6 +140,7 @@ class Amount(Form):
     obtained: pd.Series
     neutral: float | None = None
     limits: tuple = ()
+    digits_of: float = 0.0
     kinds = ("value", "ratio", "bound")
 
     def decide(self, claim):
@@ -164,23 +165,24 @@ class Amount(Form):
         limits = self.limits or tuple(map(series, limit if isinstance(limit, list) else [limit]))
         measure, size = next(iter(claim.tolerance.items())) if claim.tolerance else ("absolute", 0)
         rows = zip(*([end for end, _ in _pairs(end, self.obtained)[0]] for end in limits), strict=True)
-        excess = [_excess(op, value, ends, measure, size) for value, ends in zip(self.obtained, rows, strict=True)]
+        excess = [self._excess(op, value, ends, measure, size) for value, ends in zip(self.obtained, rows, strict=True)]
         holds, direction = all(fine for fine, _ in excess), False
         if near is not None and holds:
             holds, direction = all(within("relative", NEAR, x, near) for x in self.obtained), self._on_side(near)
         note = "limit obtained: " + "; ".join(map(text, limits)) if self.limits else ""
         return _outcome(holds, text(self.obtained), max(beyond for _, beyond in excess), direction, note)
 
-
-def _excess(op, value, ends, measure, size):
-    """Whether a bound holds, and by how much its limit is exceeded (negative: room left)."""
-    low, high = (-math.inf, ends[0]) if op in ("<", "<=") else (ends[0], math.inf) if op in (">", ">=") else ends
-    low, high = (end + sign * size * (abs(end) if measure == "relative" else 1) for end, sign in ((low, -1), (high, 1)))
-    below_high, above_low = ("<=", ">=") if op == "in" else (op, op)
-    holds = (high == math.inf or compare(below_high, value, high)) and (
-        low == -math.inf or compare(above_low, value, low)
-    )
-    return holds, max(low - value, value - high)
+    def _excess(self, op, value, ends, measure, size):
+        """Whether a bound holds, and by how much its limit is exceeded (negative: room left)."""
+        low, high = (-math.inf, ends[0]) if op in ("<", "<=") else (ends[0], math.inf) if op in (">", ">=") else ends
+        low, high = (
+            end + sign * size * (abs(end) if measure == "relative" else 1) for end, sign in ((low, -1), (high, 1))
+        )
+        below_high, above_low = ("<=", ">=") if op == "in" else (op, op)
+        holds = (high == math.inf or compare(below_high, value, high, self.digits_of)) and (
+            low == -math.inf or compare(above_low, value, low, self.digits_of)
+        )
+        return holds, max(low - value, value - high)
 
 
 @dataclass
@@ -221,7 +223,6 @@ class Order(Form):
     """Numbers by member; the ledger says which members are to be below which."""
 
     members: dict  # member -> Series over the same points
-    names: dict = field(default_factory=dict)  # member -> its name in texts, where it has another one
     kinds = ("ordering",)
 
     def decide(self, claim):
@@ -235,7 +236,7 @@ class Order(Form):
         if len(holds) > 1:
             return _outcome(holds.all(), _points(holds))
         ranked = sorted(rows[0].items(), key=lambda item: item[1])
-        return _outcome(holds.all(), " <= ".join(f"{number(self.names.get(m, m))} {number(x)}" for m, x in ranked))
+        return _outcome(holds.all(), " <= ".join(f"{number(m)} {number(x)}" for m, x in ranked))
 
 
 def groups_of(claim):

@@ -17,6 +17,7 @@ class Recorder:
     def __init__(self):
         self.forms = {}  # id -> form; None where no table decides the claim
         self.reports = {}  # id -> {label: numbers} for the note
+        self.conditions = {}  # id -> why the claim holds for any numbers
 
     def _add(self, claim, form, report=None):
         if claim in self.forms:
@@ -30,10 +31,14 @@ class Recorder:
         """A number; `neutral` is its value where the two things that it compares are equal (None: it compares none)."""
         self._add(claim, forms.Amount(series(obtained), neutral))
 
-    def bound(self, claim, obtained, limit=(), neutral=None, report=None):
-        """A number with a limit: the published one, or one obtained as well (of a range, both ends)."""
+    def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
+        """A number with a limit: the published one, or one obtained as well (of a range, both ends).
+
+        Numbers that agree to nine digits are equal; where the limit is a difference, of the digits of `digits_of`, the
+        greater of the two printed numbers.
+        """
         limits = limit if isinstance(limit, tuple) else (limit,)
-        self._add(claim, forms.Amount(series(obtained), neutral, tuple(map(series, limits))), report)
+        self._add(claim, forms.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)
 
     def setting(self, claim, runs):
         """Settings that were run, one per row; the columns in the order in which the ledger lists their values."""
@@ -43,11 +48,11 @@ class Recorder:
         """The place of the greatest value of a sweep."""
         self._add(claim, forms.Peak(series(sweep)))
 
-    def order(self, claim, members, dim=None, names=None, report=None):
+    def order(self, claim, members, dim=None, report=None):
         """Numbers to be ranked: a dict by member, or an array with its members along `dim`."""
         if dim is not None:
             members = dict(zip(members[dim].values.tolist(), members.transpose(dim, ...), strict=True))
-        self._add(claim, forms.Order({m: series(x) for m, x in members.items()}, names or {}), report)
+        self._add(claim, forms.Order({m: series(x) for m, x in members.items()}), report)
 
     def compared(self, claim, left, op, right, report=None):
         """Two quantities, and the relation (``<``, ``<=``, ``>``) that the statement makes between them."""
@@ -74,3 +79,7 @@ class Recorder:
         """Claims that no result table decides; a run may log a value for their note."""
         for claim in claims:
             self._add(claim, None)
+
+    def condition(self, reason, *claims):
+        """Claims that hold whatever is measured, for a `reason`: they are conditions, and no reproduction."""
+        self.conditions |= dict.fromkeys(claims, reason)

@@ -10,7 +10,10 @@ from misspenalty.claims.recorder import Recorder
 from misspenalty.claims.tables import blanked, filled
 from misspenalty.errors import InputError
 
-COLUMNS = ["id", "study", "kind", "published", "reproduced", "deviation", "tolerance", "verdict", "basis", "note"]
+COLUMNS = [
+    "id", "study", "kind", "statement", "published", "reproduced", "deviation", "tolerance", "verdict", "basis", "note",
+]  # fmt: skip
+BASES = ("predicted", "calibrated", "fitted", "condition")
 
 
 def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration=(), variant=False):
@@ -24,9 +27,11 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
         By name, what each study says of its claims: ``TABLES`` (item to `Table`) and ``claims(record, tables)``.
     tables : mapping of str to DataFrame
         Result tables by study and item (``mq_table4``); what is absent has not been made.
-    basis : {"predicted", "fitted"}
-        Basis of a verdict. ``predicted`` turns into ``fitted`` where the verdict reads a cell that `calibration`
-        names as a fitting target, even next to predicted cells; ``fitted`` holds for all.
+    basis : {"predicted", "calibrated", "fitted"}
+        Basis of the verdicts: ``calibrated`` if the tables were made with a setting chosen by published values that
+        no claim reads, ``fitted`` if by values that claims read. A verdict is ``fitted`` in any case if it reads a
+        cell that `calibration` names as a fitting target, even next to predicted cells, and a ``condition`` if its
+        study says that it holds for any numbers.
     notes : mapping of str to str, optional
         Remarks by claim id, such as a value that a run logged.
     calibration : iterable of Fit
@@ -37,9 +42,9 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
     Returns
     -------
     DataFrame
-        One row per claim, in the order of the ledger, all text: ``id, study, kind, published, reproduced, deviation,
-        tolerance, verdict, basis, note``. `deviation` is signed and in the measure of `tolerance` (a share of the
-        published value where relative); of a bound it is the excess over the limit, negative where there is room.
+        One row per claim, in the order of the ledger, all text: ``id, study, kind, statement, published, reproduced,
+        deviation, tolerance, verdict, basis, note``. `deviation` is signed and in the measure of `tolerance` (a share
+        of the published value where relative); of a bound it is the excess over the limit, negative if there is room.
 
     Raises
     ------
@@ -51,11 +56,11 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
     -----
     The rules of a verdict are in ``data/published/README.md``.
     """
-    if basis not in ("predicted", "fitted"):
-        raise InputError(f"basis {basis!r}", expected="predicted or fitted")
+    if basis not in BASES[:-1]:
+        raise InputError(f"basis {basis!r}", expected=", ".join(BASES[:-1]))
     notes, known = dict(notes or {}), {claim.id for claim in ledger}
     studied = {name: Study(name, module, tables, variant) for name, module in studies.items()}
-    decided = {id for study in studied.values() for id in study.forms}
+    decided = {id for study in studied.values() for id in (*study.forms, *study.conditions)}
     for found, problem in (
         (set(notes) - known, "has a note, but the ledger does not have it"),
         (decided - known, "is decided by a study, but the ledger does not have it"),
@@ -79,12 +84,13 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
                 "id": claim.id,
                 "study": claim.study,
                 "kind": claim.kind,
-                "published": published_text(claim, getattr(form, "names", {})),
+                "statement": claim.statement,
+                "published": published_text(claim),
                 "reproduced": outcome.reproduced,
                 "deviation": outcome.deviation,
                 "tolerance": getattr(form, "tolerance", "") or tolerance_text(claim),
                 "verdict": outcome.verdict,
-                "basis": "fitted" if remarks[claim.id] else basis,
+                "basis": "condition" if claim.id in study.conditions else "fitted" if remarks[claim.id] else basis,
                 "note": "; ".join(filter(None, [outcome.note, notes.get(claim.id, ""), *remarks[claim.id]])),
             }
         )
@@ -112,7 +118,7 @@ class Study:
                 gone.append((item, list(rows), columns, reason if built else "study not built yet"))
         self.holes = gone + holes
         recorder = self.run(self.frames)
-        self.forms, self.reports = recorder.forms, recorder.reports
+        self.forms, self.reports, self.conditions = recorder.forms, recorder.reports, recorder.conditions
 
     @cached_property
     def full(self):
@@ -181,7 +187,8 @@ def _decide(claim, study):
         return Outcome("not_testable", note=study.reasons[claim.id])
     outcome = form.decide(claim)
     reports = [f"{name}: {text(values)}" for name, values in study.reports[claim.id].items()]
-    outcome.note = "; ".join(filter(None, [outcome.note, *reports, claim.note]))
+    condition = f"a condition: {study.conditions[claim.id]}" if claim.id in study.conditions else ""
+    outcome.note = "; ".join(filter(None, [outcome.note, *reports, claim.note, condition]))
     return outcome
 
 
@@ -192,7 +199,7 @@ def tolerance_text(claim):
     return f"tie within relative {TIE}" if claim.tie else "as stated" if claim.kind == "bound" else "exact"
 
 
-def published_text(claim, names=None):
+def published_text(claim):
     """The published side of a claim in one line."""
     match claim.published:
         case {"op": "in", "limit": [low, high]}:
@@ -200,7 +207,7 @@ def published_text(claim, names=None):
         case {"op": op, "limit": limit}:
             return f"{op} {number(limit)}"
         case {"low_to_high": _} | [list(), *_]:
-            groups = [[number((names or {}).get(member, member)) for member in group] for group in groups_of(claim)]
+            groups = [list(map(number, group)) for group in groups_of(claim)]
             joints = [" = " if claim.tie and i == 0 else ", " for i in range(len(groups))]
             return " < ".join(joint.join(group) for joint, group in zip(joints, groups, strict=True))
         case dict() as values:
@@ -216,9 +223,14 @@ def summary(frame):
     Returns
     -------
     DataFrame
-        ``study, claims, reproduced, direction, not_reproduced, not_testable``; the studies in the order of the ledger.
+        ``study, claims``, then what they divide into: ``conditions``, which hold for any numbers, and of the others
+        ``predicted``, ``calibrated`` and ``fitted`` (all three reproduced, by their basis; ``calibrated`` only if there
+        is one), ``direction, not_reproduced, not_testable``; the studies in the order of the ledger.
     """
-    counts = pd.crosstab(frame["study"], frame["verdict"]).reindex(columns=list(VERDICTS), fill_value=0)
+    kind = frame["verdict"].where(frame["verdict"] != "reproduced", frame["basis"])
+    kind = kind.where(frame["basis"] != "condition", "conditions")
+    bases = [basis for basis in BASES[:-1] if basis != "calibrated" or (kind == basis).any()]
+    counts = pd.crosstab(frame["study"], kind).reindex(columns=["conditions", *bases, *VERDICTS[1:]], fill_value=0)
     counts = counts.reindex(frame["study"].unique())
     counts.loc["all"] = counts.sum()
     counts.insert(0, "claims", counts.sum(axis=1))
@@ -228,13 +240,11 @@ def summary(frame):
 def format_summary(frame):
     """The summary of a table of verdicts as a Markdown table; columns of text, right-aligned numbers."""
     table = summary(frame)
-    heads = [str(column).replace("_", " ") for column in table.columns]
-    rows = [[str(cell) for cell in row] for row in table.itertuples(index=False)]
-    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-
-    def line(cells):
-        aligned = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
-        return f"| {' | '.join(aligned)} |"
-
-    rule = "|".join("-" * (w + 2) if i == 0 else "-" * (w + 1) + ":" for i, w in enumerate(widths))
-    return "\n".join([line(heads), f"|{rule}|", *map(line, rows)])
+    heads = [f"reproduced, {name}" if name in BASES else name.replace("_", " ") for name in table.columns]
+    rows = [heads, *(list(map(str, row)) for row in table.itertuples(index=False))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
+    aligned = [
+        [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))] for row in rows
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in aligned)

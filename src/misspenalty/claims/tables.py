@@ -84,7 +84,7 @@ class Table:
         return table.set_index(list(self.keys)), holes
 
     def cells(self, frame, where, column):
-        """Rows and columns of the cells of `column` in the rows that `where` describes; None if it has no such column."""
+        """Rows and columns of the cells of `column` where the keys are as in `where`; None if it has no such column."""
         if column not in self.values or not set(where) <= set(self.keys):
             return None
         return np.flatnonzero(_matching(frame.index.to_frame(index=False), where)), [column]

@@ -78,6 +78,8 @@ def claims(record, tables):
     _parts(record, fig10, fig11, fetch, replacement + conversion)
     _projections(record, tables["projections"].value, fig10, fetch, replacement, conversion)
     record.no_table("hac.setup.client", "hac.setup.ppro", "hac.setup.single_client", "hac.setup.hot_static")
+    record.condition("every microsecond of a miss is counted in one of the parts", "hac.fig9.identity", "hac.fig11.sum")
+    record.condition("the projection assumes this hit rate", "hac.proj.real_hit_rate")
 
 
 def _penalties(record, sweep, fig9, fetch, replacement, conversion):
@@ -190,7 +192,7 @@ def _projections(record, values, fig10, fetch, replacement, conversion):
         record.value(f"hac.proj.replacement_over_disk.{id}", disk.sel(at), neutral=100)
         record.value(f"hac.proj.ppro_conversion.{id}", part["conversion"], neutral=100)
         record.value(f"hac.proj.ppro_replacement.{id}", part["replacement"], neutral=100)
-        record.order(f"hac.proj.ppro_order.{id}", part, names={name: f"{name}_over_alpha_pct" for name in part})
+        record.order(f"hac.proj.ppro_order.{id}", part)
 
 
 def logged(server, fit_row):
