@@ -203,7 +203,7 @@ def test_several_policies_in_one_call_in_any_case(capsys, arc, tmp_path):
     [
         (["--policy", "lru,arcc"], "unknown policy 'arcc', did you mean 'arc'?"),
         (["--policy", "./nowhere.py:Mine"], "nowhere.py: no such file"),
-        (["--format", "LSRI"], "unknown trace format 'LSRI', did you mean 'lirs'?"),
+        (["--format", "LIRSS"], "unknown trace format 'LIRSS', did you mean 'lirs'?"),
         (
             ["--policy", "lru,mq", "--set", "colour=3"],
             "lru or mq has no parameter 'colour'; lru has none; mq has queues",

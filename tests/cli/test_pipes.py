@@ -35,8 +35,13 @@ def whole(tmp_path, name, content, *options):
 
 @pytest.mark.parametrize(
     "name, content, options",
-    [("x.spc", SPC, []), ("x.lis", LIS, []), ("x.spc.gz", gzip.compress(SPC), []), ("x", BINARY, ["--format", "U64LE"])],
-)  # fmt: skip
+    [
+        ("x.spc", SPC, []),
+        ("x.lis", LIS, []),
+        ("x.spc.gz", gzip.compress(SPC), []),
+        ("x", BINARY, ["--format", "U64LE"]),
+    ],
+)
 def test_a_pipe_is_read_from_its_first_byte_to_its_last(tmp_path, name, content, options):
     expected = whole(tmp_path, name, content, *options)
     assert expected["requests"] > 1900
