@@ -45,7 +45,6 @@ def refused(done):
     [
         ["trace", "info"],
         ["curve", "--size", "10,20"],
-        ["curve", "--size", "10,20", "--csv"],
         ["curve", "--size", "all", "--csv"],
         ["simulate", "--size", "10", "--json"],
     ],
@@ -57,7 +56,7 @@ def test_standard_output_on_a_full_disk(trace, arguments):
     assert "the output: cannot be written (No space left on device)" in refused(done)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["curve", "--help"], ["policies"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["curve", "--help"]])
 def test_help_on_a_full_disk_and_into_a_closed_pipe(arguments):
     with open("/dev/full", "wb") as full:
         refused(run(*arguments, stdout=full))
@@ -109,10 +108,10 @@ def test_a_spooled_pipe_that_does_not_fit(trace):
     assert "standard input: copying stopped (File too large); set TMPDIR" in refused(done)
 
 
-@pytest.mark.parametrize(
-    "environment", [{}, {"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
-)
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("environment, suffix", [({}, ""), ({"LC_ALL": "C"}, ".gz"), (ASCII, ".zst")])
 def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix):
     pack = {"": bytes, ".gz": gzip.compress, ".zst": lambda data: pa.Codec("zstd").compress(data).to_pybytes()}[suffix]
     path = os.fsencode(tmp_path) + b"/\xff\xc3\xa4$x" + suffix.encode()
@@ -122,7 +121,6 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
     for before, after in (
         (["trace", "info"], ["--csv"]),
         (["curve"], ["--size", "all"]),
-        (["simulate"], ["--size", "10", "--json"]),
     ):
         done = run(*before, path, *after, env=env)
         assert (done.returncode, done.stderr) == (0, b""), done.stderr
