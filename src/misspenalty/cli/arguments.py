@@ -75,7 +75,7 @@ def _options_of_formats():
 
 
 def add_replay_options(command):
-    """Add what a replay is told besides the trace and the sizes."""
+    """Add the options of a replay, except the trace and the sizes."""
     command.add_argument(
         "--policy",
         metavar="A,B,…",

@@ -8,8 +8,8 @@ from misspenalty.traces.trace import Trace, format_bytes
 OF_HITS = (0.5, 0.9, 0.99)  # of the hits at the largest size
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the footprint
 STEPS = 1000  # of the hit ratio, to which a curve is thinned out before its hull is taken
-FALL = 2.0  # a knee: from here on a block is worth so many times less
-APART = 0.02  # of hit ratio, between two knees
+FALL = 2.0  # at a knee the slope of the hull falls by this factor or more
+APART = 0.02  # least difference in hit ratio between two knees
 
 
 def knees(table: pd.DataFrame) -> pd.DataFrame:
@@ -23,7 +23,7 @@ def knees(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows at the knees, by size; hulls of fewer than 2 % hit ratio more than the last knee's are passed over.
+        The rows at the knees, by size. A knee has at least 2 % more hit ratio than the one before it.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Format:
 
 LARGEST_ADDRESS = 1 << 56  # bytes: 64 PB a device
 MOST_DEVICES = 1 << 16
-DEVICE_SHIFT = 47  # a device's number stands above its block addresses
+DEVICE_SHIFT = 47  # the bits above hold a device's number, those below its block addresses
 LARGEST_REQUEST = 1 << 40  # bytes
 LONGEST_TIME = 1 << 62  # ns, 146 years
 
