@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 
 import misspenalty
+from misspenalty.claims import load_calibration
 from misspenalty.disks.drive import description
 from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
