@@ -2,21 +2,19 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from misspenalty.studies.epcm.runs import BUCKETS, KEYS, definition_of, waited_early
+from misspenalty.studies.statistics import half_width
 from misspenalty.systems.file_client.client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
 CONFIDENCE = 0.90  # of the paper's intervals
 
 
-def half_width(values):
-    """Half the width of the 90 % confidence interval of the mean, by Student's t; NaN for a single value."""
+def confidence_interval(values):
+    """Half the width of the 90 % confidence interval of the mean; NaN for a single value."""
     values = np.asarray(values, float)
-    if len(values) < 2:
-        return np.nan
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(half_width(values.std(ddof=1), len(values), CONFIDENCE)) if len(values) > 1 else np.nan
 
 
 def _timed(runs):
@@ -64,9 +62,9 @@ def fig7(runs):
                 "read_reduction_pct": _share(
                     mean["read_latency_us_cold"] - mean["read_latency_us"], mean["read_latency_us_cold"]
                 ),
-                "elapsed_ci_s": half_width(group["elapsed_s"]),
-                "reduction_ci_s": half_width(saved),
-                "read_latency_ci_us": half_width(group["read_latency_us"]),
+                "elapsed_ci_s": confidence_interval(group["elapsed_s"]),
+                "reduction_ci_s": confidence_interval(saved),
+                "read_latency_ci_us": confidence_interval(group["read_latency_us"]),
                 "runs": len(group),
             }
         )
@@ -182,7 +180,7 @@ def accuracy(benchmark, workload, training, measured, settings):
     Parameters
     ----------
     benchmark : str
-    workload : Workload
+    workload : FileWorkload
     training, measured : sequence of int
         Runs.
     settings : list of Setting
@@ -312,46 +310,3 @@ def _extent(calls, chosen):
     ends = np.zeros(len(paths), np.int64)
     np.maximum.at(ends, at, calls["offset"] + calls["length"])
     return int(ends.sum())
-
-
-def logged(leads, runs, workload, partition_size, model_order):
-    """Values for the claims that no table of the ledger decides.
-
-    Parameters
-    ----------
-    leads : DataFrame
-        The table of that name.
-    runs : DataFrame
-        Of `misspenalty.studies.epcm.runs.simulate`, of the workload that is judged.
-    workload : DataFrame
-        Of `workload_facts`.
-    partition_size, model_order : int
-        Of the EPCM run of Figure 8.
-
-    Returns
-    -------
-    DataFrame
-        ``id`` of the claim, ``note``.
-    """
-    mine = leads[(leads["benchmark"] == "andrew") & leads["buffer_copy"]]
-    used = {model: group["lead_ms"].max() for model, group in mine.groupby("model")}
-    right = {model: group["foretold_ms"].max() for model, group in mine.groupby("model")}
-    longer = "yes" if right["epcm"] > max(right["pcm"], right["last_successor"]) else "no"
-    facts = workload[workload["benchmark"] == "andrew"].set_index("quantity")["value"]
-    chosen = (runs["partition_size"] == partition_size) & (runs["model_order"] == model_order)
-    epcm = runs[(runs["model"] == "epcm") & chosen & runs["buffer_copy"]].mean(numeric_only=True)
-    hot = runs[(runs["model"] == "hot") & runs["buffer_copy"]].mean(numeric_only=True)
-    ahead = epcm["copied_ahead"]
-    notes = {
-        "epcm.fig7.lead_time": "obtained, from the prefetch to the first use of files used when foretold, mean ms: "
-        + ", ".join(f"{model} {right[model]:.1f}" for model in ("last_successor", "pcm", "epcm"))
-        + f" (best setting of each); EPCM's is the longest: {longer}; of all files used at any time after a prefetch: "
-        + ", ".join(f"{model} {used[model]:.0f}" for model in ("last_successor", "pcm", "epcm")),
-        "epcm.fig7b.link_phase_reads": f"obtained: {facts['object_bytes_written']:.0f} bytes of object files written, "
-        f"{facts['object_bytes_read']:.0f} read back",
-        "epcm.fig8.copies_hot": f"obtained: {hot['copied']:.0f} copies in read calls of a hot run",
-        "epcm.fig8.copies_prefetch": f"obtained with EPCM {partition_size}/{model_order}: {epcm['copied']:.0f} copies "
-        f"in read calls, {ahead:.0f} by the prefetch engine in opens and execs; hot: {hot['copied']:.0f} in read calls",
-        "epcm.setup.kernel": "modelled: buffer and page cache, read-ahead, clusters and elevator of Linux 2.2",
-    }
-    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

@@ -1,9 +1,9 @@
 """The MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
-ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty.systems.storage_server.server` prices them.
-The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU with a larger
-cache over LRU with the smallest, and every other bar is a prediction.
+ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty.systems.storage_server.server` prices
+them. The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU with a
+larger cache over LRU with the smallest, and every other bar is a prediction.
 """
 
 import functools
@@ -121,11 +121,11 @@ def transaction_rates(
     def time(cpu_us, chosen):
         testbed = replace(machine.testbed, database_cpu_us=cpu_us)
 
-        def one(point):
+        def run_point(point):
             return run(found[point], disk, testbed, reads_per_transaction, np.random.default_rng(seed))
 
         with ThreadPoolExecutor(threads) as pool:
-            return dict(zip(chosen, pool.map(one, chosen), strict=True))
+            return dict(zip(chosen, pool.map(run_point, chosen), strict=True))
 
     @functools.cache
     def ratio(cpu_us):
@@ -145,13 +145,13 @@ def transaction_rates(
 
 
 def _live(trace, testbed, found, reads_per_transaction, seed, threads):
-    def one(point):
+    def run_point(point):
         mb, policy = point
         generator = np.random.default_rng(seed)
         return run_live(trace, policy, blocks_of(trace, mb), testbed, reads_per_transaction, generator)
 
     with ThreadPoolExecutor(threads) as pool:
-        return dict(zip(found, pool.map(one, found), strict=True))
+        return dict(zip(found, pool.map(run_point, found), strict=True))
 
 
 def _rates(timed, live, baseline):
@@ -226,38 +226,3 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
     return calibration.sensitivity(
         machine, testbed, trace, found, reads_per_transaction, baseline, seed, references, threads
     )
-
-
-def logged(fig7, shared_buffers, fit):
-    """Values for the claims that no table of the ledger decides, and what became of the fit.
-
-    Parameters
-    ----------
-    fig7 : DataFrame
-        `Rates.rates`, and beside each point the hit ratio of the untimed replay, ``replayed_hit_ratio_pct``.
-    shared_buffers : str
-        The first level's size, as the capture recorded it.
-    fit : DataFrame
-        `Rates.fit`.
-
-    Returns
-    -------
-    DataFrame
-        ``id`` of the claim, ``note``.
-    """
-    share = fig7["miss_time_share_pct"]
-    apart = (fig7["timed_hit_ratio_pct"] - fig7["replayed_hit_ratio_pct"]).abs().max()
-    row = fit.iloc[0]
-    outcome = "ends at its bound: " if row["at_bound"] else ""
-    fitted = f"fit {outcome}{row['reached']:.4f} for {row['target']:g} at {row['value_us']:.0f} us"
-    notes = {
-        "mq.table4.sim_vs_impl": "the implemented side is the timed model, the cache inside it, on the same references",
-        "mq.results.timing": f"obtained: reordering by concurrency moves no hit ratio by more than {apart:.2f} points; "
-        "a faster server cannot change what a recorded trace asks for",
-        "mq.results.miss_dominates": f"obtained: misses take {share.min():.2f} to {share.max():.2f} % of the time that "
-        "reads spend outside the database",
-        "mq.setup.oracle_buffer": f"obtained: {shared_buffers} of shared_buffers",
-        "mq.fig7.lru.256": fitted,
-        "mq.fig7.lru_256_gain": fitted,
-    }
-    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

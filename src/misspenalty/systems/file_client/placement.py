@@ -1,0 +1,134 @@
+"""Where files are placed on the client's disk: an ext2 file system, freshly filled.
+
+Disk space is divided into groups of 8 blocks a bit of a block's bitmap; each has an inode table and data blocks. A
+directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
+groups with room, here in an order drawn once by a seeded generator. Within a directory files are contiguous, in
+the order of their names, as unpacked or installed; files that a build makes follow them. Files larger than a group's
+data take whole groups of their own or, if too few are left, the free ends of the groups from theirs on.
+
+Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
+"""
+
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+
+SECTOR = 512
+PAGE_SECTORS = 8
+INODE_BYTES = 128
+ROOT = PurePosixPath("/")
+
+
+class Disk:
+    """Groups and what is free of each, in sectors."""
+
+    def __init__(self, sectors, block_bytes, generator):
+        self.block = block_bytes // SECTOR
+        self.size = 8 * block_bytes * self.block
+        self.number = sectors // self.size
+        self.table = 8 * block_bytes * block_bytes // 4096 * INODE_BYTES // SECTOR  # an inode per 4 KB
+        self.begin = self.table + 4 * self.block
+        if self.number < 2:
+            raise ParameterError(f"a disk of {sectors} sectors is too small for groups of {self.size}")
+        self.order = generator.permutation(self.number)
+        self.next = np.full(self.number, self.begin)
+        self.inodes = np.zeros(self.number, int)
+        self.directories = 0
+
+    def new_group(self):
+        """The group of a new directory."""
+        self.directories += 1
+        return int(self.order[(self.directories - 1) % self.number])
+
+    def allocate(self, group, sectors):
+        """Stretches of a file, (first sector, sectors): one in the group if it has room, else in the next that has."""
+        sectors = -(-sectors // self.block) * self.block
+        room = self.size - self.begin
+        whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups it runs through
+        for step in range(self.number):
+            at = (group + step) % self.number
+            if whole == 0 and self.next[at] + sectors <= self.size:
+                self.next[at] += sectors
+                return [(int(at * self.size + self.next[at] - sectors), sectors)]
+            run = slice(at, at + whole + 1)
+            if whole and at + whole < self.number and (self.next[run] == self.begin).all():
+                self.next[run] = self.size
+                return [(int(at * self.size + self.begin), sectors)]
+        return self.spread(group, sectors)
+
+    def spread(self, group, sectors):
+        """Stretches of whole pages in the free ends of the groups."""
+        free = (self.size - self.next) // PAGE_SECTORS * PAGE_SECTORS
+        if free.sum() < sectors:
+            raise ParameterError(f"the disk has no room for {sectors} more sectors; take a larger drive")
+        stretches = []
+        for at in np.roll(np.arange(self.number), -group).tolist():
+            part = min(int(free[at]), sectors)
+            if part:
+                stretches.append((int(at * self.size + self.next[at]), part))
+                self.next[at] += part
+                sectors -= part
+        return stretches
+
+    def inode(self, group):
+        """Sector of the block of the inode table that holds a new inode."""
+        number = int(self.inodes[group])
+        self.inodes[group] += 1
+        return (
+            group * self.size
+            + 4 * self.block
+            + min(number * INODE_BYTES // SECTOR, self.table - 1) // self.block * self.block
+        )
+
+
+def place(paths, sizes, made, sectors, block_bytes, generator):
+    """Place files and their metadata.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Absolute, or relative to the source tree.
+    sizes : sequence of int
+        Most bytes each may hold.
+    made : sequence of bool
+        Whether a file is made in the runs, and so lies behind those that were there before.
+    sectors : int
+        Of the disk.
+    block_bytes : int
+        Block of the file system.
+    generator : numpy.random.Generator
+        Draws the order of groups.
+
+    Returns
+    -------
+    stretches : list of list of (int, int)
+        For each file, first sector and number of sectors of its contiguous stretches, in order; most files have one.
+    blocks : int64 array
+        Sector of each block of metadata.
+    walks : list of list of int
+        For each file, the blocks of metadata on its path from the root down, numbers in `blocks`; its own inode last.
+    """
+    disk = Disk(sectors, block_bytes, generator)
+    blocks, groups, ways = {}, {ROOT: disk.new_group()}, {}
+    ways[ROOT] = [blocks.setdefault(disk.allocate(groups[ROOT], disk.block)[0][0], 0)]
+
+    def way_to(directory):
+        """Blocks that are read to look a name up in a directory."""
+        if directory not in ways:
+            above = way_to(directory.parent)
+            groups[directory] = disk.new_group()
+            inode = blocks.setdefault(disk.inode(groups[directory]), len(blocks))
+            names = blocks.setdefault(disk.allocate(groups[directory], disk.block)[0][0], len(blocks))
+            ways[directory] = [*above, inode, names]
+        return ways[directory]
+
+    full = [ROOT / "usr" / "src" / "work" / path for path in paths]
+    stretches, walks = [None] * len(full), [None] * len(full)
+    for i in sorted(range(len(full)), key=lambda i: (bool(made[i]), full[i])):
+        way = way_to(full[i].parent)
+        group = groups[full[i].parent]
+        walks[i] = [*way, blocks.setdefault(disk.inode(group), len(blocks))]
+        stretches[i] = disk.allocate(group, max(-(-int(sizes[i]) // SECTOR), 1))
+    return stretches, np.array(list(blocks), np.int64), walks
