@@ -17,6 +17,7 @@ FLOORS = (  # from the ground up; a package imports from the floors below its ow
     ("prefetch",),
     ("replay", "disks", "objects"),
     ("systems",),
+    ("latency",),
     ("__init__",),  # the public interface
     ("studies",),
     ("cli",),

@@ -131,7 +131,7 @@ def penalty(
     >>> ids, address = np.zeros(4, np.uint32), np.array([7], np.uint64)
     >>> trace = misspenalty.Trace(ids, None, np.arange(4) * 1_000_000, address, 4096, "example", "none")
     >>> row = misspenalty.penalty(trace, "lru", 1, "2.5ms").iloc[0]
-    >>> row.misses, row.delayed_hits, row.hits, row.mean_us
+    >>> int(row.misses), int(row.delayed_hits), int(row.hits), float(row.mean_us)
     (1, 2, 1, 1125.0)
     """
     check(trace, writes, warm_up)
