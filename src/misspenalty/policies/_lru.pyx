@@ -10,7 +10,7 @@ cdef class LRU(Policy):
     cdef uint32_t* nodes        # position in the log, or NOWHERE; one a block
     cdef Log log                # the stack: 12 bytes a resident block
 
-    def __init__(self, capacity, blocks):
+    def __cinit__(self, capacity, blocks):
         make_log(&self.log, self.allocate_logs(self.seats(), 1), FIRST, self.seats())
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 

@@ -2,7 +2,8 @@
 
 import contextlib
 import os
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -180,14 +181,22 @@ def hit_ratio_curve(
             )
     check(trace, writes, warm_up)
     cold = cold_misses(trace, writes, warm_up)
+    stopped = threading.Event()  # by Ctrl-C, which only this thread sees, or by an error at another size
     with _bar([trace] * len(sizes), progress, policy) as bar, ThreadPoolExecutor(threads) as pool:
+
+        def advance(references):
+            if stopped.is_set():
+                raise CancelledError
+            bar.update(references)
+
         jobs = [
-            pool.submit(_replay, trace, policy, size, prefetch, writes, warm_up, None, parameters, bar.update, cold)
+            pool.submit(_replay, trace, policy, size, prefetch, writes, warm_up, None, parameters, advance, cold)
             for size in sizes
         ]
         try:
             return pd.DataFrame([job.result().row() for job in jobs])
         except BaseException:
+            stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
