@@ -22,10 +22,10 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build reproduce test bench bench-giant lab docs report lint lock clean distclean
+.PHONY: help environment build reproduce test test-sanitizers test-sdist bench bench-giant lab docs report lint lock clean distclean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
 reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; goes on where it was stopped
 	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
@@ -34,6 +34,26 @@ reproduce: build  ## every table, figure, claim and the paper, from the raw trac
 test: build  ## the tests, an end-to-end run on a small trace among them
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(PYTEST_ARGS)
+
+# Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer. Python itself does not free everything at
+# its end, so leaks are not reported.
+SANITIZED := tests/policies tests/prefetch tests/disks tests/project/test_kernels.py
+test-sanitizers: environment  ## the kernels' tests on a build with sanitizers and bounds checks
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
+	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson install -C build/sanitized --quiet
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONDONTWRITEBYTECODE=1 \
+	  PYTHONPATH="$$(dirname "$$(find build/sanitized/root -type d -name misspenalty -path '*-packages*')")" \
+	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
+
+test-sdist: environment  ## an sdist, the wheel made of it, and a smoke test in a clean environment
+	rm -rf build/sdist
+	$(PYTHON) -m venv build/sdist/venv
+	build/sdist/venv/bin/python -m pip install --quiet build
+	build/sdist/venv/bin/python -m build --outdir build/sdist/dist .
+	build/sdist/venv/bin/python -m pip install --quiet build/sdist/dist/*.whl
+	cd build/sdist && venv/bin/python $(CURDIR)/tools/smoke_test.py
 
 bench: build  ## speed, memory and agreement beside libCacheSim, to results/bench (benchmarks/README.md)
 	for workload in zipf oltp p6; do \

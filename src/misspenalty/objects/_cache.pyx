@@ -33,10 +33,10 @@ cdef class ObjectCache(IndirectionTable):
     `sizes` and `references` describe the classes, `table` says whether the indirection table is paid for by `budget`.
     """
 
-    def __init__(self, uint8_t[:, ::1] pages, sizes, references, int64_t budget, bint table, int64_t frames,
-                 Py_ssize_t activation):
+    def __cinit__(self, uint8_t[:, ::1] pages, sizes, references, int64_t budget, bint table, int64_t frames,
+                  Py_ssize_t activation, *own):
         cdef Py_ssize_t i
-        IndirectionTable.__init__(self, max(budget // 128, 16))
+        self.make_table(max(budget // 128, 16))
         for i in range(len(sizes)):
             self.classes[i].size = sizes[i]
             self.classes[i].references = references[i]
@@ -288,7 +288,7 @@ cdef class ObjectCache(IndirectionTable):
         cdef Py_ssize_t frame, shipped = 0, count = 0
         cdef uint32_t offset, size
         cdef uint8_t* thing
-        with nogil:
+        with self, nogil:
             for frame in range(self.frame_count):
                 if self.frames[frame].kind in (FREE, BUFFER):
                     continue
@@ -337,11 +337,13 @@ cdef class ObjectCache(IndirectionTable):
     @property
     def fetched(self):
         """Page ids fetched so far, int64; 0 where a run ended."""
+        self.check_unused()
         return np.array([self.log[i].page for i in range(self.log_size)], np.int64)
 
     def counted(self):
         """The counts before every fetch and at the end of every run, int64, one row each, in the order of `COUNTS`."""
         cdef Py_ssize_t i, columns = sizeof(counts_t) // sizeof(int64_t)
+        self.check_unused()
         table = np.empty((self.log_size, columns), np.int64)
         cdef int64_t[:, ::1] view = table
         for i in range(self.log_size):
@@ -350,12 +352,14 @@ cdef class ObjectCache(IndirectionTable):
 
     def time_operations(self):
         """From now on, time the operations; the log has to be empty."""
+        self.check_unused()
         self.timed = self.log_room == 0
         return self.timed
 
     def timed_ticks(self):
         """Ticks spent so far at every row of the log, int64, in the order of `TIMED`; a tick is the processor's."""
         cdef Py_ssize_t i
+        self.check_unused()
         table = np.zeros((self.log_size if self.timed else 0, TIMED), np.int64)
         cdef int64_t[:, ::1] view = table
         for i in range(table.shape[0]):
@@ -364,10 +368,12 @@ cdef class ObjectCache(IndirectionTable):
 
     def forget(self):
         """Empty the log."""
+        self.check_unused()
         self.log_size = 0
 
     def end_run(self):
         """Note the counts at the end of a run; the stack is empty again."""
+        self.check_unused()
         self.stack_top = 0
         if self.record(0) < 0:
             raise MemoryError("no memory for the log of fetches")
@@ -375,6 +381,7 @@ cdef class ObjectCache(IndirectionTable):
     def snapshot(self):
         """Copies of the frames' bytes, of what is known of each frame, and of the table (0 = the unused entry)."""
         cdef Py_ssize_t i
+        self.check_unused()
         memory = np.empty((self.frame_count, PAGE), np.uint8)
         cdef uint8_t[:, ::1] view = memory
         memcpy(&view[0, 0], self.memory, self.frame_count * PAGE)

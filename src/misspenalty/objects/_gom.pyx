@@ -30,9 +30,8 @@ cdef class Kernel(ObjectCache):
     cdef uint32_t newest            # object used last, granule + 1
     cdef uint32_t oldest
 
-    def __init__(self, pages, sizes, references, budget, table, frames, activation, buffer_frames):
+    def __cinit__(self, pages, sizes, references, budget, table, frames, activation, buffer_frames):
         cdef Py_ssize_t i
-        ObjectCache.__init__(self, pages, sizes, references, budget, table, frames, activation)
         self.tracks = 2
         self.first = frames - buffer_frames
         granules = buffer_frames * PAGE // GRANULE + 1

@@ -40,9 +40,8 @@ cdef class Kernel(ObjectCache):
     cdef Py_ssize_t[16] secondary   # next frame of each
     cdef Py_ssize_t target          # frame that retained objects go to; NONE
 
-    def __init__(self, pages, sizes, references, budget, table, frames, activation, retention, scan, lifetime,
-                 secondaries):
-        ObjectCache.__init__(self, pages, sizes, references, budget, table, frames, activation)
+    def __cinit__(self, pages, sizes, references, budget, table, frames, activation, retention, scan, lifetime,
+                  secondaries):
         self.retention[0], self.retention[1] = retention
         self.scan, self.lifetime, self.secondaries = scan, lifetime, secondaries
         self.target = NONE

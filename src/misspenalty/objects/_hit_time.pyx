@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.objects._cache cimport BUFFER, FREE, ObjectCache, ticks
 from misspenalty.objects._format cimport ARRAY, INSTALLED, PAGE, PAGE_HEADER, STRING, SWIZZLED, class_of, size_of, word
 from misspenalty.objects._oo7 cimport MODULE_ROOT  # and with it the macros that the C code needs
@@ -132,7 +133,7 @@ cdef extern from *:
     const traversal_t* traversals
 
 
-cdef class Ladder:
+cdef class Ladder(Kernel):
     """Traversals of what a cache holds, step by step.
 
     Parameters
@@ -150,8 +151,9 @@ cdef class Ladder:
     cdef uint8_t* memory
     cdef uint32_t module
 
-    def __init__(self, ObjectCache cache not None, uint32_t module, int64_t parts):
+    def __cinit__(self, ObjectCache cache not None, uint32_t module, int64_t parts):
         self.cache, self.module = cache, module
+        self.uses(cache)
         self.memory = <uint8_t*>calloc(cache.frame_count, PAGE)
         self.visitor.visited = <uint32_t*>calloc(parts + 1, sizeof(uint32_t))
         self.visitor.read_set = <uint32_t*>calloc(cache.entry_end // 32 + 1, sizeof(uint32_t))
@@ -170,7 +172,7 @@ cdef class Ladder:
         cdef Py_ssize_t frame
         cdef uint32_t offset
         cdef uint8_t* thing
-        with nogil:
+        with self, nogil:
             memcpy(self.memory, self.cache.memory, self.cache.frame_count * <Py_ssize_t>PAGE)
             if step < SWIZZLING:
                 for frame in range(self.cache.frame_count):
@@ -209,7 +211,7 @@ cdef class Ladder:
         self.visitor.roots = roots
         self.visitor.read = self.visitor.failed = 0
         memset(self.visitor.read_set, 0, (self.cache.entry_end // 32 + 1) * sizeof(uint32_t))
-        with nogil:
+        with self, nogil:
             done = traversals[step](&self.visitor, module)
         return done, self.visitor.read
 

@@ -8,8 +8,7 @@ from misspenalty.objects._cache cimport FREE, NONE, ObjectCache
 cdef class Lru(ObjectCache):
     """Evicts the page whose last access is longest ago."""
 
-    def __init__(self, *arguments):
-        ObjectCache.__init__(self, *arguments)
+    def __cinit__(self, *arguments):
         self.tracks = 1
 
     cdef int free_one(self) noexcept nogil:
@@ -32,8 +31,7 @@ cdef class Clock(ObjectCache):
 
     cdef Py_ssize_t hand
 
-    def __init__(self, *arguments):
-        ObjectCache.__init__(self, *arguments)
+    def __cinit__(self, *arguments):
         self.tracks = 1
 
     cdef int free_one(self) noexcept nogil:

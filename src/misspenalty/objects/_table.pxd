@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
+from misspenalty._kernel cimport Kernel
+
 cdef enum:                          # of `failed`
     NO_FRAME = 1
     NO_MEMORY = 2
@@ -41,7 +43,7 @@ cdef struct counts_t:
     int64_t entries                 # table entries in use (a level)
 
 
-cdef class IndirectionTable:
+cdef class IndirectionTable(Kernel):
     cdef entry_t* entries           # entry 0 is never used
     cdef uint32_t entry_room
     cdef uint32_t entry_end         # entries ever made
@@ -51,6 +53,8 @@ cdef class IndirectionTable:
     cdef counts_t counts
     cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
 
+    # What every subclass calls first.
+    cdef int make_table(self, uint32_t buckets) except -1
     cdef uint32_t find(self, uint32_t oref) noexcept nogil
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil
     cdef int grow_table(self) noexcept nogil

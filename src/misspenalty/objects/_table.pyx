@@ -3,19 +3,22 @@
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free, realloc
 
+from misspenalty._kernel cimport Kernel
+
 cdef enum:
     MOST_ENTRIES = 1 << 22
 
 
-cdef class IndirectionTable:
+cdef class IndirectionTable(Kernel):
     """What references lead through in the cache; `buckets` is the size of its hash table."""
 
-    def __init__(self, uint32_t buckets):
+    cdef int make_table(self, uint32_t buckets) except -1:
         self.bucket_count = buckets
         self.entry_end = 1
         self.buckets = <uint32_t*>calloc(buckets, sizeof(uint32_t))
         if self.buckets == NULL:
             raise MemoryError(f"no memory for a table of {buckets} buckets")
+        return 0
 
     def __dealloc__(self):
         free(self.buckets)

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.objects._cache cimport ObjectCache
 from misspenalty.objects._format cimport ENTRY, USAGE, class_of, reference_of, word
 from misspenalty.objects._oo7 cimport (
@@ -35,7 +36,7 @@ cdef enum:                          # what is done at each composite part
     ITERATIVE = 6                   # T1 with a list of parts to visit instead of recursion
 
 
-cdef class Traversals:
+cdef class Traversals(Kernel):
     """OO7's operations on one cache."""
 
     cdef ObjectCache cache
@@ -50,8 +51,9 @@ cdef class Traversals:
     cdef int kind
     cdef int64_t read               # checksum of what was read
 
-    def __init__(self, ObjectCache cache not None, int64_t parts, uint32_t half, Py_ssize_t room):
+    def __cinit__(self, ObjectCache cache not None, int64_t parts, uint32_t half, Py_ssize_t room):
         self.cache, self.parts, self.half = cache, parts, half
+        self.uses(cache)
         self.visited = <uint32_t*>calloc(parts + 1, sizeof(uint32_t))
         self.room = room
         self.waiting = <uint32_t*>calloc(room, sizeof(uint32_t))
@@ -64,6 +66,7 @@ cdef class Traversals:
 
     def hold(self, uint32_t oref):
         """An entry for a reference of the program itself; 0 where that failed."""
+        self.check_unused()
         return self.cache.hold(oref)
 
     def traverse(self, uint32_t module, int kind):
@@ -72,7 +75,7 @@ cdef class Traversals:
         cdef uint8_t* thing
         cdef int64_t done = -1
         self.kind = kind
-        with nogil:
+        with self, nogil:
             record = self.cache.push()
             thing = self.cache.at(module)
             if record != NULL and thing != NULL:
@@ -90,7 +93,7 @@ cdef class Traversals:
         """
         cdef int64_t done
         self.kind = kind
-        with nogil:
+        with self, nogil:
             done = self.path(module, &choices[0], choices.shape[0])
         return done
 
@@ -101,7 +104,7 @@ cdef class Traversals:
         objects met, -1 where it failed.
         """
         cdef int64_t met = 0
-        with nogil:
+        with self, nogil:
             met = self.wander(start, &steps[0], steps.shape[0])
         return met
 

@@ -49,7 +49,7 @@ cdef class CAR(Policy):
     cdef uint32_t in_b2         # names in B2
     cdef readonly double p      # target size of T1
 
-    def __init__(self, capacity, blocks):
+    def __cinit__(self, capacity, blocks):
         cdef size_t max_resident = self.max_resident()
         cdef size_t absent = <size_t>(blocks - self.max_resident())        # there are ghosts only while the cache is full
         cdef size_t once = min(max_resident, absent) + 1

@@ -32,7 +32,7 @@ cdef class ClockPro(Policy):
     cdef Py_ssize_t least                   # its range
     cdef Py_ssize_t most
 
-    def __init__(self, capacity, blocks, min_cold, max_cold, history):
+    def __cinit__(self, capacity, blocks, min_cold, max_cold, history):
         self.least = max(int(min_cold * capacity), 1)
         self.most = max(min(int(max_cold * capacity), capacity - self.least), self.least)
         self.cold_target = self.least

@@ -32,7 +32,7 @@ cdef class FBR(Policy):
     cdef uint64_t room          # entries the history may hold
     cdef uint64_t remembered    # entries in it
 
-    def __init__(self, capacity, blocks, f_new, f_old, c_max, a_max, history):
+    def __cinit__(self, capacity, blocks, f_new, f_old, c_max, a_max, history):
         self.most[OLD] = max(<uint64_t>(f_old * capacity), 1)
         self.most[NEW] = min(<uint64_t>(f_new * capacity), capacity - self.most[OLD])
         self.most[MIDDLE] = capacity - self.most[OLD] - self.most[NEW]

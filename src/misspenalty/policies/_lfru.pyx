@@ -34,7 +34,7 @@ cdef class LFRU(Policy):
     cdef double lam             # lambda, 0 to 1
     cdef uint32_t correlated    # a use that another follows within as many accesses counts no more
 
-    def __init__(self, capacity, blocks, lam, history=0, correlated_period=0):
+    def __cinit__(self, capacity, blocks, lam, history=0, correlated_period=0):
         self.lam = lam
         self.correlated = <uint32_t>min(correlated_period, 0xFFFFFFFF)
         self.now = 1

@@ -26,7 +26,7 @@ cdef class LFU(Policy):
     cdef History history        # of the counts of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1
 
-    def __init__(self, capacity, blocks, history):
+    def __cinit__(self, capacity, blocks, history):
         self.now = 1
         self.nodes = <Node*>self.allocate(blocks, sizeof(Node))
         make_ranking(&self.ranking, self)

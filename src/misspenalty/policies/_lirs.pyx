@@ -28,7 +28,7 @@ cdef class LIRS(Policy):
     cdef Py_ssize_t stacked     # blocks in S
     cdef uint32_t lowest        # entries of S below it are LIR or stale
 
-    def __init__(self, capacity, blocks, hirs, stack_limit):
+    def __cinit__(self, capacity, blocks, hirs, stack_limit):
         cdef size_t waiting = max(<size_t>(hirs * capacity), 1)
         self.lirs = capacity - waiting
         self.limit = blocks if stack_limit is None else self.ghosts(stack_limit)

@@ -10,7 +10,7 @@ cdef class LRU(Policy):
     cdef uint32_t* nodes        # position in the log, or NOWHERE; one per block
     cdef Log log                # the stack: 12 bytes per resident block
 
-    def __init__(self, capacity, blocks):
+    def __cinit__(self, capacity, blocks):
         make_log(&self.log, self.allocate_logs(self.max_resident(), 1), FIRST, self.max_resident())
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 

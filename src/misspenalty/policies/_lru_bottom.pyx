@@ -16,7 +16,7 @@ cdef class LRUBottom(TrackLists):
     cdef uint32_t top_low           # uppermost slot below the insertion point; the merged list's head where none is
     cdef int64_t low_pages          # pages below it
 
-    def __init__(self, capacity, blocks, **settings):
+    def __cinit__(self, capacity, blocks, **settings):
         self.insertion = settings.pop("insertion", 0.1)
         self.set_up(settings)
         self.top_low = self.heads + 2

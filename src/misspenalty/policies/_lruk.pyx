@@ -32,7 +32,7 @@ cdef class LRUK(Policy):
     cdef uint64_t period        # correlated reference period, accesses
     cdef uint32_t now           # number of the coming access, from 1
 
-    def __init__(self, capacity, blocks, k, history, correlated_period):
+    def __cinit__(self, capacity, blocks, k, history, correlated_period):
         self.k = k
         self.size = sizeof(Rank) + k * sizeof(uint32_t)
         self.period = correlated_period

@@ -146,7 +146,7 @@ cdef inline bint access(State* s, block_t block) noexcept nogil:
 cdef class MQ(Policy):
     cdef State state
 
-    def __init__(self, capacity, blocks, queues, history, life_time, life_time_factor):
+    def __cinit__(self, capacity, blocks, queues, history, life_time, life_time_factor):
         cdef State* s = &self.state
         s.qout = blocks
         s.queues = queues

@@ -12,7 +12,7 @@ cdef class MRU(Policy):
     cdef uint8_t* cached        # whether a block is in the cache; one a block
     cdef block_t last           # block used last
 
-    def __init__(self, capacity, blocks):
+    def __cinit__(self, capacity, blocks):
         self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
 
     cdef bint holds(self, block_t block) noexcept nogil:

@@ -29,7 +29,7 @@ cdef class OPT(Policy):
     cdef block_t newest         # block used last
     cdef bint begun             # whether there is one
 
-    def __init__(self, capacity, blocks):
+    def __cinit__(self, capacity, blocks):
         self.offline = True
         self.last = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         self.limit = <uint32_t>min(self.max_resident() + 2 * blocks + 4096, 0xFFFFFFF0)

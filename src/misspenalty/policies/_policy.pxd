@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from misspenalty._kernel cimport Kernel
+
 ctypedef uint32_t block_t                   # dense block id
 
 cdef extern from *:
@@ -13,7 +15,7 @@ cdef enum:
     ARRAYS = 8                              # most arrays of one kernel
 
 
-cdef class Policy:
+cdef class Policy(Kernel):
     cdef readonly Py_ssize_t capacity       # cache size, blocks
     cdef readonly Py_ssize_t blocks         # distinct blocks; every id is below it
     cdef readonly Py_ssize_t resident       # blocks in the cache now
@@ -44,6 +46,8 @@ cdef class Policy:
     # Entries for `logs` logs that share them, with `live` live blocks in all; ParameterError where positions would
     # not fit 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
+    # Also TypeError for a class that is only a base of policies: it has no array.
+    cdef int check_unused(self) except -1
     # Blocks that can be in the cache at once: the capacity, or all there are.
     cdef Py_ssize_t max_resident(self)
     # Entries of a history of `multiple` times the cache: no more than blocks can fill.

@@ -2,6 +2,7 @@
 
 from libc.stdlib cimport calloc, free
 
+from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.policies._log cimport FIRST, SPARE
 
 from misspenalty.errors import ParameterError
@@ -9,7 +10,7 @@ from misspenalty.errors import ParameterError
 cdef int64_t MAX_BLOCKS = 0xFFFFFFFE  # blocks a cache or a trace can have, references a kernel's 32-bit clock can count
 
 
-cdef class Policy:
+cdef class Policy(Kernel):
     """A cache of `capacity` blocks over ids below `blocks`, replayed in slices."""
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
@@ -51,10 +52,16 @@ cdef class Policy:
     cdef bint holds(self, block_t block) noexcept nogil:
         return False
 
+    cdef int check_unused(self) except -1:
+        if not self.used:
+            raise TypeError(f"{type(self).__name__} is a base of policies, not a policy")
+        return Kernel.check_unused(self)
+
     def __contains__(self, block):
         """Whether the block is in the cache now; TypeError for an offline policy, whose cache depends on the future."""
         if self.offline:
             raise TypeError(f"{type(self).__name__} looks into the future: what it holds now is not known")
+        self.check_unused()
         return 0 <= block < self.blocks and self.holds(block)
 
     def replay(self, const block_t[::1] ids, uint8_t[::1] hit):
@@ -65,6 +72,8 @@ cdef class Policy:
         int
             Hits among them.
 
+        Ctrl-C stops it between two slices.
+
         Raises
         ------
         IndexError
@@ -72,7 +81,7 @@ cdef class Policy:
         OverflowError
             More references in all than the kernel's clock can count; nothing was replayed.
         """
-        cdef Py_ssize_t n = ids.shape[0]
+        cdef Py_ssize_t begin = 0, part, n = ids.shape[0]
         cdef block_t highest = 0
         cdef int64_t hits = 0
         if hit.shape[0] < n:
@@ -84,10 +93,14 @@ cdef class Policy:
                 highest = highest_of(&ids[0], n)
             if highest >= self.blocks:
                 raise IndexError(f"ids hold block {highest}; expected ids below {self.blocks}")
-            with nogil:
-                self.run(&ids[0], n, &hit[0])
-                self.requests += n
-                hits = hits_in(&hit[0], n)
+            with self, nogil:
+                while begin < n:
+                    part = min(n - begin, <Py_ssize_t>SLICE)
+                    self.run(&ids[begin], part, &hit[begin])
+                    self.requests += part
+                    hits += hits_in(&hit[begin], part)
+                    begin += part
+                    check_signals()
         return hits
 
 

@@ -12,7 +12,7 @@ cdef class Random(Policy):
     cdef uint64_t room          # blocks the cache can hold
     cdef uint64_t state         # of SplitMix64
 
-    def __init__(self, capacity, blocks, seed):
+    def __cinit__(self, capacity, blocks, seed):
         self.room = self.max_resident()
         self.state = seed
         self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))

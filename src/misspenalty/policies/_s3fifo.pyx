@@ -87,7 +87,7 @@ cdef inline void evict(State* s) noexcept nogil:
 cdef class S3FIFO(Policy):
     cdef State state
 
-    def __init__(self, capacity, blocks, small, ghost, threshold, fill_main):
+    def __cinit__(self, capacity, blocks, small, ghost, threshold, fill_main):
         cdef State* s = &self.state
         share = max(int(capacity * small), 1)
         s.share = share

@@ -6,7 +6,7 @@ from misspenalty.policies._tracks cimport TrackLists
 
 
 cdef class SARC(TrackLists):
-    def __init__(self, capacity, blocks, **settings):
+    def __cinit__(self, capacity, blocks, **settings):
         self.set_up(settings)
 
     cdef uint32_t victim(self) noexcept nogil:

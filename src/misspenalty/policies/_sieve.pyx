@@ -28,7 +28,7 @@ cdef class SIEVE(Policy):
     cdef uint8_t* states        # ABSENT, CACHED or VISITED; one a block
     cdef Queue queue
 
-    def __init__(self, capacity, blocks):
+    def __cinit__(self, capacity, blocks):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
         self.queue.room = 2 * <size_t>self.max_resident()
         self.queue.entries = <block_t*>self.allocate(self.queue.room + FETCHED, sizeof(block_t))

@@ -66,7 +66,7 @@ cdef class SLRU(Policy):
     cdef State state
     cdef bint fill_up
 
-    def __init__(self, capacity, blocks, segments, protected, fill_up):
+    def __cinit__(self, capacity, blocks, segments, protected, fill_up):
         cdef State* s = &self.state
         max_resident = self.max_resident()
         upper = int(capacity * protected / (segments - 1))

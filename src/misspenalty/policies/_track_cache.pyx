@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.policies._policy cimport AHEAD, NEAR
 
 from misspenalty.errors import ParameterError
@@ -67,7 +68,7 @@ cdef class TrackCache(Policy):
             self.use(track, pages & have)
             return missing & pages
         counter = self.run_length(track)
-        run = counter == self.sequential.threshold and self.cached(track - 1) != 0
+        run = track > 0 and counter == self.sequential.threshold and self.cached(track - 1) != 0
         if not run or write:
             self.insert(track, pages, run and self.sequential.writes_sequential)
             if not write:
@@ -195,6 +196,7 @@ cdef class TrackCache(Policy):
         """
         cdef int64_t stop = self.tracks if end is None else end
         cdef int i
+        self.check_unused()
         if not 0 <= track < stop <= self.tracks or not (pages == -1 or 0 < pages <= self.whole):
             raise IndexError(f"track {track}, pages {pages}, end {stop}; expected a track below {self.tracks}")
         missing = self.request(track, <uint8_t>(pages & self.whole), write, stop)
@@ -218,10 +220,12 @@ cdef class TrackCache(Policy):
         for i in range(n):
             if not (0 <= page[i] < end and 0 < pages[i] <= end - page[i]):
                 raise IndexError(f"request {i} is for {pages[i]} pages from page {page[i]} on; there are {end}")
-        with nogil:
+        with self, nogil:
             for i in range(n):
                 hit[i] = self.request_pages(page[i], pages[i], write[i] != 0)
-        self.requests += n
+                self.requests += 1
+                if i % SLICE == SLICE - 1:
+                    check_signals()
 
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil:
         """Whether all pages were there; track by track."""

@@ -25,7 +25,7 @@ cdef class TwoQ(Policy):
     cdef Log am
     cdef History a1out          # Kout names
 
-    def __init__(self, capacity, blocks, kin, kout):
+    def __cinit__(self, capacity, blocks, kin, kout):
         self.kin = <uint32_t>min(kin * capacity, 0xFFFFFFFF)
         self.size = <uint32_t>self.max_resident()
         self.a1out.room = <uint32_t>self.ghosts(kout)
@@ -94,7 +94,7 @@ cdef class Simplified2Q(Policy):
     cdef Log am
     cdef Log a1
 
-    def __init__(self, capacity, blocks, threshold):
+    def __cinit__(self, capacity, blocks, threshold):
         cdef size_t max_resident = self.max_resident()
         self.threshold = <uint32_t>min(threshold * capacity, 0xFFFFFFFF)
         entries = self.allocate_logs(2 * max_resident, 2)

@@ -131,7 +131,7 @@ cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
 cdef class WTinyLFU(Policy):
     cdef State state
 
-    def __init__(self, capacity, blocks, window, protected, sample_size):
+    def __cinit__(self, capacity, blocks, window, protected, sample_size):
         cdef State* s = &self.state
         s.window_limit = max(capacity - int(capacity * (1 - window)), 1)
         s.protected_limit = int((capacity - s.window_limit) * protected)

@@ -10,6 +10,8 @@ import numpy as np
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
+from misspenalty._kernel cimport Kernel
+
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
 
@@ -31,7 +33,7 @@ cdef inline uint64_t _hash(uint64_t x) noexcept nogil:
     return x ^ (x >> 29)
 
 
-cdef class Interner:
+cdef class Interner(Kernel):
     """Numbers block addresses."""
 
     cdef uint32_t* low          # dense id + 1 by address; 0 = not seen
@@ -104,7 +106,7 @@ cdef class Interner:
         cdef uint32_t[::1] out = result
         cdef Py_ssize_t i, n = addresses.shape[0]
         cdef uint64_t address, number
-        with nogil:
+        with self, nogil:
             for i in range(n):
                 if i + AHEAD < n:
                     address = addresses[i + AHEAD]

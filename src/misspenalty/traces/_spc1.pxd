@@ -6,6 +6,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 cdef extern from *:
@@ -170,7 +171,7 @@ cdef inline void walk_on(spc1_t* w, tree_t* tree, stream_t* stream, spc1_request
     stream.block = r.block
 
 
-cdef class Spc1:
+cdef class Spc1(Kernel):
     cdef spc1_t state               # for a kernel: next_request(&workload.state, &request)
     cdef readonly uint32_t bsus     # BSUs made; set_load may use fewer
     cdef readonly int64_t blocks[ASUS]  # blocks of each unit

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.errors import ParameterError
 
 SLOWEST, FASTEST = 1e-3, 1e9        # requests a second
@@ -11,10 +12,10 @@ LATEST = 10 ** 18                   # ns: a load begins no later, and times stay
 cdef uint64_t ONE = <uint64_t>1 << 32
 
 
-cdef class Spc1:
+cdef class Spc1(Kernel):
     """A seeded stream of requests over three units of `blocks` blocks of 4 KB, from `bsus` BSUs."""
 
-    def __init__(self, blocks, uint32_t bsus, double iops, uint64_t seed, double climb, streams, sizes):
+    def __cinit__(self, blocks, uint32_t bsus, double iops, uint64_t seed, double climb, streams, sizes):
         cdef int i
         cdef uint32_t bsu
         cdef stream_t* stream
@@ -95,6 +96,7 @@ cdef class Spc1:
         ParameterError
             A value is impossible.
         """
+        self.check_unused()
         if not (0 <= now <= LATEST and 1 <= bsus <= self.bsus and SLOWEST <= iops <= FASTEST):
             raise ParameterError(
                 f"spc1: {bsus} BSUs send {iops} requests a second from {now} ns on; expected 1 to {self.bsus} BSUs,"
@@ -107,7 +109,7 @@ cdef class Spc1:
         """The next requests, one a row, up to those that arrive at `until` or later; how many there were."""
         cdef Py_ssize_t i = 0, n = time.shape[0]
         cdef spc1_request_t request
-        with nogil:
+        with self, nogil:
             while i < n and self.state.due < until:
                 next_request(&self.state, &request)
                 time[i] = request.time

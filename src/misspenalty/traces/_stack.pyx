@@ -17,6 +17,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty._kernel cimport SLICE, Kernel, check_signals
+
 cdef extern from *:
     void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
@@ -35,7 +37,7 @@ cdef inline int _ones(uint64_t x) noexcept nogil:
     return <int>((((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL) * 0x0101010101010101ULL) >> 56)
 
 
-cdef class StackDistances:
+cdef class StackDistances(Kernel):
     """The LRU stack of ids below `blocks`."""
 
     cdef readonly Py_ssize_t blocks         # distinct blocks there can be
@@ -158,8 +160,10 @@ cdef class StackDistances:
         cdef uint64_t position
         if distances.shape[0] < n:
             raise IndexError("distances is shorter than ids")
-        with nogil:
+        with self, nogil:
             for i in range(n):
+                if i % SLICE == SLICE - 1:
+                    check_signals()
                 if i + AHEAD < n:
                     prefetch(&self.last[ids[i + AHEAD]])
                 block = ids[i]

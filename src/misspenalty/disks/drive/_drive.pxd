@@ -10,6 +10,7 @@
 
 from libc.stdint cimport int64_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._mechanics cimport Mechanics
 from misspenalty.disks.drive._service cimport service
 from misspenalty.disks.drive._state cimport (
@@ -23,7 +24,7 @@ cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint wr
 cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil
 
 
-cdef class Drive:
+cdef class Drive(Kernel):
     cdef drive_t d
     cdef readonly Mechanics mechanics
     cdef int check_request(self, int64_t now, int64_t lbn, int64_t count) except -1

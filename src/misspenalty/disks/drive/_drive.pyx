@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._mechanics cimport TURN, Mechanics, behind, ceil_ns, locate, move_arm, phase, place_t
 from misspenalty.disks.drive._medium cimport arm_stopped
 from misspenalty.disks.drive._service cimport command_time, service, settle
@@ -155,13 +156,13 @@ cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil:
     return next_request(d, d.current.done)
 
 
-cdef class Drive:
+cdef class Drive(Kernel):
     """A drive of a kind; `settings` are the fields of settings_t by name.
 
     `misspenalty.disks.load(...).drive()` makes one from a description.
     """
 
-    def __cinit__(self, Mechanics mechanics, dict settings, str scheduler="fcfs", Py_ssize_t depth=256, int64_t turned=0):
+    def __cinit__(self, Mechanics mechanics not None, dict settings not None, str scheduler="fcfs", Py_ssize_t depth=256, int64_t turned=0):
         if scheduler not in SCHEDULERS:
             raise ParameterError(f"scheduler {scheduler!r}: expected one of {', '.join(SCHEDULERS)}")
         if not 1 <= depth <= 1 << 20:
@@ -187,6 +188,7 @@ cdef class Drive:
         free(self.d.backlog)
 
     cdef int check_request(self, int64_t now, int64_t lbn, int64_t count) except -1:
+        self.check_unused()
         self.mechanics.check(lbn, count)
         if not self.d.now <= now <= 1 << 60:
             raise ParameterError(f"a request at {now} ns: the drive is at {self.d.now} ns already, and time does not go back")

@@ -34,7 +34,7 @@ cdef class Mechanics:
         Surfaces.
     """
 
-    def __init__(self, tracks, runs, by_track, seeks, rpm, head_switch, write_settle, heads):
+    def __cinit__(self, tracks, runs, by_track, seeks, rpm, head_switch, write_settle, heads):
         cdef int64_t[::1] seek_view = seeks
         cdef const int32_t[::1] by_track_view = by_track
         for sectors in np.unique(tracks["sectors"]).tolist():

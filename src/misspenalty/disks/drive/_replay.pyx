@@ -4,6 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.disks.drive._drive cimport Drive, arrive, complete
 from misspenalty.disks.drive._service cimport service
 from misspenalty.disks.drive._state cimport FULL, IDLE, record_t
@@ -82,8 +83,10 @@ def one_by_one(
     cdef uint8_t[::1] view = made.view(np.uint8)
     cdef int64_t[::1] times_view = times
     cdef record_t* out = <record_t*>&view[0]
-    with nogil:
+    with drive, nogil:
         for i in range(n):
+            if i % SLICE == SLICE - 1:
+                check_signals()
             if i + LATER < n:
                 fetch(drive.d.m, lbn[i + LATER], lbn[i + SOONER], lbn[i + NEXT])
             done = service(&drive.d, now, lbn[i], count[i], write[i], out + step * i)
@@ -101,7 +104,7 @@ def as_they_arrive(
     Raises ParameterError where a time is before the one before it or before the drive was last done, or the drive has no
     such blocks.
     """
-    cdef Py_ssize_t i = 0, n = lbn.shape[0]
+    cdef Py_ssize_t i = 0, n = lbn.shape[0], steps = 0
     cdef int64_t event = IDLE, got
     cdef record_t record
     cdef bint full = False
@@ -109,8 +112,11 @@ def as_they_arrive(
     made = np.empty(max(n, 1), RECORD)
     cdef uint8_t[::1] view = made.view(np.uint8)
     cdef record_t* out = <record_t*>&view[0]
-    with nogil:
+    with drive, nogil:
         while i < n or event != IDLE:
+            steps += 1
+            if steps % SLICE == 0:
+                check_signals()
             # at equal time the drive is done first
             if event != IDLE and (i == n or event <= arrival[i]):
                 event = complete(&drive.d, &record)

@@ -5,6 +5,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._state cimport record_t
 
 
@@ -25,7 +26,7 @@ cdef struct settings_t:             # of a kind of flash drive; times in ns
     int64_t write_command
 
 
-cdef class Flash:
+cdef class Flash(Kernel):
     cdef settings_t s
     cdef int64_t[::1] die_free      # when a die is free, ns
     cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns

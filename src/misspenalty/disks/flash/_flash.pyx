@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.disks.drive._state cimport BUFFERED, NEVER, WHOLE_HIT, record_t
 from misspenalty.disks.drive._drive import RECORD
 from misspenalty.errors import ParameterError
@@ -21,7 +22,7 @@ cdef int64_t LATEST = 1 << 60       # 36 years, ns
 FEW_BLOCKS = FEW
 
 
-cdef class Flash:
+cdef class Flash(Kernel):
     """Flash behind a controller; `misspenalty.disks.load(...).drive()` makes one from a description.
 
     Attributes
@@ -34,7 +35,7 @@ cdef class Flash:
         Pages programmed, collection's and padded ones included, and blocks erased.
     """
 
-    def __init__(self, settings, int64_t units):
+    def __cinit__(self, settings, int64_t units):
         self.s = settings
         self.blocks = units * self.s.unit_blocks
         dies, slots = self.s.dies, max(self.s.slots, 1)
@@ -70,7 +71,7 @@ cdef class Flash:
         self.check(lbn, count, write)
         if not 0 <= now < LATEST or now < self.now:
             raise ParameterError(f"a request at {now} ns; the drive is at {self.now}")
-        with nogil:
+        with self, nogil:
             self.serve(now, lbn, count, write, <record_t*>&view[0])
         return made[0]
 
@@ -89,8 +90,10 @@ cdef class Flash:
         cdef int64_t[::1] took = times
         cdef record_t* out = <record_t*>&view[0]
         cdef int64_t now = self.now
-        with nogil:
+        with self, nogil:
             for i in range(n):
+                if i % SLICE == SLICE - 1:
+                    check_signals()
                 self.serve(now, lbn[i], count[i], write[i], out + step * i)
                 took[i] = out[step * i].done - now
                 now = out[step * i].done + delay[i]

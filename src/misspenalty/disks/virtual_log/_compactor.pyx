@@ -18,15 +18,14 @@ cdef class CompactingLog(VirtualLog):
     cdef readonly int64_t emptied   # tracks
     cdef readonly int64_t moved     # blocks
 
-    def __init__(self, Mechanics mechanics not None, *arguments, seed=0, **keywords):
-        super().__init__(mechanics, *arguments, **keywords)
+    def __cinit__(self, *arguments, seed=0, **keywords):
         self.state = seed
 
     def compact(self, tracks):
         """Empty up to so many tracks however long it takes; returns how many could be emptied."""
         cdef int64_t before = self.emptied
         cdef int32_t i, track, wanted = tracks
-        with nogil:
+        with self, nogil:
             for i in range(wanted):
                 track = self.victim()
                 if track == NOWHERE or not self.empty(track, -1):

@@ -4,12 +4,13 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.virtual_log._eager cimport FOREVER, choice_t, nearest, set_bit, surface_t, take_block, take_sector, try_track
 from misspenalty.disks.drive._mechanics cimport Mechanics
 from misspenalty.errors import ParameterError
 
 
-cdef class FreeSpace:
+cdef class FreeSpace(Kernel):
     """Which sectors of a slice are free, and how soon one passes.
 
     Parameters
@@ -26,7 +27,7 @@ cdef class FreeSpace:
     cdef surface_t surface
     cdef object arrays
 
-    def __init__(self, Mechanics mechanics not None, heads, unit, free):
+    def __cinit__(self, Mechanics mechanics not None, heads, unit, free):
         free = np.ascontiguousarray(free, bool)
         tracks, sectors = free.shape
         if tracks % heads or not 0 < tracks <= mechanics.tracks:
@@ -61,7 +62,7 @@ cdef class FreeSpace:
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(track.shape[0], np.int64)
-        with nogil:
+        with self, nogil:
             for i in range(track.shape[0]):
                 choice = nearest(
                     &self.surface, &self.surface.blocks if blocks else &self.surface.sectors, track[i], now[i], -1,
@@ -76,7 +77,7 @@ cdef class FreeSpace:
         cdef int64_t[::1] wait = np.empty(now.shape[0], np.int64)
         if now.shape[0] > self.surface.sectors.count[track]:
             raise ParameterError(f"{now.shape[0]} writes to a track with {self.surface.sectors.count[track]} free sectors")
-        with nogil:
+        with self, nogil:
             for i in range(now.shape[0]):
                 choice.start = FOREVER
                 try_track(&self.surface, &self.surface.sectors, track, track, now[i], &choice)

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive
 from misspenalty.disks.drive._mechanics cimport Mechanics
 
@@ -20,13 +21,15 @@ cdef struct latency_t:
     int64_t map_transfer            # the part of `transfer` that map sectors took
 
 
-cdef class Store:
+cdef class Store(Kernel):
     cdef Mechanics mechanics        # kept alive
     cdef int64_t[KINDS] overhead    # of a command, ns
     cdef readonly int64_t now       # when the arm was last free, ns
     cdef int32_t track              # where it stands
     cdef readonly int64_t sectors   # that can be addressed
     cdef readonly int64_t commands  # served
+    # What every subclass calls first. A store without it has no sectors, and refuses every request.
+    cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil
     cdef void idle(self, int64_t until) noexcept nogil
     cdef int check(self, int64_t now, int64_t sector, int64_t count) except -1

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
+from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.disks.drive._drive cimport record_t, service
 from misspenalty.disks.drive._mechanics cimport Mechanics
 from misspenalty.disks.virtual_log._store cimport READ, WRITE, Store, latency_t
@@ -13,14 +14,15 @@ PARTS = (*COMPONENTS, "map_locate", "map_transfer")
 LATEST = 2 ** 62                    # ns
 
 
-cdef class Store:
+cdef class Store(Kernel):
     """A disk that serves one request at a time; subclasses say how."""
 
-    def __init__(self, Mechanics mechanics not None, sectors, read_overhead, write_overhead):
+    cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1:
         self.mechanics = mechanics
         self.sectors = sectors
         self.overhead[READ] = read_overhead
         self.overhead[WRITE] = write_overhead
+        return 0
 
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil:
         return now
@@ -40,7 +42,7 @@ cdef class Store:
         cdef latency_t spent
         self.check(now, sector, count)
         memset(&spent, 0, sizeof(spent))
-        with nogil:
+        with self, nogil:
             self.now = self.serve(now, WRITE if write else READ, sector, count, &spent)
             self.commands += 1
         return self.now, dict(zip(PARTS, as_tuple(&spent)))
@@ -49,7 +51,7 @@ cdef class Store:
         """Let the store use the time until `until` ns; it may overrun. Returns when it is free."""
         if not self.now <= until < LATEST:
             raise ParameterError(f"idle until {until} ns; the store is at {self.now}")
-        with nogil:
+        with self, nogil:
             self.idle(until)
             self.now = max(self.now, until)
         return self.now
@@ -82,8 +84,10 @@ cdef class Store:
         for i in range(n):
             self.check(self.now + host[step * i], sector[i], count[i])
         memset(&spent, 0, sizeof(spent))
-        with nogil:
+        with self, nogil:
             for i in range(n):
+                if i % SLICE == SLICE - 1:
+                    check_signals()
                 if i == warm_up:
                     memset(&spent, 0, sizeof(spent))
                     counted = now
@@ -104,9 +108,10 @@ cdef as_tuple(latency_t* spent):
 cdef class InPlace(Store):
     """A drive whose blocks stay where their addresses say."""
 
-    def __init__(self, Drive drive not None, Mechanics mechanics not None, sectors):
-        super().__init__(mechanics, sectors, 0, 0)  # the drive knows its overheads
+    def __cinit__(self, Drive drive not None, Mechanics mechanics not None, sectors):
+        self.set_up(mechanics, sectors, 0, 0)  # the drive knows its overheads
         self.drive = drive
+        self.uses(drive)
         self.now = drive.d.now
 
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil:

@@ -27,10 +27,10 @@ RECORD_CHILDREN = int(CHILDREN)
 cdef class VirtualLog(Store):
     """See `misspenalty.disks.virtual_log.log.virtual_log`, which checks the arguments."""
 
-    def __init__(self, Mechanics mechanics not None, tracks, heads, track_sectors, unit, blocks, longest, read_overhead,
-                 write_overhead, log_map=True, reserve=-1, search=0, recording=0, uint8_t[::1] media=None):
+    def __cinit__(self, Mechanics mechanics not None, tracks, heads, track_sectors, unit, blocks, longest, read_overhead,
+                  write_overhead, log_map=True, reserve=-1, search=0, recording=0, uint8_t[::1] media=None, **own):
         cdef int32_t per_track = track_sectors // unit
-        super().__init__(mechanics, blocks * unit, read_overhead, write_overhead)
+        self.set_up(mechanics, blocks * unit, read_overhead, write_overhead)
         self.blocks = blocks
         self.longest, self.log_map, self.reserve = longest, log_map, reserve
         self.search, self.recording = search, recording
@@ -95,6 +95,7 @@ cdef class VirtualLog(Store):
         cdef Py_ssize_t i
         cdef int32_t per_track = self.surface.blocks.units, piece
         cdef latency_t spent
+        self.check_unused()
         self.check_free(logical, physical, [])
         for i in range(logical.shape[0]):
             take_block(&self.surface, physical[i] // per_track, physical[i] % per_track)
@@ -119,6 +120,7 @@ cdef class VirtualLog(Store):
             A place is not on the disk, is there twice, or is in use; the pieces are no tree with parents first.
         """
         cdef int32_t logical, per_track = self.surface.blocks.units, piece
+        self.check_unused()
         if map.shape[0] != self.blocks:
             raise ParameterError(f"a map of {map.shape[0]} blocks; the disk has {self.blocks}")
         if self.tail != NONE:
@@ -166,11 +168,13 @@ cdef class VirtualLog(Store):
 
     def fail_after(self, sectors):
         """Let the power go after so many more sectors have been written."""
+        self.check_unused()
         self.budget = sectors
 
     def power_down(self):
         """What residual power is for: write where the log's tail is."""
         cdef tail_t tail
+        self.check_unused()
         if self.media == NULL or self.tail_address == NONE:
             return
         memset(&tail, 0, sizeof(tail))

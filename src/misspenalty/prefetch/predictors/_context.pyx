@@ -53,8 +53,8 @@ cdef class ContextModel(Predictor):
     cdef readonly int64_t halvings  # partitions halved
     cdef readonly int64_t ignored   # nodes not made for want of room
 
-    def __init__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
-                 product=0, longest=0):
+    def __cinit__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
+                  product=0, longest=0):
         self.order, self.threshold = order, threshold
         self.limited, self.partition = partition > 0, partition or MOST_NODES
         self.one_node, self.chained, self.corrected = one_node, chained, corrected
@@ -88,6 +88,7 @@ cdef class ContextModel(Predictor):
 
     def size_of(self, file_t file):
         """Nodes in the partition of `file`."""
+        self.check_unused()
         if file >= <file_t>self.files:
             raise IndexError(f"file {file}; there are {self.files}")
         return self.partitions[file].used
@@ -96,6 +97,7 @@ cdef class ContextModel(Predictor):
         """How often `sequence` of files is counted; 0 where it has no node."""
         cdef const node_t* nodes
         cdef int32_t node = 0
+        self.check_unused()
         if not len(sequence) or not 0 <= sequence[0] < self.files or not self.partitions[sequence[0]].used:
             return 0
         nodes = self.partitions[sequence[0]].nodes
@@ -373,19 +375,22 @@ cdef class ContextModel(Predictor):
 class FMOCM(ContextModel):
     """All contexts up to the order, without limit."""
 
-    def __init__(self, files, order, threshold, most=None):
-        super().__init__(files, order, threshold, most)
+    def __new__(cls, files, order, threshold, most=None):
+        return ContextModel.__new__(cls, files, order, threshold, most=most)
 
 
 class PCM(ContextModel):
     """A partition a file."""
 
-    def __init__(self, files, partition, order, threshold, most=None):
-        super().__init__(files, order, threshold, most, partition)
+    def __new__(cls, files, partition, order, threshold, most=None):
+        return ContextModel.__new__(cls, files, order, threshold, most=most, partition=partition)
 
 
 class EPCM(ContextModel):
     """Partitions that grow by a node a recurrence and predict sequences."""
 
-    def __init__(self, files, partition, order, threshold, corrected, product, longest, most=None):
-        super().__init__(files, order, threshold, most, partition, True, True, corrected, product, longest)
+    def __new__(cls, files, partition, order, threshold, corrected, product, longest, most=None):
+        return ContextModel.__new__(
+            cls, files, order, threshold, most=most, partition=partition, one_node=True, chained=True, corrected=corrected,
+            product=product, longest=longest,
+        )

@@ -22,7 +22,7 @@ cdef class Foresight(Predictor):
     cdef Py_ssize_t next            # event that comes next
     cdef Py_ssize_t ahead
 
-    def __init__(self, files, const file_t[::1] events, Py_ssize_t ahead, most=None):
+    def __cinit__(self, files, const file_t[::1] events, Py_ssize_t ahead, most=None):
         cdef Py_ssize_t i
         for i in range(events.shape[0]):
             if events[i] >= <file_t>self.files:

@@ -14,7 +14,7 @@ cdef class LastSuccessor(Predictor):
     cdef file_t* successor          # by file; NONE = it has been the last event only
     cdef file_t last                # file of the last event; NONE = no event yet
 
-    def __init__(self, files, most=None):
+    def __cinit__(self, files, most=None):
         self.successor = <file_t*>malloc((files + 1) * sizeof(file_t))
         if self.successor == NULL:
             raise MemoryError(f"no memory for the successors of {files} files")

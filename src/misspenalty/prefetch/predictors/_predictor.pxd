@@ -2,10 +2,12 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
+from misspenalty._kernel cimport Kernel
+
 ctypedef uint32_t file_t                    # dense id of a file
 
 
-cdef class Predictor:
+cdef class Predictor(Kernel):
     cdef readonly Py_ssize_t files          # distinct files; every id is below it
     cdef readonly Py_ssize_t most           # files predicted after one event, at most
     cdef readonly int64_t events            # events seen

@@ -4,8 +4,10 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty._kernel cimport SLICE, check_signals
 
-cdef class Predictor:
+
+cdef class Predictor(Kernel):
     """Predictions over files with ids below `files`; `most` bounds those that follow one event, None = no bound."""
 
     def __cinit__(self, Py_ssize_t files, *args, most=None, **parameters):
@@ -66,7 +68,7 @@ cdef class Predictor:
         cdef uint32_t place
         if rank.shape[0] < n or number.shape[0] < n:
             raise IndexError("rank or number is shorter than ids")
-        with nogil:
+        with self, nogil:
             for i in range(n):
                 if ids[i] >= <uint32_t>self.files:
                     with gil:
@@ -79,6 +81,8 @@ cdef class Predictor:
                 rank[i] = place
                 self.access(ids[i])
                 number[i] = <uint32_t>self.number
+                if i % SLICE == SLICE - 1:
+                    check_signals()
 
     def predictions(self):
         """Files predicted after the last event, in order."""

@@ -17,13 +17,14 @@ cdef class Behind(TrackCache):
     cdef mark_t* marks              # counter and flags of each track; valid while a page of it is cached
     cdef uint32_t numbered          # tracks that have a number
 
-    def __init__(self, capacity, blocks, Policy policy not None, **settings):
+    def __cinit__(self, capacity, blocks, Policy policy not None, **settings):
         self.arrange(settings)
         if settings:
             raise TypeError(f"Behind does not know {', '.join(settings)}")
         if policy.offline or policy.blocks < self.tracks * self.track_pages:
             raise TypeError(f"{type(policy).__name__} cannot stand behind a prefetcher of {self.tracks} tracks")
         self.policy = policy
+        self.uses(policy)
         self.number = <uint32_t*>self.allocate(self.tracks, sizeof(uint32_t))
         self.marks = <mark_t*>self.allocate(self.tracks, sizeof(mark_t))
         self.memory += policy.memory

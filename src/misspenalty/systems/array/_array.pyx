@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty._kernel cimport check_signals
 from misspenalty.disks.drive._drive cimport record_t
 from misspenalty.policies._track_cache cimport DEMAND, TrackCache, read_t
 from misspenalty.systems.array._back_end cimport (
@@ -59,10 +60,11 @@ cdef class Array(BackEnd):
     cdef int64_t[2][COMPONENTS] spent  # by reads, by writes, ns, since the last `take`
     cdef int64_t[2] response        # from arrival to completion, ns, since the last `take`
 
-    def __init__(self, TrackCache cache not None, front, drives, layout, marks, pages):
+    def __cinit__(self, TrackCache cache not None, front, drives, layout, marks, pages):
         cdef int64_t i
-        BackEnd.__init__(self, drives, layout, marks, pages, cache.track_pages)
+        self.connect(list(drives), layout, marks, pages, cache.track_pages)
         self.cache, self.front = cache, front
+        self.uses(cache)
         self.requests.free = self.waiters.free = self.stalled.first = NOBODY
         self.ports = <port_t*>calloc(self.raid.arrays, sizeof(port_t))
         if self.ports == NULL:
@@ -82,7 +84,8 @@ cdef class Array(BackEnd):
         cdef spc1_request_t drawn
         cdef arrival_t* arrival
         cdef const int64_t* base = &bases[0]
-        with nogil:
+        self.check_whole()
+        with self, workload, nogil:
             while workload.state.due < until:
                 while self.filled < CHUNK and workload.state.due < until:
                     next_request(&workload.state, &drawn)
@@ -94,6 +97,7 @@ cdef class Array(BackEnd):
                     arrival.write = drawn.write
                     self.filled += 1
                 self.work(until)
+                check_signals()
             self.work(until)
             self.now = until
 
@@ -102,7 +106,8 @@ cdef class Array(BackEnd):
         """Go on up to `until`, ns, with the requests given, in order of time from the time reached."""
         cdef arrival_t* arrival
         cdef Py_ssize_t i
-        with nogil:
+        self.check_whole()
+        with self, nogil:
             for i in range(time.shape[0]):
                 arrival = &self.buffer[self.filled]
                 arrival.time, arrival.page, arrival.pages, arrival.write = time[i], page[i], pages[i], write[i]
@@ -110,11 +115,19 @@ cdef class Array(BackEnd):
                 self.filled += 1
                 if self.filled == CHUNK:
                     self.work(until)
+                    check_signals()
             self.work(until)
             self.now = until
 
+    cdef int check_whole(self) except -1:
+        """Refuse to go on after a run that ended in an exception."""
+        if self.filled:
+            raise RuntimeError("the run before ended with an error; expected a new array")
+        return 0
+
     def drain_counters(self):
         """``(counts, spent, response)`` since the last call; they start again from zero."""
+        self.check_unused()
         counts = np.array([self.counts[i] for i in range(COUNTS)])
         spent = np.array([[self.spent[side][i] for i in range(COMPONENTS)] for side in range(2)])
         response = np.array([self.response[side] for side in range(2)])

@@ -3,6 +3,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport drive_t, record_t
 from misspenalty.systems.engine._engine cimport queue_t
 from misspenalty.systems.array._flights cimport flights_t
@@ -28,7 +29,7 @@ cdef enum:                          # what is counted
     COUNTS = 10
 
 
-cdef class BackEnd:
+cdef class BackEnd(Kernel):
     cdef readonly list drives       # kept alive
     cdef drive_t** members          # of each drive
     cdef int64_t* turned            # added to a drive's time, sets its spindle apart from the others', ns
@@ -42,6 +43,8 @@ cdef class BackEnd:
     cdef readonly int64_t now       # time reached, ns
     cdef int64_t[COUNTS] counts     # since the last `take`
 
+    # What a subclass calls first.
+    cdef int connect(self, list drives, layout, marks, int64_t pages, int64_t track) except -1
     # Tell a drive to read or write pages that lie together on it: the operation's number.
     cdef int32_t issue(self, int64_t now, piece_t piece, int64_t page, int32_t owner, bint write) except -2 nogil
     # Schedule a drive's next event, where there is one.

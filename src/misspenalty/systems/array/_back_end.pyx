@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport FULL, IDLE, Drive, arrive, complete, record_t
 from misspenalty.systems.engine._engine cimport make_event, push, reserve
 from misspenalty.systems.array._flights cimport make_flights, remove_flight
@@ -19,7 +20,7 @@ from misspenalty.errors import ParameterError
 MEMBERS, STRIP = MOST_MEMBERS, LONGEST_STRIP
 
 
-cdef class BackEnd:
+cdef class BackEnd(Kernel):
     """Drives and write cache; `layout` as `raid_t`, `marks` = room, low, high in pages, most destages an array.
 
     Without drives the caches stand alone: what is read is there at once, and written pages stay nowhere.
@@ -28,7 +29,7 @@ cdef class BackEnd:
     def __cinit__(self):
         self.operations.free = NONE
 
-    def __init__(self, drives, layout, marks, int64_t pages, int64_t track):
+    cdef int connect(self, list drives, layout, marks, int64_t pages, int64_t track) except -1:
         cdef int64_t i, stripes, sectors, round_of
         cdef Drive drive
         self.drives, self.n_drives, self.track, self.raid = drives, len(drives), track, layout
@@ -44,6 +45,7 @@ cdef class BackEnd:
             raise MemoryError(f"no memory for {self.n_drives} drives")
         for i in range(self.n_drives):
             drive = drives[i]
+            self.uses(drive)
             if sectors > drive.d.m.blocks:
                 raise ParameterError(
                     f"{pages} pages take {sectors} sectors of each drive, which has {drive.d.m.blocks}"
@@ -51,6 +53,7 @@ cdef class BackEnd:
             self.members[i] = &drive.d
             self.turned[i] = i * drive.d.m.revolution // self.n_drives
         reserve(&self.queue, 1 << 10)
+        return 0
 
     def __dealloc__(self):
         free_write_cache(&self.writes)

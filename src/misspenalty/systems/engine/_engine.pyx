@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 
+from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.systems.engine._engine cimport (
     SEQUENCE_BITS, event_t, make_event, pop, priority_of, push, queue_t, replace_first, reserve, schedule, sequence_of,
     serve, server_t,
@@ -11,7 +12,7 @@ from misspenalty.systems.engine._engine cimport (
 LIMIT = 2 ** int(SEQUENCE_BITS)     # sequence numbers are below it
 
 
-cdef class EventQueue:
+cdef class EventQueue(Kernel):
     """Pending events in the order (time, priority, sequence number).
 
     Parameters
@@ -22,7 +23,7 @@ cdef class EventQueue:
 
     cdef queue_t queue
 
-    def __init__(self, Py_ssize_t room=64):
+    def __cinit__(self, Py_ssize_t room=64):
         reserve(&self.queue, max(room, 1))
 
     def __dealloc__(self):
@@ -33,6 +34,7 @@ cdef class EventQueue:
 
     def push(self, int64_t time, int priority, int64_t what, sequence=None):
         """Add an event at `time` ns; without a `sequence` number it goes behind its equals."""
+        self.check_unused()
         if not 0 <= priority < 2 ** (64 - int(SEQUENCE_BITS)):
             raise ValueError(f"priority is {priority}; expected 0 to {2 ** (64 - int(SEQUENCE_BITS)) - 1}")
         if sequence is None:
@@ -44,6 +46,7 @@ cdef class EventQueue:
 
     def pop(self):
         """Remove the next event and return (time, priority, sequence, what)."""
+        self.check_unused()
         if self.queue.size == 0:
             raise IndexError("no event is pending")
         cdef event_t event = pop(&self.queue)
@@ -69,8 +72,10 @@ cdef class EventQueue:
         cdef int64_t now = 0
         if self.queue.size == 0:
             raise IndexError("no event is pending")
-        with nogil:
+        with self, nogil:
             for i in range(delays.shape[0]):
+                if i % SLICE == SLICE - 1:
+                    check_signals()
                 event = self.queue.events[0]
                 now = event.time
                 event = make_event(now + delays[i], priority_of(event), self.queue.sequence, event.what)

@@ -5,6 +5,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive, drive_t
 from misspenalty.systems.engine._engine cimport queue_t
 
@@ -51,7 +52,7 @@ cdef struct request_t:
     uint8_t demand                  # 1 = a process waits for it
 
 
-cdef class BlockLayer:
+cdef class BlockLayer(Kernel):
     cdef entry_t* entries
     cdef readonly Py_ssize_t number     # of entries
     # the queue of requests

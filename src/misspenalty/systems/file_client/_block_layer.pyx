@@ -3,13 +3,14 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive, record_t, service
 from misspenalty.systems.engine._engine cimport event_t, pop, priority_of, reserve, schedule
 
 from misspenalty.errors import ParameterError
 
 
-cdef class BlockLayer:
+cdef class BlockLayer(Kernel):
     """Entries on disk and in memory.
 
     Parameters
@@ -23,7 +24,7 @@ cdef class BlockLayer:
         `sector`; times in ns.
     """
 
-    def __init__(self, const int64_t[::1] lba, const int64_t[::1] sectors, Py_ssize_t metadata, machine):
+    def __cinit__(self, const int64_t[::1] lba, const int64_t[::1] sectors, Py_ssize_t metadata, machine, *own):
         cdef Py_ssize_t i
         self.number = lba.shape[0]
         if not 0 < self.number < 2**30 or sectors.shape[0] != self.number:
@@ -55,6 +56,7 @@ cdef class BlockLayer:
     def forget(self):
         """Empty all caches; nothing is under way."""
         cdef Py_ssize_t i
+        self.check_unused()
         self.events.size = 0
         self.head = self.oldest = self.newest = NOTHING
         self.plugged, self.serving, self.hand, self.free, self.latest = False, 0, 0, 0, 0
@@ -76,7 +78,9 @@ cdef class BlockLayer:
         for i in range(self.number if drive is not None else 0):
             if self.entries[i].lba < 0 or self.entries[i].lba + self.entries[i].sectors > drive.d.m.blocks:
                 raise ParameterError(f"entry {i} lies at sector {self.entries[i].lba}; the drive has {drive.d.m.blocks}")
+        self.check_unused()
         self.drive = drive
+        self.kernels = None if drive is None else [drive]
         self.d = NULL if drive is None else &drive.d
 
     # ------------------------------------------------------------------------------------------ requests

@@ -1,10 +1,13 @@
 """Kernel of the file client: recorded calls replayed one after the other. The model is in file_client.py."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from misspenalty._kernel cimport check_signals
 from misspenalty.prefetch.predictors._predictor cimport Predictor
 from misspenalty.systems.file_client._block_layer cimport AT_WRITEBACK, NOTHING
 from misspenalty.systems.engine._engine cimport schedule
@@ -70,7 +73,7 @@ cdef class FileClient(PrefetchEngine):
         memset(self.aheads, 0, self.paths * sizeof(ahead_t))
         self.latest = start
         schedule(&self.events, start + self.interval, AT_WRITEBACK, 0)
-        with nogil:
+        with self, nullcontext() if predictor is None else predictor, nogil:
             self.replay(records, n, start, &latency[0] if reads else NULL, &outcome[0] if reads else NULL,
                         &copies[0] if reads else NULL)
             self.settle(self.ended)
@@ -85,6 +88,8 @@ cdef class FileClient(PrefetchEngine):
         cdef Py_ssize_t i, reads = 0
         cdef int64_t began, blocks
         for i in range(n):
+            if i % 1024 == 1023:
+                check_signals()
             now += call.gap
             self.spent[GAPS] += call.gap
             self.advance(now)

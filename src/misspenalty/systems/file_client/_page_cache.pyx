@@ -27,10 +27,9 @@ cdef class PageCache(BlockLayer):
         Blocks of metadata on the way to path p: ``walks[walk_at[p]:walk_at[p + 1]]``.
     """
 
-    def __init__(self, lba, sectors, metadata, machine, const int64_t[::1] first, const int64_t[::1] pages,
-                 const int64_t[::1] walk_at, const int32_t[::1] walks):
+    def __cinit__(self, lba, sectors, metadata, machine, const int64_t[::1] first, const int64_t[::1] pages,
+                  const int64_t[::1] walk_at, const int32_t[::1] walks, *own):
         cdef Py_ssize_t path, entry
-        super().__init__(lba, sectors, metadata, machine)
         self.paths, self.walk_at, self.walks = first.shape[0], walk_at, walks
         self.kilobyte, self.block = machine["kilobyte"], machine["block"]
         self.inodes = <inode_t*>calloc(self.paths + 1, sizeof(inode_t))

@@ -18,8 +18,7 @@ cdef class PrefetchEngine(ReadAhead):
         That the predictor tells apart.
     """
 
-    def __init__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, Py_ssize_t files):
-        super().__init__(lba, sectors, metadata, machine, first, pages, walk_at, walks)
+    def __cinit__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, Py_ssize_t files):
         self.files, self.engine_time, self.most_pages = files, machine["engine_time"], machine["most_pages"]
         self.path_of = <int32_t*>calloc(files + 1, sizeof(int32_t))
         if self.path_of == NULL:

@@ -13,8 +13,7 @@ from misspenalty.systems.file_client._page_cache cimport PageCache, inode_t
 cdef class ReadAhead(PageCache):
     """Files that are read; `machine` has further `call_time` (ns), `cluster`, `least_ahead`, `most_ahead` (pages)."""
 
-    def __init__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks):
-        super().__init__(lba, sectors, metadata, machine, first, pages, walk_at, walks)
+    def __cinit__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, *own):
         self.call_time, self.cluster = machine["call_time"], machine["cluster"]
         self.least_ahead, self.most_ahead = BYTES * machine["least_ahead"], BYTES * machine["most_ahead"]
         self.aheads = <ahead_t*>calloc(self.paths + 1, sizeof(ahead_t))

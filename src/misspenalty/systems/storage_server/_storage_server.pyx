@@ -12,6 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.policies._policy cimport Policy, block_t
 from misspenalty.systems.engine._engine cimport (
     done_by, event_t, make_event, pop, priority_of, push, queue_t, replace_first, reserve, sequence_of, serve, server_t,
@@ -71,7 +72,7 @@ cdef struct terminal_t:
     int64_t[COMPONENTS] transaction # of its transaction's completed reads, ns
 
 
-cdef class Server:
+cdef class Server(Kernel):
     """One run: `Server(...).run(...)` once, then read the results."""
 
     cdef machine_t machine
@@ -92,7 +93,7 @@ cdef class Server:
     cdef int64_t[3][COMPONENTS] _spent  # by hits, by misses, by completed transactions, ns
     cdef int64_t[CLASSES] _done     # service done in the measurement, ns
 
-    def __init__(self, terminals, processors, servers, disks, **machine):
+    def __cinit__(self, terminals, processors, servers, disks, **machine):
         self.machine = machine
         for kind, count in enumerate((processors, servers, disks, 1, 1)):
             self.number[kind] = count
@@ -117,14 +118,14 @@ cdef class Server:
     def run(self, const uint8_t[::1] outcome, const uint8_t[::1] disk, const uint32_t[::1] access, int64_t warm_up):
         """Simulate until no read is left; `access` is the disks' service time, one for all or one a reference, ns."""
         cdef Py_ssize_t step = 1 if access.shape[0] > 1 else 0
-        with nogil:
+        with self, nogil:
             self.replay(&outcome[0], &disk[0], &access[0], step, outcome.shape[0], warm_up)
 
     def run_live(self, Policy cache not None, const block_t[::1] ids, uint8_t[::1] outcome, const uint8_t[::1] disk,
                  const uint32_t[::1] access, int64_t warm_up):
         """Simulate until every reference is served; `outcome` says which are writes and is filled in for the reads."""
         cdef Py_ssize_t step = 1 if access.shape[0] > 1 else 0
-        with nogil:
+        with self, cache, nogil:
             self.serve_live(cache, &ids[0], &outcome[0], &disk[0], &access[0], step, outcome.shape[0], warm_up)
 
     @property
@@ -146,8 +147,11 @@ cdef class Server:
                     int64_t n, int64_t warm_up) except -1 nogil:
         cdef event_t event
         cdef uint64_t kind
-        cdef int64_t reference
+        cdef int64_t reference, steps = 0
         while True:
+            steps += 1
+            if steps % SLICE == 0:
+                check_signals()
             event = self.queue.events[0]
             kind = priority_of(event)
             if kind == AT_REQUEST:
@@ -177,8 +181,11 @@ cdef class Server:
         cdef event_t event
         cdef terminal_t* terminal
         cdef uint64_t kind
-        cdef int64_t reference
+        cdef int64_t reference, steps = 0
         while self.queue.size:
+            steps += 1
+            if steps % SLICE == 0:
+                check_signals()
             event = self.queue.events[0]
             kind = priority_of(event)
             if kind == AT_REQUEST:

@@ -1,0 +1,23 @@
+# What all kernel objects share: one thread at a time, and calls that Ctrl-C stops.
+
+from cpython.exc cimport PyErr_CheckSignals
+
+cdef enum:
+    SLICE = 1 << 16                 # requests after which a long call looks for signals: milliseconds
+
+
+cdef class Kernel:
+    cdef bint in_use               # whether a call works on it with the GIL released
+    cdef list kernels                 # kernels that it drives, or None
+
+    # A kernel that this one drives: it is in use while this one is.
+    cdef int uses(self, Kernel part) except -1
+    # RuntimeError where another thread is in the middle of a call; every method that a call could disturb begins so.
+    cdef int check_unused(self) except -1
+    cdef void set_in_use(self, bint in_use) noexcept
+
+
+# Raise what a signal's handler raises, KeyboardInterrupt for Ctrl-C; in other threads than the main one nothing happens.
+cdef inline int check_signals() except -1 nogil:
+    with gil:
+        return PyErr_CheckSignals()

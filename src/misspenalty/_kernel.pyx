@@ -1,0 +1,39 @@
+"""Base of all kernel objects."""
+
+
+cdef class Kernel:
+    """An object whose methods release the GIL: ``with self, nogil:`` refuses a second thread meanwhile.
+
+    Whatever a method needs is allocated in ``__cinit__``, so that there is no object without it, and a second
+    ``__init__`` does nothing.
+    """
+
+    def __enter__(self):
+        self.check_unused()
+        self.set_in_use(True)
+        return self
+
+    def __exit__(self, *error):
+        self.set_in_use(False)
+
+    cdef int uses(self, Kernel part) except -1:
+        if self.kernels is None:
+            self.kernels = []
+        self.kernels.append(part)
+        return 0
+
+    cdef int check_unused(self) except -1:
+        cdef Kernel part
+        if self.in_use:
+            raise RuntimeError(f"{type(self).__name__} is in use by another thread; give each thread its own")
+        if self.kernels is not None:
+            for part in self.kernels:
+                part.check_unused()
+        return 0
+
+    cdef void set_in_use(self, bint in_use) noexcept:
+        cdef Kernel part
+        self.in_use = in_use
+        if self.kernels is not None:
+            for part in self.kernels:
+                part.set_in_use(in_use)

@@ -1,0 +1,155 @@
+"""Python cannot crash a kernel: no object without its memory, one thread at a time, and Ctrl-C stops a call."""
+
+import importlib
+import pkgutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import misspenalty
+from misspenalty._kernel import Kernel
+from misspenalty.policies._arc import ARC
+from misspenalty.policies._track_cache import TrackCache
+from misspenalty.policies._tracks import TrackLists
+
+
+def _modules():
+    for module in pkgutil.walk_packages(misspenalty.__path__, "misspenalty."):
+        name = module.name.rpartition(".")[2]
+        if name.startswith("_") and name not in ("__main__", "_cyutility"):
+            yield importlib.import_module(module.name)
+
+
+def _classes():
+    """Every extension type that a kernel module defines."""
+    found = {
+        value
+        for module in _modules()
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+    return sorted(found, key=lambda c: (c.__module__, c.__qualname__))
+
+
+# Calls every public method and property, without arguments and with a few, on an object that only `__new__` made.
+_CALL_ALL = """
+import importlib, sys
+cls = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])
+try:
+    thing = cls.__new__(cls)
+except TypeError:
+    sys.exit(0)
+for name in dir(cls):
+    if name.startswith("_") and name not in ("__len__", "__contains__", "__enter__", "__init__"):
+        continue
+    try:
+        value = getattr(thing, name)
+    except Exception:
+        continue
+    for arguments in ((), (0,), (1, 1), (0, 0, 1), (0, False, 0, 1)):
+        try:
+            value(*arguments)
+        except Exception:
+            pass
+"""
+
+
+def _run(code, *arguments, **options):
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=60, **options)
+
+
+def test_the_walk_finds_all_kernels():
+    assert len(_classes()) > 50
+    assert sum(issubclass(c, Kernel) for c in _classes()) > 45
+
+
+@pytest.mark.parametrize("cls", _classes(), ids=lambda c: f"{c.__module__}.{c.__qualname__}")
+def test_an_object_that_only_new_made_does_not_crash(cls):
+    done = _run(_CALL_ALL, cls.__module__, cls.__qualname__)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_second_init_changes_nothing():
+    cache = ARC(4, 100)
+    ids, hit = np.arange(20, dtype=np.uint32) % 7, np.empty(20, np.uint8)
+    cache.replay(ids, hit)
+    before = cache.resident, cache.evictions, cache.memory
+    cache.__init__(1000, 5)
+    assert (cache.resident, cache.evictions, cache.memory) == before
+    assert cache.replay(ids, hit) >= 0
+
+
+@pytest.mark.parametrize("cls", [TrackCache, TrackLists])
+def test_a_base_of_policies_is_refused(cls):
+    with pytest.raises(TypeError, match="base of policies"):
+        cls(4, 4).replay(np.zeros(4, np.uint32), np.empty(4, np.uint8))
+
+
+def test_one_kernel_serves_one_thread_at_a_time():
+    cache = ARC(1000, 1 << 16)
+    ids = np.random.default_rng(0).integers(0, 1 << 16, 20_000_000, dtype=np.uint32)
+    worker = threading.Thread(target=cache.replay, args=(ids, np.empty(len(ids), np.uint8)))
+    worker.start()
+    refused = 0
+    while worker.is_alive() and not refused:
+        try:
+            cache.__contains__(5)
+        except RuntimeError as error:
+            assert "in use by another thread" in str(error)
+            refused += 1
+    worker.join()
+    assert refused
+    assert cache.requests == len(ids)
+
+
+def test_a_slice_does_not_change_the_outcome():
+    ids = np.random.default_rng(1).integers(0, 5000, 200_000, dtype=np.uint32)
+    whole, parts = np.empty(len(ids), np.uint8), np.empty(len(ids), np.uint8)
+    ARC(500, 5000).replay(ids, whole)
+    cache = ARC(500, 5000)
+    for begin in range(0, len(ids), 777):
+        cache.replay(ids[begin : begin + 777], parts[begin : begin + 777])
+    assert np.array_equal(whole, parts)
+
+
+_LONG = {
+    "policy": """
+from misspenalty.policies._arc import ARC
+ids = np.random.default_rng(0).integers(0, 1 << 20, 10_000_000, dtype=np.uint32)
+hit, cache = np.empty(len(ids), np.uint8), ARC(1 << 16, 1 << 20)
+print("ready", flush=True)
+for _ in range(400):
+    cache.replay(ids, hit)
+""",
+    "engine": """
+from misspenalty.systems.engine._engine import EventQueue
+queue, delays = EventQueue(), np.zeros(1 << 24, np.int64)
+for what in range(4096):
+    queue.push(what, 0, what)
+print("ready", flush=True)
+for _ in range(200):
+    queue.hold(delays)
+""",
+}
+
+
+@pytest.mark.parametrize("call", _LONG)
+def test_ctrl_c_stops_a_long_call(call):
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import numpy as np\n" + _LONG[call]], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.2)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        assert time.monotonic() - sent < 5  # a fraction of a second, on a machine with nothing else to do
+        assert b"KeyboardInterrupt" in errors
+    finally:
+        process.kill()
