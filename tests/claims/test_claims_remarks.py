@@ -1,4 +1,4 @@
-"""Suspected reasons and logged values: shown beside a verdict, never part of it."""
+"""Suspected reasons and logged values: shown next to a verdict, never part of it."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from misspenalty import InputError
-from misspenalty.claims import load_ledger, load_reasons, read_logged, write_claims
+from misspenalty.claims import judge, load_ledger, load_reasons, read_logged, with_reasons
+from misspenalty.studies.claims import STUDIES, write_claims
 
 ROOT = Path(__file__).parents[2]
 LEDGER = ROOT / "data/published/claims.yaml"
@@ -24,20 +25,17 @@ def reasons_file(folder, text):
     return folder / "suspected_reasons.yaml"
 
 
-def results(folder, mq):
+def results(mq):
     """A Table 4 with the published LRU column and an MQ column of `mq`."""
-    (folder / "mq").mkdir()
     rows = [(mb, "lru", ratio) for mb, ratio in ((128, 8.85), (256, 17.66), (512, 31.69))]
     rows += [(mb, "mq", mq) for mb in (128, 256, 512)]
-    pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"]).to_csv(folder / "mq/table4.csv", index=False)
-    return {"mq_table4": folder / "mq/table4.csv"}
+    return {"mq_table4": pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"])}
 
 
-def test_a_reason_stands_only_beside_a_claim_that_missed(tmp_path):
+def test_a_reason_is_given_only_for_a_claim_that_missed(tmp_path, ledger):
     reasons = reasons_file(tmp_path, '- {results: claims, claims: ["mq.table4.*"], reason: because}\n')
-    tables = results(tmp_path, 44.34)
-    plain = write_claims(tables, LEDGER, tmp_path / "claims.csv")
-    said = write_claims(tables, LEDGER, tmp_path / "claims.csv", reasons_path=reasons)
+    plain = judge(ledger, STUDIES, results(44.34))
+    said = with_reasons(plain, load_reasons(reasons, "claims", ledger))
     pd.testing.assert_frame_equal(plain.drop(columns="note"), said.drop(columns="note"))  # nothing else moves
     missed = said["verdict"].isin(["direction", "not_reproduced"])
     in_table4 = said["id"].str.startswith("mq.table4.")
@@ -76,9 +74,9 @@ def test_the_projects_own_reasons_fit_the_ledger(ledger):
 
 
 def test_logged_values_become_notes(tmp_path):
-    logged = tmp_path / "logged.csv"
+    (tmp_path / "mq").mkdir()
+    logged = tmp_path / "mq" / "logged.csv"
     logged.write_text("id,note\nmq.results.miss_dominates,obtained: most of it\n")
-    frame = write_claims(results(tmp_path, 44.34), LEDGER, tmp_path / "out.csv", notes=read_logged([logged]))
-    row = frame.set_index("id").loc["mq.results.miss_dominates"]
+    row = write_claims(tmp_path, data=ROOT / "data").set_index("id").loc["mq.results.miss_dominates"]
     assert row["verdict"] == "not_testable" and "obtained: most of it" in row["note"]
     assert read_logged([]) == {}

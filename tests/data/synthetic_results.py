@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from misspenalty.claims import write_claims
 from misspenalty.io.files import write_csv
+from misspenalty.studies.claims import write_claims
 
 ROOT = Path(__file__).parents[2]
 SIZES = (128, 256, 512)
@@ -260,19 +260,8 @@ def write_results(root):
     results = Path(root) / "results"
     for name, table in tables().items():
         write_csv(table, results / "mq" / f"{name}.csv")
-    published = ROOT / "data" / "published" / "claims.yaml"
-    calibration = ROOT / "data" / "calibration.yaml"
-    reasons = ROOT / "data" / "suspected_reasons.yaml"
     for suffix, basis in (("", "predicted"), ("_64mb", "fitted")):
-        write_claims(
-            {f"mq_{item}": results / "mq" / f"{item}{suffix}.csv" for item in ("table4", "fig7")},
-            published,
-            results / f"claims{suffix}.csv",
-            calibration_path=None if suffix else calibration,
-            reasons_path=reasons,
-            basis=basis,
-            variant=bool(suffix),
-        )
+        write_claims(results, data=ROOT / "data", variant=suffix, basis=basis)
     sheet = Path(root) / "data" / "raw" / "tpcc" / "captures.yaml"
     sheet.parent.mkdir(parents=True, exist_ok=True)
     sheet.write_text(yaml.safe_dump({f"{name}.parquet": facts(mb) for name, mb in CAPTURES.items()}, sort_keys=False))

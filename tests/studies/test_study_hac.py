@@ -10,10 +10,10 @@ import yaml
 from misspenalty.errors import ParameterError
 from misspenalty.objects.cache import COUNTS, TIMED
 from misspenalty.objects.traversals import STATIC
+from misspenalty.studies.hac import claims
 from misspenalty.studies.hac import measured as hac_measured
 from misspenalty.studies.hac import projections as hac_projections
 from misspenalty.studies.hac import runs as hac_runs
-from misspenalty.studies.hac import settings as hac_settings
 from misspenalty.studies.hac import tables as hac
 from misspenalty.studies.hac import variants as hac_variants
 from misspenalty.studies.hac.prices import Costs, client_us, load_costs, penalty
@@ -253,7 +253,7 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     assert small.loc["contiguous", "read_ms"] < small.loc["scattered", "read_ms"]
     assert (server[server["server_cache_mb"] == 30]["hit_pct"] == 100).all()
     row = pd.DataFrame([{"reached": 10.0, "target": 10, "value": 300.0}])
-    assert hac.logged(server, row)["id"].is_unique
+    assert claims.logged(server, row)["id"].is_unique
     table = hac_variants.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"scan": [1, 10]})
     assert table["parameter"].tolist() == ["none", "scan", "scan"]
     table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, {"b": {"seed": 1, **SMALL["database"]}})
@@ -262,30 +262,3 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     costs_table = hac_variants.cost_sensitivity(sweeps, POINTS, costs)
     assert set(costs_table["traversal"]) == set(STATIC)
     assert costs_table.groupby("traversal")["parameter"].nunique().nunique() == 1
-
-
-# --- settings
-
-
-def settings(**changes):
-    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["hac"]
-    return config | changes
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"database": {"parts": 0}}, "hac.database: parts"),
-        ({"layouts": {"odd": {"levels": 99}}}, "hac.layouts.odd"),
-        ({"points_mb": {"T6": 0.155, "T1-": 5, "T1": 12, "T1+": 20}}, "hac.points_mb.T6"),
-        ({"dynamic": {"mix": {"T1": 0.5}}}, "hac.dynamic.mix"),
-    ],
-)
-def test_impossible_settings_are_named(change, named):
-    with pytest.raises(ParameterError, match=named):
-        hac_settings.check_settings(settings(**change))
-
-
-def test_the_calibration_has_one_fit_of_the_study():
-    with pytest.raises(ParameterError, match="install_instructions"):
-        hac_settings.check_settings(settings())

@@ -6,6 +6,7 @@ import pytest
 
 from misspenalty import ParameterError
 from misspenalty.replay.simulation import simulate
+from misspenalty.studies.mq import claims
 from misspenalty.studies.mq import rates as mq_rates
 from misspenalty.studies.mq import tables as mq
 from misspenalty.traces import Trace
@@ -140,7 +141,7 @@ def test_logged_values_name_their_claims():
     fig7 = pd.DataFrame({"miss_time_share_pct": [99.5, 98.25], "timed_hit_ratio_pct": [10.0, 20.5],
                          "replayed_hit_ratio_pct": [10.25, 20.5]})  # fmt: skip
     fit = pd.DataFrame([{"at_bound": True, "reached": 1.04791, "target": 1.08, "value_us": 0}])
-    notes = mq_rates.logged(fig7, "128MB", fit).set_index("id")["note"]
+    notes = claims.logged(fig7, "128MB", fit).set_index("id")["note"]
     assert notes["mq.fig7.lru.256"] == "fit ends at its bound: 1.0479 for 1.08 at 0 us"
     assert "no hit ratio by more than 0.25 points" in notes["mq.results.timing"]
     assert "98.25 to 99.50 %" in notes["mq.results.miss_dominates"]

@@ -9,6 +9,7 @@ import pytest
 
 from misspenalty import ParameterError, disks
 from misspenalty.studies.vlog import checks as vlog_checks
+from misspenalty.studies.vlog import claims
 from misspenalty.studies.vlog import file_systems as vlog_files
 from misspenalty.studies.vlog import gap as vlog_gap
 from misspenalty.studies.vlog import locate as vlog_locate
@@ -174,7 +175,7 @@ def test_statements_are_held_against_the_tables(figures):
 
 
 def test_values_for_the_undecided_claims(latencies):
-    table = vlog_checks.logged(PLATFORMS, WORKLOAD, latencies)
+    table = claims.logged(PLATFORMS, WORKLOAD.utilisation, latencies)
     assert table["id"].tolist() == ["vlog.setup.utilisation", "vlog.fig9.simulator_share"]
     assert "80 %" in table["note"].iloc[0]
 

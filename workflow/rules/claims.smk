@@ -1,13 +1,16 @@
 # The ledger, judged on the tables; then the manifest of the whole run.
 
 
+from misspenalty.studies.claims import table_files
+
+
 rule claims:
     input:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
         reasons="data/suspected_reasons.yaml",
         logged=LOGGED,
-        tables=list(JUDGED.values()),
+        tables=collect("results/{table}", table=table_files().values()),
     output:
         table="results/claims.csv",
     log:
@@ -18,9 +21,8 @@ rule claims:
         "../../environment.yml"
     params:
         basis="predicted",
-        tables=list(JUDGED),
-        variant=False,
-        code=source_digest("claims"),
+        variant="",
+        code=source_digest("studies/claims"),
     script:
         "../scripts/claims.py"
 
@@ -31,7 +33,9 @@ use rule claims as claims_64mb with:
         calibration="data/calibration.yaml",
         reasons="data/suspected_reasons.yaml",
         logged=["results/mq/logged_64mb.csv"],
-        tables=["results/mq/table4_64mb.csv", "results/mq/fig7_64mb.csv"],
+        tables=collect(
+            "results/{table}", table=table_files("_64mb", studies=["mq"]).values()
+        ),
     output:
         table="results/claims_64mb.csv",
     log:
@@ -40,9 +44,8 @@ use rule claims as claims_64mb with:
         "results/benchmarks/claims_64mb.tsv"
     params:
         basis="fitted",
-        tables=["mq_table4", "mq_fig7"],
-        variant=True,
-        code=source_digest("claims"),
+        variant="_64mb",
+        code=source_digest("studies/claims"),
 
 
 rule manifest:

@@ -35,8 +35,6 @@ SOURCES += [
     "data/published/epcm_reductions.csv",
     "data/published/epcm_workloads.csv",
 ]
-JUDGED["epcm_fig7"] = "results/epcm/fig7.csv"
-JUDGED["epcm_fig8"] = "results/epcm/fig8.csv"
 LOGGED.append("results/epcm/logged.csv")
 SEEDS["epcm"] = EPCM["seed"]
 

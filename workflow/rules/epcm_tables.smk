@@ -104,6 +104,6 @@ rule epcm_logged:
         "../../environment.yml"
     params:
         fig8=EPCM["fig8"],
-        code=source_digest("io/files", "studies/epcm/tables"),
+        code=source_digest("io/files", "studies/epcm/claims"),
     script:
         "../scripts/epcm_logged.py"

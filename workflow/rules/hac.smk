@@ -46,10 +46,6 @@ MEASURED += [
     *collect("results/hac/runs/{table}_measured.csv", table=["hit_time", "penalty"]),
     "results/hac/runs/hit_time_measured.svg",
 ]
-JUDGED["hac_fig9"] = "results/hac/fig9.csv"
-JUDGED["hac_fig10"] = "results/hac/fig10.csv"
-JUDGED["hac_fig11"] = "results/hac/fig11.csv"
-JUDGED["hac_projections"] = "results/hac/projections.csv"
 LOGGED.append("results/hac/logged.csv")
 SEEDS["hac"] = HAC["seed"]
 

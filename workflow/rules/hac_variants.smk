@@ -203,7 +203,7 @@ rule hac_logged:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("io/files", "studies/hac/tables"),
+        code=source_digest("io/files", "studies/hac/claims"),
     script:
         "../scripts/hac_logged.py"
 

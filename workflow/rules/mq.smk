@@ -50,8 +50,6 @@ SOURCES += [
     "data/published/mq_fig7.csv",
     "data/machines/mq_testbed.yaml",
 ]
-JUDGED["mq_table4"] = "results/mq/table4.csv"
-JUDGED["mq_fig7"] = "results/mq/fig7.csv"
 LOGGED.append("results/mq/logged.csv")
 SEEDS["mq.fig7"] = MQ["seed"]
 

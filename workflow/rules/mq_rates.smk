@@ -109,7 +109,7 @@ rule mq_logged:
         "../../environment.yml"
     params:
         raw=config["captures"][MQ["server"]],
-        code=source_digest("studies/mq/rates"),
+        code=source_digest("studies/mq/claims"),
     script:
         "../scripts/mq_logged.py"
 
@@ -128,4 +128,4 @@ use rule mq_logged as mq_logged_64mb with:
         "results/benchmarks/mq_logged_64mb.tsv"
     params:
         raw=config["captures"][MQ["variant"]],
-        code=source_digest("studies/mq/rates"),
+        code=source_digest("studies/mq/claims"),

@@ -45,8 +45,6 @@ SOURCES += [
     "data/published/sarc_table2.csv",
     "data/published/sarc_peak.csv",
 ]
-JUDGED["sarc_table2"] = "results/sarc/table2.csv"
-JUDGED["sarc_fig6"] = "results/sarc/fig6.csv"
 LOGGED.append("results/sarc/logged.csv")
 SEEDS["sarc"] = SARC["seeds"]
 
@@ -351,6 +349,6 @@ rule sarc_logged:
     conda:
         "../../environment.yml"
     params:
-        code=source_digest("claims", "studies/sarc/fit"),
+        code=source_digest("claims", "studies/sarc/claims"),
     script:
         "../scripts/sarc_logged.py"

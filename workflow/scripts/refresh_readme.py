@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from misspenalty.claims import format_summary, update_between_markers
+from misspenalty.claims import format_summary
+from misspenalty.reporting.markers import update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_64mb"))
 text = f"""Multi-Queue behind a first level of 128 MB, as the paper has it; `results/claims.csv` marks what is fitted:

@@ -1,4 +1,4 @@
-"""What became of the fit, for the claims that read a value it was fitted to."""
+"""The result of the fit, for the notes of claims that read a value it was fitted to."""
 
 import sys
 
@@ -6,10 +6,10 @@ import pandas as pd
 
 from misspenalty.claims import load_calibration, load_ledger
 from misspenalty.io.files import write_csv
-from misspenalty.studies.sarc import fit as sarc_fit
+from misspenalty.studies.sarc import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-claims = [claim.id for claim in load_ledger(snakemake.input.ledger) if claim.study == "sarc"]
+ids = [claim.id for claim in load_ledger(snakemake.input.ledger) if claim.study == "sarc"]
 fits = load_calibration(snakemake.input.calibration)
-write_csv(sarc_fit.logged(pd.read_csv(snakemake.input.fit), claims, fits), snakemake.output.table)
+write_csv(claims.logged(pd.read_csv(snakemake.input.fit), ids, fits), snakemake.output.table)

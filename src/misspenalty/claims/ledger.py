@@ -4,13 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from misspenalty.claims.formula import FormulaError
-from misspenalty.claims.layout import TABLES
-from misspenalty.claims.reading import Reading, compile_reading
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml, worst_error
-
-STUDIES = ("mq", "sarc", "hac", "epcm", "vlog")
 
 
 @dataclass(frozen=True)
@@ -23,14 +18,12 @@ class Claim:
     statement: str
     kind: str
     published: object
-    needs: str
     status: str
     role: str
     unit: str = ""
     tolerance: dict | None = None
     tie: bool = False
     note: str = ""
-    reading: Reading | None = None
 
 
 @dataclass(frozen=True)
@@ -44,27 +37,7 @@ class Fit:
     unit: str
     sensitivity: str
     reason: str
-    follows: tuple = ()  # dicts: table, where, column; cells that hang on the parameter as directly as the targets do
-
-    def reads(self, cell):
-        """Whether `cell`, a (table, column, keys) triple, is one of the fitted targets."""
-        return _among(self.published, cell)
-
-    def decides(self, cell):
-        """Whether `cell` is one that follows from the fit."""
-        return _among(self.follows, cell)
-
-
-def _among(targets, cell):
-    """Whether a (table, column, keys) triple is one of the cells that `targets` describe."""
-    table, column, keys = cell
-    keys = dict(keys)
-    return any(
-        target["table"] == table
-        and target["column"] == column
-        and all(keys.get(key) == member for key, member in target["where"].items())
-        for target in targets
-    )
+    follows: tuple = ()  # dicts: table, where, column; cells that depend on the parameter as directly as the targets
 
 
 def load_ledger(path, schema=None):
@@ -75,7 +48,7 @@ def load_ledger(path, schema=None):
     path : path-like
         ``claims.yaml``.
     schema : path-like, optional
-        JSON Schema of the ledger; by default ``claims.schema.yaml`` beside it.
+        JSON Schema of the ledger; by default ``claims.schema.yaml`` next to it.
 
     Returns
     -------
@@ -85,7 +58,7 @@ def load_ledger(path, schema=None):
     Raises
     ------
     InputError
-        An entry with an unknown key, a formula that cannot be read, a name that no table has, or an id used twice.
+        An entry that does not fit the schema, or an id used twice.
         The message names the entry and its line.
     """
     path = Path(path)
@@ -99,22 +72,9 @@ def load_ledger(path, schema=None):
     for entry in entries:
         place = {"path": path, "line": lines.get(entry["id"])}
         if entry["id"] in seen:
-            raise InputError(f"claim {entry['id']} stands twice", **place, remedy="give each entry an id of its own")
+            raise InputError(f"claim {entry['id']} is listed twice", **place, remedy="give each entry an id of its own")
         seen.add(entry["id"])
-        if ("read" in entry) == (entry["needs"] == "none"):
-            raise InputError(
-                f"claim {entry['id']} needs {entry['needs']} but has {'a' if 'read' in entry else 'no'} read",
-                **place,
-                expected="a read exactly where a result table is needed",
-            )
-        fields = {key: value for key, value in entry.items() if key != "read"}
-        try:
-            reading = compile_reading(entry) if "read" in entry else None
-        except FormulaError as error:
-            raise InputError(
-                f"claim {entry['id']}: {error}", **place, remedy="the grammar is in data/published/README.md"
-            ) from error
-        claims.append(Claim(**fields, reading=reading))
+        claims.append(Claim(**entry))
     return claims
 
 
@@ -124,31 +84,12 @@ def load_calibration(path, schema=None):
     Raises
     ------
     InputError
-        The file does not fit its schema, or a target names a table or column that does not exist.
+        The file does not fit its schema.
     """
     path = Path(path)
     fits = []
     for entry in load_entries(path, schema or path.with_name("calibration.schema.yaml"), "parameter"):
-        for target in entry["published"]:
-            layout = TABLES.get(target["table"])
-            missing = set(layout.keys) - set(target["where"]) if layout else set()
-            known = layout and target["column"] in layout.values and set(target["where"]) <= set(layout.keys)
-            if not known or any(layout.keys[key] for key in missing):  # a numeric key may be empty in the cell's row
-                raise InputError(
-                    f"parameter {entry['parameter']}: {target['table']}, {target['column']} is not one cell",
-                    path=path,
-                    expected="a result table, one of its value columns, and a member for each of its keys",
-                )
-        for target in entry.get("follows", ()):
-            layout = TABLES.get(target["table"])
-            if not layout or target["column"] not in layout.values or not set(target["where"]) <= set(layout.keys):
-                raise InputError(
-                    f"parameter {entry['parameter']}: {target['table']}, {target['column']} does not exist",
-                    path=path,
-                    expected="a result table, one of its value columns, and some of its keys",
-                )
-        lists = {key: tuple(entry.get(key, ())) for key in ("published", "range", "follows")}
-        fits.append(Fit(**entry | lists))
+        fits.append(Fit(**entry | {key: tuple(entry.get(key, ())) for key in ("published", "range", "follows")}))
     return fits
 
 

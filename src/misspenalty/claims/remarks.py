@@ -1,4 +1,4 @@
-"""What is said beside a verdict: suspected reasons, written by people, and values that a run logged."""
+"""What is noted next to a verdict: suspected reasons, written by people, and values that a run logged."""
 
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,7 +17,7 @@ def load_reasons(path, results, ledger):
     Parameters
     ----------
     path : path-like
-        ``data/suspected_reasons.yaml``; its schema stands beside it.
+        ``data/suspected_reasons.yaml``; its schema is next to it.
     results : str
         Name of the table of verdicts, such as ``claims``.
     ledger : list of Claim

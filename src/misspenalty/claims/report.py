@@ -1,35 +1,32 @@
 """Judging a whole ledger, and the tables that come of it."""
 
-from pathlib import Path
+from functools import cached_property
 
+import numpy as np
 import pandas as pd
 
-from misspenalty.claims.cells import prepare
-from misspenalty.claims.layout import TABLES
-from misspenalty.claims.ledger import STUDIES, load_calibration, load_ledger
-from misspenalty.claims.measures import number, tolerance_text
-from misspenalty.claims.remarks import load_reasons, with_reasons
-from misspenalty.claims.verdicts import VERDICTS, Outcome, decide
+from misspenalty.claims.forms import TIE, TOLERANCES, VERDICTS, Outcome, groups_of, limit_of, number, text
+from misspenalty.claims.recorder import Recorder
+from misspenalty.claims.tables import blanked, filled
 from misspenalty.errors import InputError
-from misspenalty.io.files import write_csv
 
-COLUMNS = [
-    "id", "study", "kind", "published", "reproduced", "deviation", "tolerance", "verdict", "basis", "note",
-]  # fmt: skip
+COLUMNS = ["id", "study", "kind", "published", "reproduced", "deviation", "tolerance", "verdict", "basis", "note"]
 
 
-def judge(ledger, tables, *, basis="predicted", notes=None, calibration=(), variant=False):
+def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration=(), variant=False):
     """Judge every claim of a ledger on result tables.
 
     Parameters
     ----------
     ledger : list of Claim
         From `load_ledger`.
+    studies : mapping of str to module
+        By name, what each study says of its claims: ``TABLES`` (item to `Table`) and ``claims(record, tables)``.
     tables : mapping of str to DataFrame
-        Result tables by ledger name (``mq_table4``); what is absent has not been made.
+        Result tables by study and item (``mq_table4``); what is absent has not been made.
     basis : {"predicted", "fitted"}
         Basis of a verdict. ``predicted`` turns into ``fitted`` where the verdict reads a cell that `calibration`
-        names as a fitting target, even beside predicted cells; ``fitted`` holds for all.
+        names as a fitting target, even next to predicted cells; ``fitted`` holds for all.
     notes : mapping of str to str, optional
         Remarks by claim id, such as a value that a run logged.
     calibration : iterable of Fit
@@ -40,150 +37,177 @@ def judge(ledger, tables, *, basis="predicted", notes=None, calibration=(), vari
     Returns
     -------
     DataFrame
-        One row a claim, in the order of the ledger, all text: ``id, study, kind, published, reproduced, deviation,
+        One row per claim, in the order of the ledger, all text: ``id, study, kind, published, reproduced, deviation,
         tolerance, verdict, basis, note``. `deviation` is signed and in the measure of `tolerance` (a share of the
         published value where relative); of a bound it is the excess over the limit, negative where there is room.
 
     Raises
     ------
     InputError
-        A table lacks a column or holds two rows with the same keys, or `notes` names a claim that does not exist.
+        A claim of the ledger that no study decides, one that a study decides twice or that the ledger does not have, a
+        note for such a claim, a fitted cell that no table has, a table without a key column or with two rows for a key.
 
     Notes
     -----
-    Verdicts: ``reproduced`` if a value or ratio lies within its tolerance (15 % relative unless the ledger says
-    otherwise), an equivalence within 10 %, an ordering, trend or bound holds as stated. A published tie allows 5 %.
-    Where the filter leaves keys open, the statement has to hold at every point. ``direction``: the number is outside
-    its tolerance but on the published side of the value it would have if the two things compared were equal (0 for a
-    difference or gain, 1 for a quotient, 100 for a percentage of something, 1 for a rate over a baseline). A plain
-    value compares nothing, so it has no direction: it is reproduced or not. A bound with ``near`` ("almost ten")
-    that holds, but not within 10 % of the limit, is ``direction``. Orderings and trends have no number beside them
-    and are never ``direction``. ``not_testable``: the table, row, column or number is not there, or the entry is not
-    decided by a table.
+    The rules of a verdict are in ``data/published/README.md``.
     """
     if basis not in ("predicted", "fitted"):
         raise InputError(f"basis {basis!r}", expected="predicted or fitted")
-    notes = dict(notes or {})
-    unknown = set(notes) - {claim.id for claim in ledger}
-    if unknown:
-        raise InputError(f"note for the claim {min(unknown)!r}, which the ledger does not have")
-    prepared = {name: prepare(name, frame) for name, frame in tables.items() if name in TABLES}
-    built = {name.partition("_")[0] for name in prepared}
+    notes, known = dict(notes or {}), {claim.id for claim in ledger}
+    studied = {name: Study(name, module, tables, variant) for name, module in studies.items()}
+    decided = {id for study in studied.values() for id in study.forms}
+    for found, problem in (
+        (set(notes) - known, "has a note, but the ledger does not have it"),
+        (decided - known, "is decided by a study, but the ledger does not have it"),
+        (known - decided, "of the ledger is decided by no study"),
+    ):
+        if found:
+            raise InputError(f"claim {min(found)} {problem}", remedy="compare the ledger with the studies' claims.py")
+    remarks = {id: [] for id in known}
+    for word, cells in (("reads a value that {} was fitted to", "published"),
+                        ("reads a value that follows from {}, which was fitted", "follows")):  # fmt: skip
+        for fit in (fit for fit in calibration if fit.study in studied):
+            for id in studied[fit.study].reading(fit, getattr(fit, cells)):
+                if not any(fit.parameter in remark for remark in remarks[id]):
+                    remarks[id].append(word.format(fit.parameter))
     rows = []
     for claim in ledger:
-        outcome = _judge_one(claim, prepared, built, variant)
-        fits = [fit for fit in calibration if any(fit.reads(cell) for cell in outcome.cells)]
-        follows = [fit for fit in calibration if any(fit.decides(cell) for cell in outcome.cells) and fit not in fits]
-        remark = [outcome.note, notes.get(claim.id, "")]
-        remark += [f"reads a value that {fit.parameter} was fitted to" for fit in fits]
-        remark += [f"reads a value that follows from {fit.parameter}, which was fitted" for fit in follows]
+        study = studied[claim.study]
+        outcome, form = _decide(claim, study), study.forms[claim.id]
         rows.append(
             {
                 "id": claim.id,
                 "study": claim.study,
                 "kind": claim.kind,
-                "published": published_text(claim),
+                "published": published_text(claim, getattr(form, "names", {})),
                 "reproduced": outcome.reproduced,
                 "deviation": outcome.deviation,
-                "tolerance": outcome.tolerance,
+                "tolerance": getattr(form, "tolerance", "") or tolerance_text(claim),
                 "verdict": outcome.verdict,
-                "basis": "fitted" if fits or follows else basis,
-                "note": "; ".join(filter(None, remark)),
+                "basis": "fitted" if remarks[claim.id] else basis,
+                "note": "; ".join(filter(None, [outcome.note, notes.get(claim.id, ""), *remarks[claim.id]])),
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
 
 
-def _judge_one(claim, prepared, built, variant):
-    if claim.reading is None:
-        note = claim.note or "a condition of the experiment, not in a result table"
-        return Outcome("not_testable", tolerance=tolerance_text(claim), note=note)
-    if claim.needs not in prepared:
-        if variant:
-            note = f"{claim.needs} is not part of this variant"
-        elif claim.study not in built:
-            note = "study not built yet"
-        else:
-            note = f"result table {claim.needs} is not there"
-        return Outcome("not_testable", tolerance=tolerance_text(claim), note=note)
-    outcome = decide(claim, prepared)
-    outcome.note = "; ".join(filter(None, [outcome.note, claim.note]))
+class Study:
+    """The claims of a study as its tables decide them."""
+
+    def __init__(self, name, module, tables, variant):
+        self.name, self.module, self.frames = name, module, {}
+        absent = [item for item in module.TABLES if f"{name}_{item}" not in tables]
+        gone, holes = [], []
+        for item, table in module.TABLES.items():
+            self.frames[item], missing = table.read(f"{name}_{item}", tables.get(f"{name}_{item}"))
+            holes += [(item, *hole) for hole in missing if item not in absent]
+            if item in absent:
+                reason = (
+                    f"{name}_{item} is not part of this variant"
+                    if variant
+                    else f"result table {name}_{item} is not there"
+                )
+                built = variant or len(absent) < len(module.TABLES)
+                rows, columns = range(len(self.frames[item])), list(table.values)
+                gone.append((item, list(rows), columns, reason if built else "study not built yet"))
+        self.holes = gone + holes
+        recorder = self.run(self.frames)
+        self.forms, self.reports = recorder.forms, recorder.reports
+
+    @cached_property
+    def full(self):
+        """The tables without a hole, and the ids of the claims that then have every number."""
+        frames = {item: filled(frame) for item, frame in self.frames.items()}
+        return frames, complete(self.run(frames).forms)
+
+    def run(self, frames):
+        """What the study records on these tables."""
+        recorder = Recorder()
+        with np.errstate(all="ignore"):
+            self.module.claims(recorder, dict(frames))
+        return recorder
+
+    def losing(self, cells):
+        """Ids of the claims that lose a number when `cells`, tuples of item, rows and columns, are blanked."""
+        frames, readable = self.full
+        less = dict(frames)
+        for item, rows, columns in cells:
+            less[item] = blanked(less[item], rows, columns)
+        return readable - complete(self.run(less).forms)
+
+    def reading(self, fit, targets):
+        """Ids of the decided claims that read one of the fitted cells."""
+        cells = []
+        for target in targets:
+            item = target["table"].removeprefix(f"{self.name}_")
+            table = self.module.TABLES.get(item)
+            found = table and table.cells(self.frames[item], target["where"], target["column"])
+            if not found:
+                raise InputError(
+                    f"parameter {fit.parameter}: there is no cell {target['table']}, {target['column']}",
+                    expected="a result table that claims read, one of its value columns, and members of its keys",
+                )
+            cells.append((item, *found))
+        return complete(self.forms) & self.losing(cells) if cells else set()
+
+    @cached_property
+    def reasons(self):
+        """Why claims have no number: id -> the first thing that is missing, in words."""
+        ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
+        here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
+        return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)
+
+    def _first(self, ids, holes):
+        """The first of `holes` that each claim reads, found by halving."""
+        if len(holes) < 2 or not ids:
+            return dict.fromkeys(ids, holes[0][-1]) if ids else {}
+        half = len(holes) // 2
+        here = ids & self.losing([hole[:3] for hole in holes[:half]])
+        return self._first(here, holes[:half]) | self._first(ids - here, holes[half:])
+
+
+def complete(forms):
+    """Ids of the claims that have every number."""
+    return {id for id, form in forms.items() if form and form.complete()}
+
+
+def _decide(claim, study):
+    form = study.forms[claim.id]
+    if form is None:
+        return Outcome("not_testable", note=claim.note or "a condition of the experiment, not in a result table")
+    if claim.kind not in form.kinds:
+        raise InputError(f"claim {claim.id} is a {claim.kind}, but {type(form).__name__.lower()} was recorded")
+    if not form.complete():
+        return Outcome("not_testable", note=study.reasons[claim.id])
+    outcome = form.decide(claim)
+    reports = [f"{name}: {text(values)}" for name, values in study.reports[claim.id].items()]
+    outcome.note = "; ".join(filter(None, [outcome.note, *reports, claim.note]))
     return outcome
 
 
-def published_text(claim):
+def tolerance_text(claim):
+    """Tolerance of a claim as the table of verdicts prints it."""
+    if claim.tolerance or claim.kind in TOLERANCES:
+        return " ".join(map(number, limit_of(claim)))
+    return f"tie within relative {TIE}" if claim.tie else "as stated" if claim.kind == "bound" else "exact"
+
+
+def published_text(claim, names=None):
     """The published side of a claim in one line."""
-    published = claim.published
-    if claim.kind == "ordering" and claim.reading and claim.reading.groups:
-        published = list(claim.reading.groups)
-    match published:
+    match claim.published:
         case {"op": "in", "limit": [low, high]}:
             return f"{number(low)} to {number(high)}"
         case {"op": op, "limit": limit}:
             return f"{op} {number(limit)}"
-        case dict():
-            return ", ".join(f"{key} {number(value)}" for key, value in published.items())
-        case [list() | tuple(), *_]:
-            joint = " = " if claim.tie else ", "
-            return " < ".join((joint if i == 0 else ", ").join(map(number, group)) for i, group in enumerate(published))
-        case list():
-            return ", ".join(map(number, published))
-    return number(published)
-
-
-def read_tables(paths):
-    """Result tables by ledger name.
-
-    Parameters
-    ----------
-    paths : mapping of str to path-like
-        Ledger name (``mq_table4``) to the CSV file that holds the table; what is left out has not been made.
-
-    Raises
-    ------
-    InputError
-        No statement reads a table of this name, or the file is no CSV table.
-    """
-    unknown = set(paths) - set(TABLES)
-    if unknown:
-        raise InputError(f"no statement reads a table {min(unknown)!r}", expected=", ".join(TABLES))
-    tables = {}
-    for name, path in paths.items():
-        try:
-            tables[name] = pd.read_csv(path)
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
-            raise InputError(f"not a CSV table: {error}", path=path, remedy="delete it and rerun") from error
-    return tables
-
-
-def write_claims(
-    paths,
-    ledger_path,
-    out_path,
-    *,
-    calibration_path=None,
-    reasons_path=None,
-    basis="predicted",
-    notes=None,
-    variant=False,
-):
-    """Judge the ledger on result tables and write the table of verdicts; returns it.
-
-    Parameters are those of `judge`, `read_tables`, `load_calibration` and `load_reasons`.
-    """
-    ledger = load_ledger(ledger_path)
-    frame = judge(
-        ledger,
-        read_tables(paths),
-        basis=basis,
-        notes=notes,
-        calibration=load_calibration(calibration_path) if calibration_path else (),
-        variant=variant,
-    )
-    if reasons_path:
-        frame = with_reasons(frame, load_reasons(reasons_path, Path(out_path).stem, ledger))
-    write_csv(frame, out_path)
-    return frame
+        case {"low_to_high": _} | [list(), *_]:
+            groups = [[number((names or {}).get(member, member)) for member in group] for group in groups_of(claim)]
+            joints = [" = " if claim.tie and i == 0 else ", " for i in range(len(groups))]
+            return " < ".join(joint.join(group) for joint, group in zip(joints, groups, strict=True))
+        case dict() as values:
+            return ", ".join(f"{key} {number(value)}" for key, value in values.items())
+        case list() as values:
+            return ", ".join(map(number, values))
+    return number(claim.published)
 
 
 def summary(frame):
@@ -195,7 +219,7 @@ def summary(frame):
         ``study, claims, reproduced, direction, not_reproduced, not_testable``; the studies in the order of the ledger.
     """
     counts = pd.crosstab(frame["study"], frame["verdict"]).reindex(columns=list(VERDICTS), fill_value=0)
-    counts = counts.reindex([study for study in STUDIES if study in counts.index])
+    counts = counts.reindex(frame["study"].unique())
     counts.loc["all"] = counts.sum()
     counts.insert(0, "claims", counts.sum(axis=1))
     return counts.rename_axis("study", axis=0).rename_axis(None, axis=1).reset_index()

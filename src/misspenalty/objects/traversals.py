@@ -162,3 +162,11 @@ class Ladder:
         begin = time.thread_time()
         self.run(step)
         return time.thread_time() - begin
+
+
+def ticks_per_second(seconds=0.05):
+    """Rate of the tick counter that `Ladder` times with, measured with the system's clock for `seconds`."""
+    begin, ticks = time.perf_counter(), _hit_time.now()
+    while time.perf_counter() - begin < seconds:
+        pass
+    return (_hit_time.now() - ticks) / (time.perf_counter() - begin)

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.prefetch.predictors._foresight import Foresight
+from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor
 from misspenalty.systems.file_client.client import CLASSES, COMPONENTS, Client
 

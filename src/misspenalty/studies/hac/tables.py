@@ -169,33 +169,3 @@ def peaks(fig9_total, fig9_frames, published):
             rows.append((name, axis, published[name], best["cache_mb"], at_end, best["us"], best["fetches"]))
     columns = ["traversal", "axis", "published_mb", "peak_mb", "at_end", "us", "fetches"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def logged(server, fit_row):
-    """Values for the claims that no table of the ledger decides, and what the fit came to.
-
-    Parameters
-    ----------
-    server : DataFrame
-        From `hac_variants.server`.
-    fit_row : DataFrame
-        From `fit`.
-
-    Returns
-    -------
-    DataFrame
-        ``id`` of the claim, ``note``.
-    """
-    row = fit_row.iloc[0]
-    hits = server[server["server_cache_mb"] == server["server_cache_mb"].max()].set_index("traversal").loc[["T1"]]
-    notes = {
-        "hac.setup.client": "checked: data/machines/hac_testbed.yaml, client_mhz",
-        "hac.setup.ppro": "checked: data/machines/hac_testbed.yaml, ppro_mhz and ppro_l2_kb",
-        "hac.setup.single_client": "checked: one client, but for the projection to a shared server",
-        "hac.setup.hot_static": "checked: hot iterations of the static traversals",
-        "hac.fig9.conversion_over_fetch.t1": f"fit: {row['reached']:.4f} % for {row['target']:g} % at "
-        f"{row['value']:.1f} instructions an object installed",
-        "hac.proj.server_hit.t1": "obtained over cold and hot iterations together: "
-        f"{hits.loc['T1', 'run_hit_pct'].iloc[0]:.1f} %",
-    }
-    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

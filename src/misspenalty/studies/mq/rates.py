@@ -226,38 +226,3 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
     return calibration.sensitivity(
         machine, testbed, trace, found, reads_per_transaction, baseline, seed, references, threads
     )
-
-
-def logged(fig7, shared_buffers, fit):
-    """Values for the claims that no table of the ledger decides, and what became of the fit.
-
-    Parameters
-    ----------
-    fig7 : DataFrame
-        `Rates.rates`, and beside each point the hit ratio of the untimed replay, ``replayed_hit_ratio_pct``.
-    shared_buffers : str
-        The first level's size, as the capture recorded it.
-    fit : DataFrame
-        `Rates.fit`.
-
-    Returns
-    -------
-    DataFrame
-        ``id`` of the claim, ``note``.
-    """
-    share = fig7["miss_time_share_pct"]
-    apart = (fig7["timed_hit_ratio_pct"] - fig7["replayed_hit_ratio_pct"]).abs().max()
-    row = fit.iloc[0]
-    outcome = "ends at its bound: " if row["at_bound"] else ""
-    fitted = f"fit {outcome}{row['reached']:.4f} for {row['target']:g} at {row['value_us']:.0f} us"
-    notes = {
-        "mq.table4.sim_vs_impl": "the implemented side is the timed model, the cache inside it, on the same references",
-        "mq.results.timing": f"obtained: reordering by concurrency moves no hit ratio by more than {apart:.2f} points; "
-        "a faster server cannot change what a recorded trace asks for",
-        "mq.results.miss_dominates": f"obtained: misses take {share.min():.2f} to {share.max():.2f} % of the time that "
-        "reads spend outside the database",
-        "mq.setup.oracle_buffer": f"obtained: {shared_buffers} of shared_buffers",
-        "mq.fig7.lru.256": fitted,
-        "mq.fig7.lru_256_gain": fitted,
-    }
-    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

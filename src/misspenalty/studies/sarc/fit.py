@@ -148,35 +148,6 @@ def targets_of(fits, step):
     return found
 
 
-def logged(table, claims, fits):
-    """What became of the fit, for the claims on a value that it aimed at.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `summary`.
-    claims : collection of str
-        Ids of the study's claims.
-    fits : iterable of Fit
-        From `misspenalty.claims.load_calibration`.
-
-    Returns
-    -------
-    DataFrame
-        ``id, note``.
-    """
-    short = {"cache_sensitive": "cs", "cache_insensitive": "ci"}
-    rows = []
-    for step in STEPS:
-        found = table[table["step"] == step]
-        names = ", ".join(f"{name} {value:g}" for name, value in zip(found["parameter"], found["value"], strict=True))
-        note = f"a target of the fit of {names}; mean factor off {found['mean_factor'].iloc[0]:.3f}"
-        for config, load, policy, column in targets_of(fits, step):
-            claim = f"sarc.table2.{short[config]}.{load}.{policy}.{column.removesuffix('_ms')}"
-            rows += [(claim, note)] if claim in claims else []
-    return pd.DataFrame(rows, columns=["id", "note"])
-
-
 def summary(chosen, ranges):
     """What was found, and what the next best points of the grid are.
 

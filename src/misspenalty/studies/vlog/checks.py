@@ -138,26 +138,3 @@ def _half_gain(curve):
     goal = (latency[0] + latency.min()) / 2
     reached = idle[(latency <= goal) & (latency < latency[0])]
     return float(reached[0]) if len(reached) else float(idle[-1])
-
-
-def logged(platforms, workload, latencies):
-    """Values for the claims that no table of the ledger decides.
-
-    Returns
-    -------
-    DataFrame
-        ``id`` of the claim, ``note``.
-    """
-    used = 100 * workload.utilisation
-    notes = {
-        "vlog.setup.utilisation": f"obtained: {used:g} % of the disk's 4 KB blocks belong to the file, on "
-        f"{', '.join(platforms)}",
-        "vlog.fig9.simulator_share": "does not apply: our simulator does not run within the measured path, no time of "
-        f"its own enters 'other' ({_other(latencies)})",
-    }
-    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})
-
-
-def _other(latencies):
-    part = latencies[(latencies["component"] == "other") & (latencies["system"] == "virtual_log")]
-    return ", ".join(f"{row.platform} {row.ms:.2f} ms" for row in part.itertuples())

@@ -1,4 +1,4 @@
-"""Generated text in a written file: what stands between two markers is replaced, the rest is left alone."""
+"""Generated text in a written file: the text between two markers is replaced, the rest is left alone."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from misspenalty.io.files import atomic_path
 
 
 def update_between_markers(path, name, text):
-    """Replace what stands between ``<!-- name:start -->`` and ``<!-- name:end -->``.
+    """Replace the text between ``<!-- name:start -->`` and ``<!-- name:end -->``.
 
     Returns
     -------
@@ -17,7 +17,7 @@ def update_between_markers(path, name, text):
     Raises
     ------
     InputError
-        The file or one of the markers is not there, stands twice, or the two are in the wrong order.
+        The file or one of the markers is missing, a marker occurs twice, or the two are in the wrong order.
     """
     path = Path(path)
     start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
@@ -27,13 +27,13 @@ def update_between_markers(path, name, text):
     for marker in (start, end):
         if before.count(marker) != 1:
             raise InputError(
-                f"the marker {marker} stands {before.count(marker)} times",
+                f"the marker {marker} occurs {before.count(marker)} times",
                 path=path,
                 expected="once",
                 remedy=f"put {start} and {end} on lines of their own where the text belongs",
             )
     if before.index(start) > before.index(end):
-        raise InputError(f"{end} stands before {start}", path=path, remedy="swap the two markers")
+        raise InputError(f"{end} comes before {start}", path=path, remedy="swap the two markers")
     head, tail = before[: before.index(start) + len(start)], before[before.index(end) :]
     after = f"{head}\n{text.strip()}\n{tail}"
     if after == before:

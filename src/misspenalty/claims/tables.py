@@ -1,0 +1,111 @@
+"""Result tables as the claims read them: indexed by their keys, with NaN wherever something is missing."""
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import InputError
+
+
+def cross(**members):
+    """Every combination of the members of some keys, as a tuple of dicts.
+
+    >>> cross(cache_mb=[128], policy=["lru", "mq"])
+    ({'cache_mb': 128, 'policy': 'lru'}, {'cache_mb': 128, 'policy': 'mq'})
+    """
+    return tuple(dict(zip(members, point, strict=True)) for point in itertools.product(*members.values()))
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the claims of a study read from one result table."""
+
+    keys: tuple  # columns that name a row
+    values: tuple  # columns that hold numbers
+    rows: tuple  # dicts of keys: the rows that claims name; a row that the file lacks is read as NaN
+    defaults: dict = field(default_factory=dict)  # key -> member of rows that do not name one
+
+    def read(self, name, frame=None):
+        """The table, and what it lacks.
+
+        Parameters
+        ----------
+        name : str
+            For messages.
+        frame : DataFrame, optional
+            The result table as it is in its file; None where there is no file.
+
+        Returns
+        -------
+        frame : DataFrame
+            Indexed by `keys`, with the columns `values`; rows in the order of the file, then the missing ones.
+        holes : list of (list of int, list of str, str)
+            Rows and columns that are NaN, and what is missing there, in words.
+
+        Raises
+        ------
+        InputError
+            A key column is missing, or two rows have the same keys.
+        """
+        given = pd.DataFrame(columns=[*self.keys, *self.values]) if frame is None else frame
+        for key, member in self.defaults.items():
+            column = given[key] if key in given else pd.Series(np.nan, index=given.index)
+            given = given.assign(**{key: column.astype(object).where(column.notna(), member)})
+        absent = [key for key in self.keys if key not in given]
+        if absent:
+            expected = ", ".join((*self.keys, *self.values))
+            raise InputError(f"result table {name} lacks the column {absent[0]!r}", expected=expected)
+        twice = given[given.duplicated(list(self.keys))]
+        if len(twice):
+            row = _words(twice.iloc[0][list(self.keys)].to_dict())
+            raise InputError(
+                f"result table {name} has two rows for {row}", expected="one row per " + ", ".join(self.keys)
+            )
+        missing = [row for row in self.rows if not _matching(given, row).any()]
+        table = given.reindex(columns=[*self.keys, *self.values])
+        if missing:
+            added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)  # a key that no claim names
+            table = pd.concat([table.astype(object), added], ignore_index=True)
+            table[list(self.keys)] = table[list(self.keys)].infer_objects()
+        numbers = table[list(self.values)].apply(pd.to_numeric, errors="coerce").astype(float)
+        table[list(self.values)] = numbers.where(np.isfinite(numbers))
+        holes = []
+        for column in self.values:
+            if column not in given:
+                holes.append((list(range(len(table))), [column], f"{name} has no column {column}"))
+                continue
+            for row in np.flatnonzero(table[column].isna().to_numpy()[: len(given)]):
+                place = _words(table.iloc[row][list(self.keys)].to_dict())
+                holes.append(([row], [column], f"{name} has no number in {column} for {place}"))
+        for row, keys in enumerate(missing, len(given)):
+            holes.append(([row], list(self.values), f"{name} has no row for {_words(keys)}"))
+        return table.set_index(list(self.keys)), holes
+
+    def cells(self, frame, where, column):
+        """Rows and columns of the cells of `column` in the rows that `where` describes; None if it has no such column."""
+        if column not in self.values or not set(where) <= set(self.keys):
+            return None
+        return np.flatnonzero(_matching(frame.index.to_frame(index=False), where)), [column]
+
+
+def blanked(frame, rows, columns):
+    """A copy of a table with some cells set to NaN."""
+    copy = frame.copy()
+    copy.iloc[rows, [copy.columns.get_loc(column) for column in columns]] = np.nan
+    return copy
+
+
+def filled(frame):
+    """A copy of a table with a number in each missing cell, so that claims can be asked which cells they read."""
+    numbers = np.random.default_rng(0).uniform(1, 2, frame.shape)
+    return frame.where(frame.notna(), pd.DataFrame(numbers, frame.index, frame.columns))
+
+
+def _matching(frame, row):
+    return np.logical_and.reduce([frame[key] == member for key, member in row.items()] or [np.ones(len(frame), bool)])
+
+
+def _words(row):
+    return ", ".join(f"{key} {member}" for key, member in row.items() if not pd.isna(member))

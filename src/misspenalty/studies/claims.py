@@ -1,0 +1,76 @@
+"""The claims of all studies, judged on a folder of result tables."""
+
+from pathlib import Path
+
+import pandas as pd
+
+import misspenalty.studies.epcm.claims as epcm
+import misspenalty.studies.hac.claims as hac
+import misspenalty.studies.mq.claims as mq
+import misspenalty.studies.sarc.claims as sarc
+import misspenalty.studies.vlog.claims as vlog
+from misspenalty.claims import judge, load_calibration, load_ledger, load_reasons, read_logged, with_reasons
+from misspenalty.errors import InputError
+from misspenalty.io.files import write_csv
+
+STUDIES = {"mq": mq, "sarc": sarc, "hac": hac, "epcm": epcm, "vlog": vlog}
+
+
+def table_files(variant="", studies=STUDIES):
+    """Paths within the results folder of the tables that claims read, by study and item.
+
+    >>> table_files()["mq_table4"]
+    'mq/table4.csv'
+    """
+    return {f"{study}_{item}": f"{study}/{item}{variant}.csv" for study in studies for item in STUDIES[study].TABLES}
+
+
+def write_claims(results="results", out=None, *, data="data", variant="", basis="predicted"):
+    """Judge the ledger on the tables of a folder and write the table of verdicts.
+
+    Parameters
+    ----------
+    results : path-like
+        Folder of the result tables, such as ``mq/table4.csv``; a table that is not there makes its claims not testable.
+    out : path-like, optional
+        Table of verdicts; by default ``claims.csv`` in `results`.
+    data : path-like
+        Folder of ``published/claims.yaml``, ``calibration.yaml`` and ``suspected_reasons.yaml``.
+    variant : str
+        Suffix of the tables of a variant, such as ``_64mb``: they are read in place of the others.
+    basis : {"predicted", "fitted"}
+        See `misspenalty.claims.judge`.
+
+    Returns
+    -------
+    DataFrame
+        From `misspenalty.claims.judge`.
+
+    Raises
+    ------
+    InputError
+        A file that does not fit its schema, or is no CSV table; see `misspenalty.claims.judge` for the rest.
+    """
+    results, data = Path(results), Path(data)
+    out = Path(out or results / f"claims{variant}.csv")
+    ledger = load_ledger(data / "published" / "claims.yaml")
+    logged = [path for study in STUDIES if (path := results / study / f"logged{variant}.csv").is_file()]
+    frame = judge(
+        ledger,
+        STUDIES,
+        {name: _table(results / path) for name, path in table_files(variant).items() if (results / path).is_file()},
+        basis=basis,
+        notes=read_logged(logged),
+        calibration=load_calibration(data / "calibration.yaml"),
+        variant=bool(variant),
+    )
+    frame = with_reasons(frame, load_reasons(data / "suspected_reasons.yaml", out.stem, ledger))
+    write_csv(frame, out)
+    return frame
+
+
+def _table(path):
+    try:
+        return pd.read_csv(path)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
+        raise InputError(f"not a CSV table: {error}", path=path, remedy="delete it and rerun") from error
