@@ -1,15 +1,39 @@
 """Miss Penalty: five classic storage-caching results, reproduced from raw traces.
 
-Open a trace, replay it, draw a curve:
+Open a trace, replay it, draw a curve. A trace is a file in any known format, or an array of block addresses:
 
 >>> import misspenalty
->>> trace = misspenalty.open_trace("mine.spc")                                   # doctest: +SKIP
->>> misspenalty.simulate(trace, "mq", 65536).hit_ratio                           # doctest: +SKIP
->>> misspenalty.hit_ratio_curve(trace, "lru", cache_blocks=[1024, 4096, 16384])  # doctest: +SKIP
+>>> trace = misspenalty.Trace.from_blocks([1, 2, 3, 1, 2, 4, 1, 2, 5, 1, 2, 3])
+>>> trace
+<Trace 'array' (array): 12 references (12 reads) to 5 blocks of 4096 bytes, footprint 20 KB>
+>>> misspenalty.simulate(trace, "mq", 3).hits
+6
+>>> misspenalty.hit_ratio_curve(trace, ["lru", "opt"], [2, 4])[["policy", "cache_blocks", "hits"]]
+  policy  cache_blocks  hits
+0    lru             2     0
+1    lru             4     6
+2    opt             2     3
+3    opt             4     7
+
+A policy of one's own is a class with ``access``, and can be given wherever a name can:
+
+>>> class Keep:
+...     "The first blocks stay."
+...     def __init__(self, capacity):
+...         self.capacity, self.cached = capacity, set()
+...     def access(self, block):
+...         hit = block in self.cached
+...         if len(self.cached) < self.capacity:
+...             self.cached.add(block)
+...         return hit
+>>> misspenalty.simulate(trace, Keep, 2).hits
+6
 """
 
 from misspenalty import policies
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
+from misspenalty.latency.penalty import penalty
+from misspenalty.latency.steps import DelayedHits, delayed_hits
 from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
@@ -19,13 +43,16 @@ policies.known_policies()  # imported now, so that the first replay takes no lon
 __version__ = "0.1.0"
 
 __all__ = [
+    "DelayedHits",
     "InputError",
     "MissPenaltyError",
     "ParameterError",
     "Result",
     "Trace",
+    "delayed_hits",
     "hit_ratio_curve",
     "open_trace",
+    "penalty",
     "policies",
     "simulate",
     "stack_distances",

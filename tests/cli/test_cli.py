@@ -33,6 +33,25 @@ def test_simulate_json(capsys, arc):
         "evictions": 1, "ghost_hits": 0}  # fmt: skip
 
 
+def test_penalty_of_policies_sizes_and_devices(capsys, tmp_path):
+    path = tmp_path / "x.spc"
+    path.write_text("0,0,4096,R,0.0\n0,0,4096,R,0.001\n0,0,4096,W,0.002\n0,0,4096,R,0.01\n")
+    asked = ["penalty", str(path), "--policy", "lru,arc", "--size", "1,8KB", "--device", "5ms,hp97560"]
+    status, out, _ = run(capsys, *asked, "--json")
+    rows = json.loads(out)
+    assert status == 0
+    devices = ("5ms", "hp97560")
+    expected = [(policy, size, device) for policy in ("lru", "arc") for size in (1, 2) for device in devices]
+    assert [(row["policy"], row["cache_blocks"], row["device"]) for row in rows] == expected
+    assert (rows[0]["requests"], rows[0]["misses"], rows[0]["delayed_hits"], rows[0]["mean_us"]) == (3, 1, 1, 3000)
+    assert "mean_us" in run(capsys, *asked)[1]
+    closed = json.loads(run(capsys, *asked, "--clients", "1", "--think", "1ms", "--json")[1])
+    assert (closed[0]["load"], closed[0]["delayed_hits"]) == ("closed", 0)
+    for option, value in (("--device", "5"), ("--size", "0"), ("--interval", "x"), ("--policy", "best")):
+        status, _, err = run(capsys, *asked, option, value)
+        assert status == 2 and err.startswith("misspenalty: ")
+
+
 def test_curve_json_is_the_rows_of_the_table(capsys, arc):
     _, out, _ = run(capsys, "curve", arc, "--policy", "mq", "--size", "2,2KB", "--set", "queues=2", "--json", "--quiet")
     rows = json.loads(out)

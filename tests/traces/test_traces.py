@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from misspenalty import InputError, ParameterError, open_trace
-from misspenalty.traces import formats, text
-from misspenalty.traces import trace as compiled
+from misspenalty.traces import compiled, formats, text
 
 CAPTURE = {
     "time_ms": [0, 0, 7],

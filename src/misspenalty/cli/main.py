@@ -1,4 +1,4 @@
-"""The command line: ``misspenalty trace|simulate|curve|disk|policies``."""
+"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies``."""
 
 import argparse
 import os
@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 
 import misspenalty
-from misspenalty.cli import disks, policies, replay, traces
+from misspenalty.cli import disks, penalty, policies, replay, traces
 from misspenalty.cli.output import show
 from misspenalty.errors import MissPenaltyError
 
-COMMANDS = (traces, replay, disks, policies)  # modules, in the order of the help
+COMMANDS = (traces, replay, penalty, disks, policies)  # modules, in the order of the help
 
 
 def main(arguments: Sequence[str] | None = None):

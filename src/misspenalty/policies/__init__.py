@@ -6,14 +6,14 @@ The package can be called: ``misspenalty.policies()`` is every known policy by n
 import sys
 import types
 
-from misspenalty.policies.registry import Definition, Parameter, find_policy, known_policies
+from misspenalty.policies.registry import Definition, Parameter, Reference, find_policy, known_policies, register
 
 
 class _Package(types.ModuleType):
-    def __call__(self):
+    def __call__(self) -> dict[str, Definition]:
         return known_policies()
 
 
 sys.modules[__name__].__class__ = _Package
 
-__all__ = ["Definition", "Parameter", "find_policy", "known_policies"]
+__all__ = ["Definition", "Parameter", "Reference", "find_policy", "known_policies", "register"]

@@ -1,18 +1,31 @@
-"""The register of replacement policies: each file of this folder adds its own."""
+"""The register of replacement policies.
 
+Each file of this folder registers its own; an installed package registers one by an entry point in the group
+``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
+"""
+
+import difflib
 import functools
 import importlib
+import importlib.metadata
 import inspect
 import math
 import numbers
 import pkgutil
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from misspenalty.errors import ParameterError
+from misspenalty.policies import python_policy
 from misspenalty.policies.track_layout import places
+
+GROUP = "misspenalty.policies"  # of entry points
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ class Parameter:
     maximum: float = math.inf
     kind: type = int
 
-    def check(self, value, policy):
+    def check(self, value: Any, policy: str) -> Any:
         """`value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
@@ -54,20 +67,20 @@ class Reference(ABC):
     """The slow, readable definition of a policy, which the kernel has to equal."""
 
     @abstractmethod
-    def access(self, block):
+    def access(self, block: int) -> bool:
         """Reference `block`; whether it was in the cache."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A registered policy.
+    """A registered policy, or a class of one's own.
 
     Attributes
     ----------
     name : str
         What ``--policy`` takes.
-    kernel : callable
-        ``kernel(capacity, blocks, **parameters)``.
+    kernel : callable or None
+        ``kernel(capacity, blocks, **parameters)``; None where the policy exists in Python only.
     reference : type
         ``reference(capacity, **parameters)``, or with `offline` ``reference(capacity, future, **parameters)``.
     parameters : tuple of Parameter
@@ -80,19 +93,23 @@ class Definition:
     """
 
     name: str
-    kernel: Callable
-    reference: type
+    kernel: Callable[..., Any] | None
+    reference: Callable[..., Any]
     parameters: tuple[Parameter, ...] = field(default=())
     offline: bool = False
     spatial: bool = False
-    together: Callable | None = None
+    together: Callable[..., Any] | None = None
 
     @property
-    def summary(self):
+    def summary(self) -> str:
         """One line."""
-        return inspect.getdoc(self.reference).splitlines()[0].rstrip(".")
+        return (inspect.getdoc(self.reference) or self.name).splitlines()[0].rstrip(".")
 
-    def check(self, parameters):
+    def takes(self, name: str) -> bool:
+        """Whether it has a parameter of this name."""
+        return any(parameter.name == name for parameter in self.parameters)
+
+    def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, defaults filled in.
 
         Raises
@@ -112,61 +129,225 @@ class Definition:
             self.together(**values)
         return values
 
-    def cache(self, capacity, address, parameters):
+    def cache(
+        self,
+        capacity: int,
+        address: np.ndarray,
+        parameters: Mapping[str, Any],
+        future: Callable[[], Iterable[np.ndarray]] | None = None,
+    ) -> Any:
         """A kernel for a cache of `capacity` blocks over the blocks at these addresses, by dense id.
+
+        Parameters
+        ----------
+        capacity : int
+        address : uint64, shape (blocks,)
+        parameters : mapping
+        future : callable, optional
+            Yields the ids of all references to come, in arrays; an offline policy that exists in Python only needs it.
 
         Raises
         ------
         ParameterError
-            As `check`.
+            As `check`; or what the constructor of a Python policy raised.
         """
-        parameters = self.check(parameters)
+        values = self.check(parameters)
+        if self.kernel is None:
+            coming = future if self.offline else None
+            return python_policy.construct(self.name, self.reference, capacity, address, values, coming)
         if self.spatial:
-            parameters["places"], parameters["tracks"] = places(address, 0)
-        return self.kernel(capacity, len(address), **parameters)
+            values["places"], values["tracks"] = places(address, 0)
+        return self.kernel(capacity, len(address), **values)
+
+
+@dataclass(frozen=True)
+class OwnParameter(Parameter):
+    """A parameter of a class of one's own, whose constructor alone knows what it may be."""
+
+    def check(self, value: Any, policy: str) -> Any:
+        """`value` as it is; a `ParameterError` where it has no default and none is given."""
+        if value is inspect.Parameter.empty:
+            raise ParameterError(f"{policy}: parameter {self.name} has no default; give it a value")
+        return value
+
+
+@dataclass(frozen=True)
+class OwnDefinition(Definition):
+    """A class of one's own that is given to `simulate` in place of a name."""
+
+    further: bool = False  # whether the constructor takes parameters by any name
+
+    def takes(self, name: str) -> bool:
+        """Whether it has a parameter of this name."""
+        return self.further or super().takes(name)
+
+    def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """As of `Definition`."""
+        own = {p.name for p in self.parameters}
+        beyond = {name: value for name, value in parameters.items() if self.further and name not in own}
+        return super().check({n: v for n, v in parameters.items() if n not in beyond}) | beyond
+
+
+def define(cls: type, name: str | None = None) -> Definition:
+    """The `Definition` of a class with ``access``, as `misspenalty.policies.python_policy` describes it.
+
+    Parameters
+    ----------
+    cls : type
+    name : str, optional
+        By default the name of the class.
+
+    Raises
+    ------
+    ParameterError
+        The class is no policy.
+
+    Examples
+    --------
+    >>> class Nothing:
+    ...     "Caches nothing."
+    ...     def __init__(self, capacity): ...
+    ...     def access(self, block): return False
+    >>> define(Nothing).summary
+    'Caches nothing'
+    """
+    offline, taken, further = python_policy.arguments(cls)
+    parameters = tuple(OwnParameter(name, default, "", kind=object) for name, default in taken.items())
+    return OwnDefinition(name or cls.__name__, None, cls, parameters, offline, further=further)
 
 
 _policies: dict[str, Definition] = {}
 
 
-def register(name, kernel, parameters=(), offline=False, spatial=False, check=None):
-    """Class decorator on a `Reference`: make the policy known under `name`."""
+def register(
+    name: str,
+    kernel: Callable[..., Any] | None = None,
+    parameters: Iterable[Parameter] = (),
+    offline: bool = False,
+    spatial: bool = False,
+    check: Callable[..., Any] | None = None,
+) -> Callable[[type], type]:
+    """Class decorator: make the policy that the class defines known under `name`.
 
-    def enter(reference):
-        _policies[name] = Definition(name, kernel, reference, tuple(parameters), offline, spatial, check)
+    Parameters
+    ----------
+    name : str
+        Lower case.
+    kernel : callable, optional
+        Its compiled form; without one the class itself is used, as a class of one's own is.
+    parameters : iterable of Parameter
+        Of a policy with a kernel; without one, and where none are named, those of the constructor.
+    offline, spatial, check
+        As `Definition` has them, the last as ``together``.
+
+    Raises
+    ------
+    ParameterError
+        The name is not in lower case, or belongs to another policy.
+
+    Examples
+    --------
+    >>> @register("nothing")
+    ... class Nothing(Reference):
+    ...     "Caches nothing."
+    ...     def __init__(self, capacity): ...
+    ...     def access(self, block): return False
+    >>> find_policy("Nothing").name
+    'nothing'
+    >>> del _policies["nothing"]
+    """
+
+    def enter(reference: type) -> type:
+        known = _policies.get(name)
+        if name != name.lower() or not name.strip():
+            raise ParameterError(f"policy name {name!r}; expected lower case")
+        if known and (known.reference.__module__, known.reference.__qualname__) != (
+            reference.__module__,
+            reference.__qualname__,
+        ):
+            raise ParameterError(f"policy {name!r} is already registered, by {known.reference.__module__}")
+        declared = tuple(parameters)
+        if kernel is None and not declared:
+            _policies[name] = define(reference, name)
+        else:
+            _policies[name] = Definition(name, kernel, reference, declared, offline, spatial, check)
         return reference
 
     return enter
 
 
-def known_policies():
+def known_policies() -> dict[str, Definition]:
     """Every known policy.
 
     Returns
     -------
     dict of str to Definition
         By name, sorted.
+
+    Examples
+    --------
+    >>> "lru" in known_policies()
+    True
     """
     _import_policies()
     return dict(sorted(_policies.items()))
 
 
 @functools.cache
-def _import_policies():
+def _import_policies() -> None:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_"):
             importlib.import_module(f"misspenalty.policies.{module.name}")
+    for entry in importlib.metadata.entry_points(group=GROUP):
+        try:
+            _enter(entry.name, entry.load())
+        except Exception as error:  # another package's fault must not take the built-in policies away
+            package = entry.dist.name if entry.dist else entry.value
+            warnings.warn(
+                f"policy {entry.name!r} of {package} was not registered: {error}", RuntimeWarning, stacklevel=1
+            )
 
 
-def find_policy(name):
-    """The `Definition` called `name`.
+def _enter(name: str, value: Any) -> None:
+    """What an entry point names: a class that may have registered itself on import, or a module that did."""
+    if isinstance(value, type) and not any(known.reference is value for known in _policies.values()):
+        register(name)(value)
+
+
+def find_policy(policy: str | type | Definition) -> Definition:
+    """The `Definition` of a policy.
+
+    Parameters
+    ----------
+    policy : str or type
+        A name, in either case, or a class with ``access``.
 
     Raises
     ------
     ParameterError
-        No policy has this name.
+        No policy has this name, or the class is no policy.
+
+    Examples
+    --------
+    >>> find_policy("ARC").name
+    'arc'
     """
+    if isinstance(policy, Definition):
+        return policy
+    if isinstance(policy, type):
+        return define(policy)
     known = known_policies()
+    if not isinstance(policy, str):
+        raise ParameterError(f"policy is {policy!r}; expected a name ({', '.join(known)}) or a class with access")
+    name = policy.strip().lower()
     if name not in known:
-        raise ParameterError(f"unknown policy {name!r}; known policies: {', '.join(known)}")
+        raise ParameterError(
+            f"unknown policy {policy!r}{did_you_mean(name, known)}; known policies: {', '.join(known)}"
+        )
     return known[name]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question after the known name that is nearest to `name`, empty where none is near."""
+    near = difflib.get_close_matches(name, list(known), 1, 0.6)
+    return f", did you mean {near[0]!r}?" if near else ""

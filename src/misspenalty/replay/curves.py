@@ -10,12 +10,19 @@ the d - 1 other blocks are divided by R; the standard error is that of eight sam
 sample is split into by the same hash (the paper has no error bar).
 """
 
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from misspenalty.errors import ParameterError
 from misspenalty.traces._stack import StackDistances, sampled, tally
+from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import as_mask, check, check_size, cold_misses, slices
+from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 20  # references at a time
 PARTS = 8  # samples that the standard error is taken from
@@ -42,12 +49,13 @@ class _Stack:
         return tuple(each.sum() - (np.cumsum(each) - each[0])[depth] for each in histograms)
 
 
-def stack_distances(trace, *, writes="count"):
+def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writes: str = "count") -> np.ndarray:
     """LRU stack distance of each reference.
 
     Parameters
     ----------
-    trace : Trace
+    trace : Trace, path-like or array of integers
+        As of `simulate`.
     writes : {"count", "ignore", "only"}
         Which references reach the stack; as of `simulate`.
 
@@ -56,7 +64,20 @@ def stack_distances(trace, *, writes="count"):
     uint32, shape (references that reach the stack,)
         Distinct blocks used since the block was used last, itself included: the smallest LRU cache, in blocks, that
         has it. 0 for a block's first reference.
+
+    Raises
+    ------
+    InputError
+        The trace cannot be read.
+    ParameterError
+        The trace or `writes` is impossible.
+
+    Examples
+    --------
+    >>> stack_distances([5, 7, 7, 5]).tolist()
+    [0, 0, 1, 2]
     """
+    trace = as_trace(trace)
     check(trace, writes, 0)
     stack, parts = StackDistances(trace.blocks), []
     for _, ids, _ in slices(trace, writes, 0, SLICE):
@@ -66,8 +87,15 @@ def stack_distances(trace, *, writes="count"):
 
 
 def lru_curve(
-    trace, cache_blocks=None, *, writes="count", warm_up=0, sample=None, sample_seed=0, advance=lambda references: None
-):
+    trace: Trace,
+    cache_blocks: Sequence[int] | None = None,
+    *,
+    writes: str = "count",
+    warm_up: int = 0,
+    sample: float | None = None,
+    sample_seed: int = 0,
+    advance: Callable[[int], Any] = lambda references: None,
+) -> pd.DataFrame:
     """Hit ratios of LRU from one pass over the trace.
 
     Parameters
@@ -93,6 +121,12 @@ def lru_curve(
     ------
     ParameterError
         A parameter is impossible.
+
+    Examples
+    --------
+    >>> from misspenalty import Trace
+    >>> lru_curve(Trace.from_blocks([1, 2, 1, 2]))["hits"].tolist()
+    [0, 2]
     """
     check(trace, writes, warm_up)
     sizes = None if cache_blocks is None else np.array([check_size(size) for size in cache_blocks], np.int64)

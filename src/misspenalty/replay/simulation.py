@@ -2,21 +2,30 @@
 
 import contextlib
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from misspenalty.errors import ParameterError
-from misspenalty.policies import find_policy
+from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay.curves import lru_curve
+from misspenalty.replay.threads import Job, in_threads, processors
+from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, slices
+from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
 ONE_PASS = 3  # sizes from which the stack is faster than so many caches
+
+TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
+Policy: TypeAlias = str | type
 
 
 @dataclass(frozen=True)
@@ -47,16 +56,16 @@ class Result:
     ghost_hits: int
 
     @property
-    def misses(self):
+    def misses(self) -> int:
         """Requests that did not find their block."""
         return self.requests - self.hits
 
     @property
-    def hit_ratio(self):
+    def hit_ratio(self) -> float:
         """Hits over requests, a fraction; NaN where nothing was counted."""
         return self.hits / self.requests if self.requests else float("nan")
 
-    def row(self):
+    def row(self) -> dict[str, Any]:
         """The result as a flat dict, hit ratio included."""
         return {
             "policy": self.policy,
@@ -71,17 +80,31 @@ class Result:
         }
 
 
+@overload
+def simulate(trace: TraceLike, policy: Policy, cache_blocks: int, **settings: Any) -> Result: ...
+@overload
+def simulate(trace: TraceLike, policy: Sequence[Policy], cache_blocks: int, **settings: Any) -> pd.DataFrame: ...
 def simulate(
-    trace, policy, cache_blocks, *, prefetch=None, writes="count", warm_up=0, hits=None, progress=False, **parameters
-):
+    trace: TraceLike,
+    policy: Policy | Sequence[Policy],
+    cache_blocks: int,
+    *,
+    prefetch: str | Mapping[str, Any] | None = None,
+    writes: str = "count",
+    warm_up: int = 0,
+    hits: np.ndarray | None = None,
+    progress: bool = False,
+    **parameters: Any,
+) -> Result | pd.DataFrame:
     """Replay a trace through one cache.
 
     Parameters
     ----------
-    trace : Trace
-        From `open_trace`.
-    policy : str
-        Name of a policy; see `policies`.
+    trace : Trace, path-like or array of integers
+        From `open_trace`; or the path of a trace; or block addresses in order of reference.
+    policy : str or type, or a sequence of them
+        Name of a policy, in either case, see `policies`; or a class with ``access(block)``, see
+        `misspenalty.policies.python_policy`. Of several, each is given a cache of its own.
     cache_blocks : int
         Cache size, blocks.
     prefetch : "sequential" or mapping, optional
@@ -95,39 +118,59 @@ def simulate(
     warm_up : int
         References at the head of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional
-        Filled with the outcome of each reference; ignored references are left as they are.
+        Filled with the outcome of each reference, for one policy; ignored references are left as they are.
     progress : bool
         Whether to show a progress bar on the terminal.
     **parameters
-        The policy's own.
+        The policy's own. Of several policies, each takes those it has.
 
     Returns
     -------
-    Result
+    Result or DataFrame
+        Of several policies a table with one row per policy, its columns those of `hit_ratio_curve`.
 
     Raises
     ------
+    InputError
+        The trace cannot be read.
     ParameterError
-        The policy, a parameter or the cache size is unknown or impossible.
+        The trace, the policy, a parameter or the cache size is unknown or impossible.
+
+    Examples
+    --------
+    >>> simulate([1, 2, 1, 3, 1], "lru", 2)
+    Result(policy='lru', cache_blocks=2, requests=5, hits=2, cold_misses=3, evictions=1, ghost_hits=0)
+    >>> simulate([1, 2, 1, 3, 1], ["lru", "fifo"], 2)[["policy", "hits"]].to_dict("list")
+    {'policy': ['lru', 'fifo'], 'hits': [2, 1]}
     """
-    with _bar([trace], progress, policy) as bar:
-        return _replay(trace, policy, cache_blocks, prefetch, writes, warm_up, hits, parameters, bar.update)
+    definitions, settings, several = _policies(policy, parameters)
+    size = check_size(cache_blocks)
+    if several and hits is not None:
+        raise ParameterError("hits holds the outcomes of one policy; name one, or leave hits out")
+    opened = as_trace(trace)
+    if hits is not None and (getattr(hits, "dtype", None) != np.bool_ or hits.shape != (len(opened),)):
+        raise ParameterError(f"hits is no bool array of shape ({len(opened)},), one entry per reference")
+    results = []
+    for definition, own in zip(definitions, settings, strict=True):
+        with _bar(len(opened), progress, definition.name) as bar:
+            results.append(_replay(opened, definition, size, prefetch, writes, warm_up, hits, own, bar.update))
+    return pd.DataFrame([result.row() for result in results]) if several else results[0]
 
 
 def hit_ratio_curve(
-    trace,
-    policy,
-    cache_blocks=None,
+    trace: TraceLike,
+    policy: Policy | Sequence[Policy],
+    cache_blocks: int | Iterable[int] | None = None,
     *,
-    threads=None,
-    sample=None,
-    sample_seed=0,
-    prefetch=None,
-    writes="count",
-    warm_up=0,
-    progress=False,
-    **parameters,
-):
+    threads: int | None = None,
+    sample: float | None = None,
+    sample_seed: int = 0,
+    prefetch: str | Mapping[str, Any] | None = None,
+    writes: str = "count",
+    warm_up: int = 0,
+    progress: bool = False,
+    **parameters: Any,
+) -> pd.DataFrame:
     """Replay a trace through caches of several sizes.
 
     LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is taken for three or more of them
@@ -139,10 +182,10 @@ def hit_ratio_curve(
     ----------
     trace, policy, prefetch, writes, warm_up, **parameters
         As of `simulate`.
-    cache_blocks : sequence of int, optional
+    cache_blocks : int or sequence of int, optional
         Cache sizes, blocks; by default every size from 1 to the footprint, for LRU alone.
     threads : int, optional
-        Sizes replayed at a time; by default one a processor. The result does not depend on it.
+        Caches replayed at a time; by default one per processor. The result does not depend on it.
     sample : float, optional
         Share of the blocks to look at, for LRU alone: the curve is estimated by SHARDS; see `lru_curve`.
     sample_seed : int
@@ -153,71 +196,166 @@ def hit_ratio_curve(
     Returns
     -------
     DataFrame
-        One row a size in the order given: ``policy, cache_blocks, requests, hits, misses, hit_ratio`` (a fraction),
-        ``cold_misses, evictions, ghost_hits``; estimates with ``hit_ratio_error`` behind them.
+        One row per policy and size, both in the order given: ``policy, cache_blocks, requests, hits, misses,
+        hit_ratio`` (a fraction), ``cold_misses, evictions, ghost_hits``; estimates with ``hit_ratio_error`` after them.
 
     Raises
     ------
+    InputError
+        The trace cannot be read.
     ParameterError
         As `simulate`; also an empty list of sizes, a thread count below 1, or what only LRU can do asked of another
         policy.
+
+    Examples
+    --------
+    >>> blocks = [1, 2, 3, 1, 2, 3, 1, 2, 3]
+    >>> hit_ratio_curve(blocks, ["lru", "opt"], [2, 3])[["policy", "cache_blocks", "hits"]]
+      policy  cache_blocks  hits
+    0    lru             2     0
+    1    lru             3     6
+    2    opt             2     3
+    3    opt             3     6
     """
+    definitions, settings, _ = _policies(policy, parameters)
     threads = processors() if threads is None else threads
-    sizes = (
-        cache_blocks if cache_blocks is None else [cache_blocks] if np.isscalar(cache_blocks) else list(cache_blocks)
-    )
-    if sizes == [] or threads < 1:
-        raise ParameterError("no cache size given" if sizes == [] else f"threads is {threads}; expected at least 1")
-    find_policy(policy).check(parameters)
-    stack = policy == "lru" and prefetch is None
-    if not stack and (sizes is None or sample is not None):
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+        raise ParameterError(f"threads is {threads!r}; expected at least 1")
+    sizes = _sizes(cache_blocks)
+    stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
+    if not all(stacks) and (sizes is None or sample is not None):
         what = "every size at once is" if sizes is None else "sampling is"
-        instead = policy if prefetch is None else f"{policy} behind a prefetcher"
+        other = definitions[stacks.index(False)].name
+        instead = other if prefetch is None else f"{other} behind a prefetcher"
         raise ParameterError(f"{what} for lru, not for {instead}; name the sizes and leave sample out")
-    if stack and (sizes is None or sample is not None or len(sizes) >= ONE_PASS):
-        with _bar([trace], progress, policy) as bar:
-            return lru_curve(
-                trace, sizes, writes=writes, warm_up=warm_up, sample=sample, sample_seed=sample_seed, advance=bar.update
-            )
-    check(trace, writes, warm_up)
-    cold = cold_misses(trace, writes, warm_up)
-    with _bar([trace] * len(sizes), progress, policy) as bar, ThreadPoolExecutor(threads) as pool:
-        jobs = [
-            pool.submit(_replay, trace, policy, size, prefetch, writes, warm_up, None, parameters, bar.update, cold)
-            for size in sizes
-        ]
-        try:
-            return pd.DataFrame([job.result().row() for job in jobs])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    opened = as_trace(trace)
+    check(opened, writes, warm_up)
+    jobs: list[Job] = []
+    cold = None if all(stacks) and sizes is None else cold_misses(opened, writes, warm_up)
+    for definition, own, stack in zip(definitions, settings, stacks, strict=True):
+        if stack and (sizes is None or sample is not None or len(sizes) >= ONE_PASS):
+            jobs.append(_whole_curve(opened, sizes, writes, warm_up, sample, sample_seed))
+        else:
+            jobs += [_one_size(opened, definition, size, prefetch, writes, warm_up, own, cold) for size in sizes or ()]
+    with _bar(len(jobs) * len(opened), progress, ", ".join(d.name for d in definitions)) as bar:
+        return pd.concat(in_threads(jobs, bar.update, threads), ignore_index=True)
 
 
-def processors():
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _whole_curve(
+    trace: Trace, sizes: list[int] | None, writes: str, warm_up: int, sample: float | None, seed: int
+) -> Job:
+    return lambda advance: lru_curve(
+        trace, sizes, writes=writes, warm_up=warm_up, sample=sample, sample_seed=seed, advance=advance
+    )
 
 
-def make_kernel(trace, policy, cache_blocks, prefetch=None, **parameters):
+def _one_size(
+    trace: Trace,
+    definition: Definition,
+    size: int,
+    prefetch: str | Mapping[str, Any] | None,
+    writes: str,
+    warm_up: int,
+    parameters: dict[str, Any],
+    cold: int | None,
+) -> Job:
+    def run(advance: Callable[[int], Any]) -> pd.DataFrame:
+        result = _replay(trace, definition, size, prefetch, writes, warm_up, None, parameters, advance, cold)
+        return pd.DataFrame([result.row()])
+
+    return run
+
+
+def _policies(
+    policy: Policy | Sequence[Policy], parameters: dict[str, Any]
+) -> tuple[list[Definition], list[dict[str, Any]], bool]:
+    """The policies, the parameters of each, checked, and whether several were asked for."""
+    several = isinstance(policy, list | tuple)
+    asked = list(policy) if isinstance(policy, list | tuple) else [policy]
+    if not asked:
+        raise ParameterError("no policy given")
+    definitions = [find_policy(each) for each in asked]
+    settings = [
+        parameters if len(asked) == 1 else {name: value for name, value in parameters.items() if each.takes(name)}
+        for each in definitions
+    ]
+    for name in parameters:
+        if not any(name in own for own in settings):
+            raise ParameterError(f"none of {', '.join(d.name for d in definitions)} has a parameter {name!r}")
+    for definition, own in zip(definitions, settings, strict=True):
+        definition.check(own)
+    return definitions, settings, several
+
+
+def _sizes(cache_blocks: int | Iterable[int] | None) -> list[int] | None:
+    if cache_blocks is None:
+        return None
+    if isinstance(cache_blocks, str | bytes) or np.isscalar(cache_blocks) or not isinstance(cache_blocks, Iterable):
+        return [check_size(cache_blocks)]
+    sizes = [check_size(size) for size in cache_blocks]
+    if not sizes:
+        raise ParameterError("no cache size given")
+    return sizes
+
+
+def make_kernel(
+    trace: Trace,
+    policy: Policy | Definition,
+    cache_blocks: int,
+    prefetch: str | Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Any:
     """The kernel of a policy for this trace, behind the prefetcher where one is asked for, every parameter checked.
 
     Raises
     ------
     ParameterError
-        As `simulate`.
+        As `simulate`; or the policy exists in Python only.
     """
     definition = find_policy(policy)
-    size = check_size(cache_blocks)
+    if definition.kernel is None:
+        raise ParameterError(f"{definition.name} is written in Python; only a compiled policy can be used here")
+    return _kernel(trace, definition, check_size(cache_blocks), prefetch, parameters)
+
+
+def _kernel(
+    trace: Trace,
+    definition: Definition,
+    size: int,
+    prefetch: str | Mapping[str, Any] | None,
+    parameters: dict[str, Any],
+    future: Callable[[], Iterable[np.ndarray]] | None = None,
+) -> Any:
+    trace.check()
     if len(trace) > LONGEST:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {LONGEST} can be replayed")
-    if prefetch is not None:
-        return track_cache(policy, size, address=trace.address, prefetch=prefetch, **parameters)
-    return definition.cache(size, trace.address, parameters)
+    if prefetch is None:
+        return definition.cache(size, trace.address, parameters, future)
+    if definition.kernel is None:
+        raise ParameterError(
+            f"{definition.name} is written in Python and cannot work behind the prefetcher; leave prefetch out"
+        )
+    return track_cache(definition.name, size, address=trace.address, prefetch=prefetch, **parameters)
 
 
-def _replay(trace, policy, cache_blocks, prefetch, writes, warm_up, hits, parameters, advance, cold=None):
+def _replay(
+    trace: Trace,
+    definition: Definition,
+    size: int,
+    prefetch: str | Mapping[str, Any] | None,
+    writes: str,
+    warm_up: int,
+    hits: np.ndarray | None,
+    parameters: dict[str, Any],
+    advance: Callable[[int], Any],
+    cold: int | None = None,
+) -> Result:
     check(trace, writes, warm_up)
-    kernel = make_kernel(trace, policy, cache_blocks, prefetch, **parameters)
+
+    def future() -> Iterable[np.ndarray]:
+        return (ids for _, ids, _ in slices(trace, writes, warm_up, SLICE))
+
+    kernel = _kernel(trace, definition, size, prefetch, parameters, future)
     cold = cold_misses(trace, writes, warm_up) if cold is None else cold
     outcome = np.empty(SLICE, np.uint8)
     requests = found = 0
@@ -228,10 +366,10 @@ def _replay(trace, policy, cache_blocks, prefetch, writes, warm_up, hits, parame
         requests += ids.shape[0] if counted is None else int(np.count_nonzero(counted))
         found += all_hits if counted is None else int(np.count_nonzero(hit[counted]))
         advance(part.stop - part.start)
-    return Result(policy, int(cache_blocks), requests, found, cold, kernel.evictions, kernel.ghost_hits)
+    return Result(definition.name, size, requests, found, cold, kernel.evictions, kernel.ghost_hits)
 
 
-def _record(trace, writes, part, hit, hits):
+def _record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.ndarray | None) -> None:
     if hits is None:
         return
     if writes == "count" or trace.write is None:
@@ -240,13 +378,13 @@ def _record(trace, writes, part, hit, hits):
         hits[part][trace.write[part] == (writes == "only")] = hit
 
 
-def _bar(traces, progress, policy):
+def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
     if not progress:
         return contextlib.nullcontext(_Silent)  # a bar that shows nothing would still import multiprocessing
-    return tqdm(total=sum(map(len, traces)), desc=policy, unit=" refs", unit_scale=True, disable=None)
+    return tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)
 
 
 class _Silent:
     @staticmethod
-    def update(references):
+    def update(references: int) -> None:
         pass

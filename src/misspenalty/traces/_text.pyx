@@ -229,7 +229,9 @@ cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t* text_
         p = q
     while p < end and _blank(p[0]):
         p += 1
-    return 0 if p >= end or open_ended else n + 1
+    if p >= end or (open_ended and (separator == 32 or p[0] == separator)):
+        return 0
+    return n if open_ended else n + 1                   # text after a blank belongs to the last field
 
 
 cdef inline const uint8_t* _plain_line(const uint8_t* p, const uint8_t* text_end, Py_ssize_t n,

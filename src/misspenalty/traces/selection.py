@@ -1,24 +1,29 @@
 """What a run replays, and which of that counts: reads and writes, warm-up, compulsory misses."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from misspenalty.errors import ParameterError
 from misspenalty.traces._stack import first_uses
+from misspenalty.traces.trace import Trace
 
 WRITES = ("count", "ignore", "only")
 LONGEST = 0xFFFFFFFE  # references a kernel's 32-bit clock can count; blocks a cache can have
 NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
-def check(trace, writes, warm_up):
-    """Raise a `ParameterError` where `writes` or `warm_up` is impossible for this trace."""
+def check(trace: Trace, writes: str, warm_up: int) -> None:
+    """Raise a `ParameterError` where `writes` or `warm_up` is impossible for this trace; checks its ids as well."""
+    trace.check()
     if writes not in WRITES:
         raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
-    if not 0 <= warm_up < len(trace):
-        raise ParameterError(f"warm_up is {warm_up}; expected 0 to {len(trace) - 1}, or nothing would be counted")
+    if isinstance(warm_up, bool) or not isinstance(warm_up, int | np.integer) or not 0 <= warm_up < len(trace):
+        raise ParameterError(f"warm_up is {warm_up!r}; expected 0 to {len(trace) - 1}, or nothing would be counted")
 
 
-def check_size(cache_blocks):
+def check_size(cache_blocks: Any) -> int:
     """`cache_blocks` as an int.
 
     Raises
@@ -32,7 +37,7 @@ def check_size(cache_blocks):
     return int(cache_blocks)
 
 
-def slices(trace, writes, warm_up, size):
+def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray | None]]:
     """Walk the trace.
 
     Yields
@@ -49,7 +54,7 @@ def slices(trace, writes, warm_up, size):
         yield part, _selected(trace, writes, part), _counted(trace, writes, part, warm_up - begin)
 
 
-def _selected(trace, writes, part):
+def _selected(trace: Trace, writes: str, part: slice) -> np.ndarray:
     ids = trace.ids[part]
     if trace.write is None:
         return ids[:0] if writes == "only" else ids
@@ -58,7 +63,7 @@ def _selected(trace, writes, part):
     return ids[trace.write[part] == (writes == "only")]
 
 
-def _counted(trace, writes, part, skip):
+def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | None:
     write = None if trace.write is None else trace.write[part]
     if skip <= 0:
         return ~write if writes == "count" and write is not None else None
@@ -69,20 +74,20 @@ def _counted(trace, writes, part, skip):
     return counted if writes == "count" or write is None else counted[write == (writes == "only")]
 
 
-def as_mask(counted):
+def as_mask(counted: np.ndarray | None) -> np.ndarray:
     """`counted` as kernels take it."""
     return NONE if counted is None else counted.view(np.uint8)
 
 
-def cold_misses(trace, writes, warm_up):
+def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
     """Requests that miss in every cache, whatever its size and policy.
 
     Those requests that count and whose block no earlier reference reached the cache with: a read of a block that a
-    write or the warm-up brought in is none. Counted once a trace and remembered.
+    write or the warm-up brought in is none. Counted once per trace and remembered.
     """
     key = ("cold_misses", writes, warm_up)
     if key not in trace._known:
         seen = np.zeros(trace.blocks, np.uint8)
         parts = slices(trace, writes, warm_up, 1 << 20)
         trace._known[key] = sum(first_uses(ids, as_mask(counted), seen) for _, ids, counted in parts)
-    return trace._known[key]
+    return int(trace._known[key])

@@ -1,6 +1,7 @@
 """Text traces: fixed fields a line, parsed in chunks by the kernel."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -60,10 +61,11 @@ class Lines:
         InputError
             A line does not follow the grammar; the message names file, line and what was expected.
         """
-        rest, line = b"", 0
+        rest, line, old = b"", 0, None
         with open_stream(path) as stream:
             while chunk := read_some(stream, CHUNK, path):
-                text = rest + chunk if rest else chunk
+                old = ends_in_returns(chunk) if old is None else old
+                text = rest + _newlines(chunk, old, path) if rest else _newlines(chunk, old, path)
                 whole = text.rfind(b"\n") + 1
                 if len(text) - whole > LONGEST_LINE:
                     raise InputError(
@@ -74,15 +76,17 @@ class Lines:
                     )
                 rest = text[whole:]
                 if whole:
+                    _check_returns(text[:whole], path, line)
                     columns, lines = self._parse(text[:whole], path, line)
                     line += lines
                     yield columns
         if rest:
+            _check_returns(rest, path, line)
             yield self._parse(rest, path, line)[0]
 
     def fits(self, head):
         """Whether the first lines of `head` follow the grammar (the last, perhaps cut, line is left out)."""
-        whole, newline, rest = head.rpartition(b"\n")
+        whole, newline, rest = with_newlines(head).rpartition(b"\n")
         text = whole if newline else rest
         try:
             return self._parse(text, None, 0)[0].shape[1] > 0
@@ -114,3 +118,37 @@ class Lines:
     def _grammar(self):
         fields = [f"{name}:{_SHOWN[chr(kind)]}" for name, kind in zip(self.names, self.kinds, strict=True)]
         return "'" + self.separator.decode().join(fields) + (" …" if self.open_ended else "") + "'"
+
+
+def ends_in_returns(head: bytes) -> bool:
+    """Whether lines end in carriage returns alone, as on old Macs: then the file has no newline at all."""
+    return b"\r" in head[:-1] and b"\n" not in head
+
+
+def with_newlines(head: bytes) -> bytes:
+    """The beginning of a file, its lines ended by newlines."""
+    return head.replace(b"\r", b"\n") if ends_in_returns(head) else head
+
+
+def _newlines(chunk: bytes, old: bool, path: Path) -> bytes:
+    """`chunk` with newlines in place of carriage returns, where the file's lines end in those (`old`)."""
+    if not old:
+        return chunk
+    if b"\n" in chunk:
+        raise InputError(
+            "lines end in carriage returns first and in newlines later", path=path, expected="one kind of line end"
+        )
+    return chunk.replace(b"\r", b"\n")
+
+
+def _check_returns(text: bytes, path: Path, lines_before: int) -> None:
+    """Raise an `InputError` where a carriage return is not part of a line end."""
+    returns = text.count(b"\r")
+    if returns and returns != text.count(b"\r\n") + text.endswith(b"\r"):
+        place = next(i for i in range(len(text)) if text[i] == 13 and text[i + 1 : i + 2] not in (b"\n", b""))
+        raise InputError(
+            "a carriage return within the line",
+            path=path,
+            line=lines_before + text.count(b"\n", 0, place) + 1,
+            expected="lines that all end in LF, all in CR LF, or all in CR",
+        )

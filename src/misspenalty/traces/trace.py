@@ -1,28 +1,43 @@
 """The compiled trace: written once, memory-mapped, replayed many times."""
 
+import dataclasses
 import json
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 from misspenalty.traces._compile import Interner
-from misspenalty.traces.reader import find_format, unreadable
 
 META = "meta.json"
 VERSION = 1
-LONGEST_REQUEST = 1 << 18  # blocks; a longer request is taken for a damaged line
-MOST_REFERENCES = 0xFFFFFFFE  # what a kernel's 32-bit clock can count
 LARGEST_BLOCK = 1 << 30  # bytes
-EXPANDED = 1 << 20  # references expanded at a time
+COLUMNS: dict[str, type] = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
 
 
 @dataclass(frozen=True)
+class RequestSizes:
+    """How long the requests were that a trace was compiled from, in blocks.
+
+    Attributes
+    ----------
+    requests : int
+    median, p95, largest : int
+        Blocks of a request.
+    """
+
+    requests: int
+    median: int
+    p95: int
+    largest: int
+
+
+@dataclass(frozen=True, repr=False)
 class Trace:
     """References to blocks, ready for a kernel.
 
@@ -40,181 +55,189 @@ class Trace:
         Block size.
     name, format : str
         File name and format it was read from.
+    sizes : RequestSizes or None
+        Of the requests, before they were split into blocks; None where that is not known.
+
+    Examples
+    --------
+    >>> Trace.from_blocks([7, 8, 7], write=[False, True, False])
+    <Trace 'array' (array): 3 references (2 reads, 1 write) to 2 blocks of 4096 bytes, footprint 8 KB>
     """
 
-    ids: np.ndarray = field(repr=False)
-    write: np.ndarray | None = field(repr=False)
-    time: np.ndarray | None = field(repr=False)
-    address: np.ndarray = field(repr=False)
+    ids: np.ndarray
+    write: np.ndarray | None
+    time: np.ndarray | None
+    address: np.ndarray
     block_bytes: int
     name: str
     format: str
-    _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)  # counts made once
+    sizes: RequestSizes | None = None
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # counts made once
 
-    def __len__(self):
-        return self.ids.shape[0]
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: ArrayLike,
+        write: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+        block_bytes: int = 4096,
+        name: str = "array",
+    ) -> "Trace":
+        """A trace of references to these blocks, in this order.
+
+        Parameters
+        ----------
+        blocks : array of integers, shape (n,)
+            Block addresses or ids, at least 0: a NumPy array, a pandas Series, a list.
+        write : array of bool, shape (n,), optional
+            Which references are writes; by default none.
+        time : array of integers, shape (n,), optional
+            ns since the trace began.
+        block_bytes : int
+            Block size; only recorded.
+        name : str
+            What the trace is called.
+
+        Raises
+        ------
+        ParameterError
+            The blocks are no integers, or below 0, or none; or the columns differ in length.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Trace.from_blocks(np.array([300, 100, 300])).ids.tolist()
+        [0, 1, 0]
+        """
+        given = np.asarray(blocks)
+        if given.ndim != 1 or given.dtype.kind not in "iu" or not given.size:
+            raise ParameterError(
+                f"blocks are of type {given.dtype} and shape {given.shape}; expected a row of integers, at least one"
+            )
+        if given.dtype.kind == "i" and given.min() < 0:
+            raise ParameterError(f"block {given.min()} at position {int(given.argmin())}; expected 0 or more")
+        interner = Interner()
+        ids = interner.ids(np.ascontiguousarray(given, np.uint64))
+        return cls(
+            ids,
+            None if write is None else _column(write, "write", np.bool_, "b"),
+            None if time is None else _column(time, "time", np.int64, "iu"),
+            interner.addresses_by_id(),
+            check_block(block_bytes),
+            name,
+            "array",
+        )
+
+    def __post_init__(self) -> None:
+        for column, dtype in COLUMNS.items():
+            values = getattr(self, column)
+            if values is None and column in ("write", "time"):
+                continue
+            if getattr(values, "dtype", None) != dtype or values.ndim != 1:
+                raise ParameterError(
+                    f"trace {self.name}: column {column} is no {np.dtype(dtype).name} array of one row"
+                )
+            if column in ("write", "time") and len(values) != len(self.ids):
+                raise ParameterError(
+                    f"trace {self.name}: column {column} has {len(values)} entries for {len(self.ids)} references"
+                )
+
+    def __repr__(self) -> str:
+        writes = len(self) - self.reads
+        each = f"{self.reads:,} read{_s(self.reads)}" + (f", {writes:,} write{_s(writes)}" if writes else "")
+        return (
+            f"<Trace {self.name!r} ({self.format}): {len(self):,} reference{_s(len(self))} ({each}) to"
+            f" {self.blocks:,} block{_s(self.blocks)} of {self.block_bytes} bytes,"
+            f" footprint {format_bytes(self.blocks * self.block_bytes)}>"
+        )
+
+    def __len__(self) -> int:
+        return int(self.ids.shape[0])
 
     @property
-    def blocks(self):
+    def blocks(self) -> int:
         """Distinct blocks: every id is below it."""
-        return self.address.shape[0]
+        return int(self.address.shape[0])
 
     @property
-    def reads(self):
-        """References that are reads."""
-        return len(self) if self.write is None else len(self) - int(np.count_nonzero(self.write))
+    def reads(self) -> int:
+        """References that are reads; counted once."""
+        if "reads" not in self._known:
+            writes = 0 if self.write is None else int(np.count_nonzero(self.write))
+            self._known["reads"] = len(self) - writes
+        return int(self._known["reads"])
 
-    def save(self, path):
-        """Write the compiled trace as a folder that `open_trace` opens again; it appears whole or not at all."""
+    def check(self) -> None:
+        """Raise an `InputError` where an id is not below `blocks`; the ids are looked at once.
+
+        No kernel may see such an id: it would leave its arrays.
+        """
+        if "checked" not in self._known:
+            largest = int(self.ids.max()) if len(self) else -1
+            if largest >= self.blocks:
+                raise InputError(
+                    f"trace {self.name}: id {largest} in column ids is damaged or not dense",
+                    expected=f"ids below the {self.blocks} blocks in column address",
+                    remedy="compile the trace again, or make it with Trace.from_blocks",
+                )
+            self._known["checked"] = True
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the compiled trace as a folder that `open_trace` opens again; it appears whole or not at all.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written to, or the disk is full.
+        """
         with atomic_path(path) as partial:
             partial.mkdir()
-            for column in _COLUMNS:
+            for column in COLUMNS:
                 values = getattr(self, column)
                 if values is not None:
-                    values.tofile(partial / column)
-            _write_meta(partial, len(self), self.blocks, self.block_bytes, self.name, self.format)
+                    with open(partial / column, "wb") as file:
+                        file.write(np.ascontiguousarray(values).data)  # not tofile: its error hides a full disk
+            write_meta(partial, len(self), self.blocks, self.block_bytes, self.name, self.format, self.sizes)
 
 
-def open_trace(path, format=None, block_bytes=None, **options):
-    """Open a trace.
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
-    Parameters
-    ----------
-    path : path-like
-        A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
-        trace is compiled on the way into unnamed temporary files (``TMPDIR`` says where), in memory bounded by its
-        distinct blocks.
-    format : str, optional
-        Format of a raw trace where the file doesn't tell; see `misspenalty.traces.formats`.
-    block_bytes : int, optional
-        Block size that byte ranges are split by; by default the format's own.
-    **options
-        What else the format can be told, such as ``columns`` of ``csv``; see its ``options``.
 
-    Returns
-    -------
-    Trace
+def _column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarray:
+    given = np.asarray(values)
+    if given.dtype.kind not in kinds:
+        raise ParameterError(f"column {name} is of type {given.dtype}; expected {np.dtype(dtype).name}")
+    return np.ascontiguousarray(given, dtype)
 
-    Raises
-    ------
-    InputError
-        The file is missing, empty, damaged or malformed; the message names file, line and what was expected.
-    ParameterError
-        The format or an option is unknown, or the block size impossible.
+
+def format_bytes(size: float) -> str:
+    """A size for a reader, with three digits: ``1.5 GB`` (1 GB = 2**30 bytes).
+
+    Examples
+    --------
+    >>> format_bytes(8192), format_bytes(3 << 29)
+    ('8 KB', '1.5 GB')
     """
-    if not os.fspath(path):
-        raise InputError("the name of the trace is empty", expected="a trace file or a compiled trace")
-    if "\0" in os.fspath(path):
-        raise InputError("the name of the trace holds a null character", path=repr(path))
-    path = Path(path)
-    if _is_compiled(path):
-        if format or block_bytes is not None or options:
-            raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
-        return _check_ids(_open_compiled(path), path)
-    form = find_format(path, format)
-    form.check(options)
-    size = form.block_bytes if block_bytes is None else _check_block(block_bytes)
-    folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
-    try:
-        _compile(path, form, size, options, folder)
-        return _open_compiled(folder)
-    except OSError as error:
-        raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a disk with room") from error
-    except (MemoryError, OverflowError) as error:
-        remedy = "choose larger blocks (--block-size, block_bytes=…) or a shorter trace"
-        raise InputError(f"has too many distinct blocks to compile here ({error})", path=path, remedy=remedy) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)  # the mappings outlive their names
+    units = ("bytes", "KB", "MB", "GB", "TB", "PB", "EB")
+    step = min(max(int(size).bit_length() - 1, 0) // 10, len(units) - 1)
+    value = size / (1 << 10 * step)
+    return f"{value:.0f} {units[step]}" if value >= 100 else f"{value:.3g} {units[step]}"
 
 
-def _is_compiled(path):
-    try:
-        return (path / META).is_file()
-    except OSError as error:
-        raise unreadable(error, path) from error
-
-
-def _check_block(block_bytes):
+def check_block(block_bytes: int) -> int:
+    """`block_bytes` as an int, or a `ParameterError` where it is no block size."""
     whole = isinstance(block_bytes, int | np.integer) and not isinstance(block_bytes, bool)
     if not whole or not 1 <= block_bytes <= LARGEST_BLOCK:
         raise ParameterError(f"block_bytes is {block_bytes!r}; expected a whole number from 1 to {LARGEST_BLOCK}")
     return int(block_bytes)
 
 
-def _check_ids(trace, path):
-    """`trace`, once no id can lead a kernel out of its arrays."""
-    largest = int(trace.ids.max())
-    if largest >= trace.blocks:
-        raise InputError(
-            f"id {largest} in column ids is damaged",
-            path=path,
-            expected=f"below {trace.blocks}",
-            remedy="the compiled trace is damaged: compile it again",
-        )
-    return trace
-
-
-_COLUMNS = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
-
-
-def _compile(path, form, block_bytes, options, folder):
-    interner = Interner()
-    present = set()
-    references = 0
-    with open(folder / "ids", "wb") as ids, open(folder / "write", "wb") as write, open(folder / "time", "wb") as time:
-        for requests in form.read(path, block_bytes, **options):
-            references += _references(requests, path)
-            if references > MOST_REFERENCES:
-                raise InputError(
-                    f"holds more than {MOST_REFERENCES} references",
-                    path=path,
-                    remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
-                )
-            for start, writes, times in _expand(requests):
-                interner.ids(start).tofile(ids)
-                for name, values, file in (("write", writes, write), ("time", times, time)):
-                    if values is not None:
-                        values.tofile(file)
-                        present.add(name)
-    if not references:
-        raise InputError("holds no requests", path=path, expected=form.summary)
-    for name in {"write", "time"} - present:
-        (folder / name).unlink()
-    interner.addresses_by_id().tofile(folder / "address")
-    _write_meta(folder, references, len(interner), block_bytes, path.name, form.name)
-
-
-def _references(requests, path):
-    """How many references of one block the requests make."""
-    count = requests.count
-    if count is None:
-        return requests.start.size
-    if count.size and (count.max() > LONGEST_REQUEST or count.min() < 1):
-        odd = int(count.max() if count.max() > LONGEST_REQUEST else count.min())
-        raise InputError(f"a request of {odd} blocks", path=path, expected=f"1 to {LONGEST_REQUEST}")
-    return int(count.sum())
-
-
-def _expand(requests):
-    """Requests that span blocks to references of one block, a bounded number at a time."""
-    start, count, write, time = requests
-    if count is None:
-        yield start, write, time
-        return
-    ends = np.cumsum(count)
-    low = 0
-    while low < count.size:
-        done = ends[low - 1] if low else 0
-        high = max(int(np.searchsorted(ends, done + EXPANDED, side="right")), low + 1)
-        part = slice(low, high)
-        offsets = np.arange(ends[high - 1] - done) - np.repeat(ends[part] - count[part] - done, count[part])
-        blocks = np.repeat(start[part], count[part]) + offsets.astype(np.uint64)
-        yield (blocks, *(None if values is None else np.repeat(values[part], count[part]) for values in (write, time)))
-        low = high
-
-
-def _write_meta(folder, references, blocks, block_bytes, name, format):
-    meta = {
+def write_meta(
+    folder: Path, references: int, blocks: int, block_bytes: int, name: str, format: str, sizes: RequestSizes | None
+) -> None:
+    """Write what a compiled trace says of itself besides its columns."""
+    meta: dict[str, Any] = {
         "version": VERSION,
         "references": references,
         "blocks": blocks,
@@ -222,39 +245,6 @@ def _write_meta(folder, references, blocks, block_bytes, name, format):
         "name": name,
         "format": format,
     }
+    if sizes is not None:
+        meta["sizes"] = dataclasses.asdict(sizes)
     (folder / META).write_text(json.dumps(meta, indent=1, sort_keys=True) + "\n")
-
-
-def _open_compiled(folder):
-    try:
-        meta = json.loads((folder / META).read_text())
-        if meta["version"] != VERSION:
-            raise InputError(
-                f"was compiled by another version ({meta['version']})",
-                path=folder,
-                remedy="compile it again from the raw trace",
-            )
-        lengths = {
-            "ids": meta["references"],
-            "write": meta["references"],
-            "time": meta["references"],
-            "address": meta["blocks"],
-        }
-        columns = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in _COLUMNS.items()}
-        return Trace(**columns, block_bytes=meta["block_bytes"], name=meta["name"], format=meta["format"])
-    except InputError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
-
-
-def _map(path, dtype, length):
-    if not path.exists() and path.name in ("write", "time"):
-        return None
-    if not path.exists() or path.stat().st_size != length * np.dtype(dtype).itemsize:
-        raise InputError(
-            f"column {path.name} is missing or not {length} long",
-            path=path.parent,
-            remedy="the compiled trace is damaged: compile it again",
-        )
-    return np.memmap(path, dtype, "r", shape=(length,))

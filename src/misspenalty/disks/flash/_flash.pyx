@@ -21,23 +21,6 @@ cdef int64_t LATEST = 1 << 60       # 36 years, ns
 FEW_BLOCKS = FEW
 
 
-cdef struct settings_t:             # of a kind of flash drive; times in ns
-    int64_t channels
-    int64_t dies                    # die d is on channel d % channels
-    int64_t die_blocks              # erase blocks of a die
-    int64_t block_pages
-    int64_t page_units              # mapped units of a page
-    int64_t unit_blocks             # sectors of a unit
-    int64_t slots                   # units that the power-safe buffer holds; 0 = no buffer
-    int64_t read                    # a page
-    int64_t program                 # a page
-    int64_t erase                   # a block
-    int64_t move                    # a unit over its channel
-    int64_t link                    # a sector over the interface
-    int64_t read_command
-    int64_t write_command
-
-
 cdef class Flash:
     """Flash behind a controller; `misspenalty.disks.load(...).drive()` makes one from a description.
 
@@ -50,40 +33,6 @@ cdef class Flash:
     programs, erases : int
         Pages programmed, collection's and padded ones included, and blocks erased.
     """
-
-    cdef settings_t s
-    cdef int64_t[::1] die_free      # when a die is free, ns
-    cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
-    cdef int64_t[::1] older         # when it was to be free as the last write found it, ns
-    cdef int64_t[::1] stamp         # … that request
-    cdef int64_t[::1] channel_free  # of the request's own pages, ns
-    cdef int64_t[::1] channel_stamp # … the request
-    cdef int32_t[::1] place         # by unit: where it lies + 1; 0 = never written
-    cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
-    cdef int32_t[::1] valid         # by block: valid units
-    cdef uint8_t[::1] state         # by block
-    cdef int32_t[::1] free_blocks   # by die
-    cdef int32_t[::1] looked        # by die: where the search for a free block goes on
-    cdef int32_t[::1] host_block    # by die: block that requests fill; NONE = none
-    cdef int32_t[::1] host_page     # … its next page
-    cdef int32_t[::1] moved_block   # by die: block that collection fills; NONE = none
-    cdef int32_t[::1] moved_unit    # … its next unit
-    cdef int32_t[::1] victim        # by die: block being collected; NONE = none
-    cdef int32_t[::1] victim_page   # … its next page
-    cdef int32_t[::1] gain          # … pages that it yields
-    cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
-    cdef int64_t[::1] slot_free     # by slot of the buffer, ns; NEVER = not given to the flash yet
-    cdef int32_t[::1] slot_unit     # … its unit
-    cdef int32_t[::1] slot_of       # by unit: the slot it had last + 1; 0 = none
-    cdef int32_t[::1] gathered      # units of the page being gathered
-    cdef int32_t[::1] gathered_slot # … their slots
-    cdef int64_t in_page            # units gathered
-    cdef int64_t page_ready         # when the old parts of gathered units are read, ns
-    cdef int64_t next_slot
-    cdef int64_t request            # number of the request
-    cdef int64_t end                # of the request's last page, ns
-    cdef int64_t wait               # how long older work holds that page's die, ns
-    cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
 
     def __init__(self, settings, int64_t units):
         self.s = settings
@@ -172,7 +121,7 @@ cdef class Flash:
         cdef int64_t t = now
         memset(record, 0, sizeof(record_t))
         self.request += 1
-        self.wait = 0
+        self.wait = self.die_wait = 0
         record.arrival = record.start = now
         record.lbn, record.count, record.write = lbn, <int32_t>count, write != 0
         if write != OWN_WRITE:
@@ -379,6 +328,8 @@ cdef class Flash:
         cdef int64_t begin = max(t, self.read_free[die]), ended = begin + self.s.read
         if waited_for:
             ended = self.take_channel(die, ended, units)
+            if ended >= self.end:
+                self.die_wait = begin - t
             self.end = max(self.end, ended)
         else:
             ended += units * self.s.move

@@ -21,7 +21,7 @@ from misspenalty.traces.reader import (
     register,
     sectors_to_bytes,
 )
-from misspenalty.traces.text import Lines
+from misspenalty.traces.text import Lines, with_newlines
 
 # role: the names a header may have for it
 ROLES = {
@@ -69,7 +69,7 @@ def layout(head, columns=None, path=None):
     ParameterError
         `columns` names an unknown role.
     """
-    header, _, rest = head.partition(b"\n")
+    header, _, rest = with_newlines(head).partition(b"\n")
     separator = b";" if header.count(b";") > header.count(b",") else b","
     names = _fields(header, separator)
     roles = _named(names, columns, path) if columns else _recognised(names)

@@ -1,0 +1,69 @@
+"""The command line's ``penalty``."""
+
+import argparse
+
+import misspenalty
+from misspenalty.cli.arguments import add_command, add_format_options, open_named, parse_setting, parse_size
+
+EXAMPLES = """\
+examples:
+  misspenalty penalty mine.spc --policy arc,lru --size 1GB,4GB --device cheetah9lp,dc_p3700,5ms
+  misspenalty penalty mine.spc --policy lru --size 64MB --device ultrastar_146z10 --scheduler sptf --speed 0.5
+  misspenalty penalty mine.spc --policy lru --size 64MB --device dc_s3700 --clients 16
+"""
+
+
+def add(commands):
+    """Add the command to a parser's."""
+    command = add_command(commands, "penalty", "response times of a trace through cache, queue and device", _penalty)
+    command.epilog = EXAMPLES
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
+    command.add_argument("--policy", default="lru", metavar="A,B,…", help="policies (default: lru)")
+    command.add_argument("--size", required=True, metavar="A,B,…", help="cache sizes: blocks, or bytes with a unit")
+    command.add_argument(
+        "--device", required=True, metavar="A,B,…", help="drives (see 'misspenalty disk list'), files, or times (5ms)"
+    )
+    command.add_argument("--clients", type=int, metavar="N", help="closed loop: N clients, each waits for its request")
+    command.add_argument("--think", default="0us", metavar="TIME", help="between a client's requests (default: 0us)")
+    command.add_argument("--speed", type=float, default=1.0, help="the trace's times pass so many times as fast")
+    command.add_argument("--interval", metavar="TIME", help="between requests, in place of the trace's times")
+    command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
+    command.add_argument(
+        "--hit-time", default="0us", metavar="TIME", help="of each request in the cache (default: 0us)"
+    )
+    command.add_argument(
+        "--writes", choices=("count", "ignore"), default="count", help="what a write is to the cache (default: count)"
+    )
+    command.add_argument("--write-through", action="store_true", help="writes also go to the device")
+    command.add_argument("--warm-up", type=int, default=0, help="references that are not counted (default: 0)")
+    command.add_argument("--threads", type=int, help="replays at a time (default: one per processor)")
+    command.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the policy; repeatable"
+    )
+    add_format_options(command)
+
+
+def _penalty(options):
+    trace = open_named(options)
+    return misspenalty.penalty(
+        trace,
+        _names(options.policy),
+        [parse_size(size, trace.block_bytes) for size in _names(options.size)],
+        _names(options.device),
+        clients=options.clients,
+        think=options.think,
+        speed=options.speed,
+        interval=options.interval,
+        scheduler=options.scheduler,
+        hit_time=options.hit_time,
+        writes=options.writes,
+        write_through=options.write_through,
+        warm_up=options.warm_up,
+        threads=options.threads,
+        **dict(parse_setting(text) for text in options.set),
+    )
+
+
+def _names(text):
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,82 @@
+# Flash behind a controller, shared with kernels that have requests overlap. Time is integer ns.
+#
+# serve(now, lbn, count, write, &record) serves one request whole. Requests may overlap as long as `now` never goes back:
+# each waits for the dies that earlier ones hold, but its pages meet only its own on the channels and the interface.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from misspenalty.disks.drive._state cimport record_t
+
+
+cdef struct settings_t:             # of a kind of flash drive; times in ns
+    int64_t channels
+    int64_t dies                    # die d is on channel d % channels
+    int64_t die_blocks              # erase blocks of a die
+    int64_t block_pages
+    int64_t page_units              # mapped units of a page
+    int64_t unit_blocks             # sectors of a unit
+    int64_t slots                   # units that the power-safe buffer holds; 0 = no buffer
+    int64_t read                    # a page
+    int64_t program                 # a page
+    int64_t erase                   # a block
+    int64_t move                    # a unit over its channel
+    int64_t link                    # a sector over the interface
+    int64_t read_command
+    int64_t write_command
+
+
+cdef class Flash:
+    cdef settings_t s
+    cdef int64_t[::1] die_free      # when a die is free, ns
+    cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
+    cdef int64_t[::1] older         # when it was to be free as the last write found it, ns
+    cdef int64_t[::1] stamp         # … that request
+    cdef int64_t[::1] channel_free  # of the request's own pages, ns
+    cdef int64_t[::1] channel_stamp # … the request
+    cdef int32_t[::1] place         # by unit: where it lies + 1; 0 = never written
+    cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
+    cdef int32_t[::1] valid         # by block: valid units
+    cdef uint8_t[::1] state         # by block
+    cdef int32_t[::1] free_blocks   # by die
+    cdef int32_t[::1] looked        # by die: where the search for a free block goes on
+    cdef int32_t[::1] host_block    # by die: block that requests fill; NONE = none
+    cdef int32_t[::1] host_page     # … its next page
+    cdef int32_t[::1] moved_block   # by die: block that collection fills; NONE = none
+    cdef int32_t[::1] moved_unit    # … its next unit
+    cdef int32_t[::1] victim        # by die: block being collected; NONE = none
+    cdef int32_t[::1] victim_page   # … its next page
+    cdef int32_t[::1] gain          # … pages that it yields
+    cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
+    cdef int64_t[::1] slot_free     # by slot of the buffer, ns; NEVER = not given to the flash yet
+    cdef int32_t[::1] slot_unit     # … its unit
+    cdef int32_t[::1] slot_of       # by unit: the slot it had last + 1; 0 = none
+    cdef int32_t[::1] gathered      # units of the page being gathered
+    cdef int32_t[::1] gathered_slot # … their slots
+    cdef int64_t in_page            # units gathered
+    cdef int64_t page_ready         # when the old parts of gathered units are read, ns
+    cdef int64_t next_slot
+    cdef int64_t request            # number of the request
+    cdef int64_t end                # of the request's last page, ns
+    cdef int64_t wait               # how long older work holds that page's die, ns
+    cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
+    cdef int64_t die_wait           # how long a read's last page waited for its die, ns
+
+    cdef int check(self, int64_t lbn, int64_t count, int write) except -1
+    cdef void serve(self, int64_t now, int64_t lbn, int64_t count, int write, record_t* record) noexcept nogil
+    cdef int64_t get(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil
+    cdef void put(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil
+    cdef void gather_in_buffer(self, int64_t t, int64_t unit) noexcept nogil
+    cdef int64_t flush(self, int64_t t) noexcept nogil
+    cdef int64_t choose_die(self) noexcept nogil
+    cdef void pay(self, int64_t die) noexcept nogil
+    cdef bint choose_victim(self, int64_t die) noexcept nogil
+    cdef void collect_page(self, int64_t die) noexcept nogil
+    cdef void move_unit(self, int64_t die, int64_t unit) noexcept nogil
+    cdef int32_t take_block(self, int64_t die) noexcept nogil
+    cdef void map(self, int64_t unit, int64_t where) noexcept nogil
+    cdef bint buffered(self, int64_t unit, int64_t t) noexcept nogil
+    cdef int64_t page_of(self, int64_t unit) noexcept nogil
+    cdef int64_t die_of(self, int64_t unit) noexcept nogil
+    cdef int64_t read_page(self, int64_t die, int64_t t, int64_t units, bint waited_for) noexcept nogil
+    cdef int64_t program_page(self, int64_t die, int64_t t, int64_t units) noexcept nogil
+    cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil

@@ -1,0 +1,39 @@
+# What a fetch is sent to. One protocol for all devices, without the GIL; time is integer ns and never goes back:
+#   submit(now, lbn, count, write, tag)     a request arrives
+#   complete(&record)                       the request that is done next, at `device.event`
+# Both keep `event`, the time of the next completion, IDLE where nothing is under way.
+
+from libc.stdint cimport int32_t, int64_t
+
+from misspenalty.disks.drive._drive cimport Drive
+from misspenalty.disks.drive._state cimport record_t
+from misspenalty.disks.flash._flash cimport Flash
+from misspenalty.systems.engine._engine cimport queue_t
+
+
+cdef struct flight_t:
+    int32_t next                    # next free one; first, for `grow`
+    record_t record
+
+
+cdef class Device:
+    cdef int64_t event
+    cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil
+    cdef int complete(self, record_t* record) except -1 nogil
+
+
+cdef class FixedTime(Device):       # every request takes as long, whatever else is under way
+    cdef readonly int64_t latency   # ns
+    cdef record_t* ring             # requests under way, oldest at `head`
+    cdef Py_ssize_t room, head, size
+
+
+cdef class Disk(Device):            # one request at a time, chosen by the drive's scheduler
+    cdef readonly Drive drive
+
+
+cdef class FlashDrive(Device):      # requests overlap on different dies
+    cdef readonly Flash flash
+    cdef queue_t queue              # completions to come
+    cdef flight_t* flights
+    cdef int32_t room, free

@@ -1,0 +1,124 @@
+"""Kernels of the devices behind a cache; _devices.pxd says their use."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from misspenalty.disks.drive._drive cimport arrive, complete as complete_next
+from misspenalty.disks.drive._state cimport FULL, IDLE
+from misspenalty.systems.engine._engine cimport pop, schedule
+from misspenalty.systems.engine._pool cimport LAST, grow
+
+
+cdef class Device:
+    """Base of the devices."""
+
+    def __cinit__(self, *args):
+        self.event = IDLE
+
+    cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
+        return 0
+
+    cdef int complete(self, record_t* record) except -1 nogil:
+        return 0
+
+
+cdef class FixedTime(Device):
+    """A device of unlimited parallelism: each request takes `latency` ns, all of it overhead."""
+
+    def __init__(self, int64_t latency):
+        self.latency = latency
+
+    def __dealloc__(self):
+        free(self.ring)
+
+    cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
+        cdef record_t* record
+        cdef record_t* ring
+        cdef Py_ssize_t i, room
+        if self.size == self.room:
+            room = 2 * self.room + 64
+            ring = <record_t*>realloc(self.ring, room * sizeof(record_t))
+            if ring == NULL:
+                with gil:
+                    raise MemoryError(f"no memory for {room} requests under way")
+            for i in range(self.head):          # what wrapped round goes behind the rest
+                ring[self.room + i] = ring[i]
+            self.ring, self.room = ring, room
+        i = self.head + self.size
+        record = &self.ring[i if i < self.room else i - self.room]
+        memset(record, 0, sizeof(record_t))
+        record.arrival = record.start = now
+        record.overhead = self.latency
+        record.done = now + self.latency
+        record.tag = tag
+        self.size += 1
+        if self.size == 1:
+            self.event = record.done
+        return 0
+
+    cdef int complete(self, record_t* record) except -1 nogil:
+        record[0] = self.ring[self.head]
+        self.head = self.head + 1 if self.head + 1 < self.room else 0
+        self.size -= 1
+        self.event = self.ring[self.head].done if self.size else IDLE
+        return 0
+
+
+cdef class Disk(Device):
+    """A disk drive with its command queue."""
+
+    def __init__(self, Drive drive not None):
+        self.drive = drive
+
+    cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
+        cdef int64_t event = arrive(&self.drive.d, now, lbn, count, write, tag)
+        if event == FULL:
+            with gil:
+                raise MemoryError("no memory for the drive's queue")
+        if event != IDLE:
+            self.event = event
+        return 0
+
+    cdef int complete(self, record_t* record) except -1 nogil:
+        self.event = complete_next(&self.drive.d, record)
+        return 0
+
+
+cdef class FlashDrive(Device):
+    """A flash drive: a request waits for the dies that earlier ones hold, for nothing else; that wait is its `queue`."""
+
+    def __init__(self, Flash flash not None):
+        self.flash = flash
+        self.free = LAST
+
+    def __dealloc__(self):
+        free(self.queue.events)
+        free(self.flights)
+
+    cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
+        cdef int32_t i
+        cdef int64_t waited
+        cdef record_t* record
+        if self.free == LAST:
+            self.flights = <flight_t*>grow(self.flights, &self.room, &self.free, sizeof(flight_t), 0)
+        i = self.free
+        record = &self.flights[i].record
+        self.flash.serve(now, lbn, count, write, record)
+        record.tag = tag
+        waited = min(self.flash.die_wait, record.transfer)
+        record.queue = waited
+        record.start = now + waited
+        record.transfer -= waited
+        schedule(&self.queue, record.done, 0, i)
+        self.free = self.flights[i].next
+        self.event = self.queue.events[0].time
+        return 0
+
+    cdef int complete(self, record_t* record) except -1 nogil:
+        cdef int32_t i = <int32_t>pop(&self.queue).what
+        record[0] = self.flights[i].record
+        self.flights[i].next = self.free
+        self.free = i
+        self.event = self.queue.events[0].time if self.queue.size else IDLE
+        return 0

@@ -1,0 +1,202 @@
+"""Kernel of `misspenalty.penalty`; `reference.penalty` reads easier, penalty.py has the definition."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+
+import numpy as np
+
+from misspenalty.disks.drive._state cimport IDLE, NEVER, record_t
+from misspenalty.latency._devices cimport Device
+from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.systems.engine._engine cimport queue_t, pop, schedule
+
+COUNTS = ("hits", "delayed_hits", "misses", "delayed", "queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
+
+cdef enum:
+    HITS = 0                        # places in the counts: requests, then ns
+    DELAYED_HITS = 1
+    MISSES = 2
+    DELAYED = 3
+    PARTS = 4                       # eight components of the device
+
+cdef int64_t UNCOUNTED = -1         # latency of a write, and of the warm-up
+
+
+cdef class Foresight(Policy):
+    """Belady's choice for a live cache that knows the next request for each block; it may refuse a block."""
+
+    cdef int64_t[::1] heap, place, coming
+    cdef int64_t[::1] upcoming      # next request for each block as of the last one
+    cdef farthest_t f
+
+    def __init__(self, capacity, blocks):
+        self.heap, self.coming, self.upcoming = (np.zeros(blocks + 1, np.int64) for _ in range(3))
+        self.place = np.full(blocks + 1, ABSENT, np.int64)
+        self.f.heap, self.f.place, self.f.coming = &self.heap[0], &self.place[0], &self.coming[0]
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.f.place[block] != ABSENT
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef int64_t coming
+        for i in range(n):
+            coming = self.upcoming[ids[i]]
+            hit[i] = self.f.place[ids[i]] != ABSENT
+            if hit[i]:
+                postpone(&self.f, ids[i], coming)
+                continue
+            if self.f.size == self.capacity:
+                if coming >= self.f.coming[self.f.heap[0]]:
+                    continue
+                take_farthest(&self.f)
+                self.evictions += 1
+            enter(&self.f, ids[i], coming)
+
+
+def following(const block_t[::1] ids, Py_ssize_t blocks):
+    """Number of each reference's next one to the same block: int64."""
+    cdef Py_ssize_t i
+    made = np.empty(ids.shape[0], np.int64)
+    cdef int64_t[::1] view = made
+    cdef int64_t[::1] latest = np.full(blocks, NOT_AGAIN, np.int64)
+    with nogil:
+        for i in range(ids.shape[0] - 1, -1, -1):
+            view[i] = latest[ids[i]]
+            latest[ids[i]] = i
+    return made
+
+
+cdef class Replay:
+    """One cache in front of one device; `run` plays references through both."""
+
+    cdef Policy cache
+    cdef Foresight foresight        # the same where it is one, else None
+    cdef Device device
+    cdef const int64_t[::1] lbn     # of each block
+    cdef int32_t sectors            # of a block
+    cdef int64_t hit_ns, pause      # of each request; of a client between two
+    cdef bint through, closed
+    cdef int64_t[::1] latency       # of each reference, ns; while it waits, when it came
+    cdef int64_t[::1] tail          # by block on its way: last reference that waits + 1; 0 = not on its way
+    cdef int32_t[::1] after         # by waiting reference: the one after it, of the last one the first
+    cdef Py_ssize_t warm_up
+    cdef int64_t[12] counts
+    cdef queue_t ready              # clients, by the time of their next request
+
+    def __init__(self, Policy cache, Device device, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through):
+        self.cache, self.device, self.lbn, self.sectors, self.hit_ns, self.through = cache, device, lbn, sectors, hit_ns, through
+        self.foresight = cache if isinstance(cache, Foresight) else None
+
+    def __dealloc__(self):
+        free(self.ready.events)
+
+    def run(
+        self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following,
+        Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0,
+    ):
+        """Play references at their times, or in a closed loop where there are clients: (counts, latencies in ns).
+
+        Latencies of what does not count, writes and the warm-up, are -1.
+        """
+        cdef Py_ssize_t n = ids.shape[0], i
+        latency = np.empty(n, np.int64)
+        self.latency, self.warm_up, self.pause, self.closed = latency, warm_up, pause, clients > 0
+        self.tail, self.after = np.zeros(len(self.lbn), np.int64), np.empty(n, np.int32)
+        for i in range(clients):
+            schedule(&self.ready, 0, 0, 0)
+        with nogil:
+            self.play(ids, write, arrival, following)
+        return dict(zip(COUNTS, self.counts)), latency
+
+    cdef int play(
+        self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following
+    ) except -1 nogil:
+        cdef Py_ssize_t i = 0, n = ids.shape[0]
+        cdef int64_t coming
+        cdef record_t record
+        cdef bint written = False, writes = write.shape[0] > 0
+        while True:
+            coming = NEVER
+            if i < n and not self.closed:
+                coming = arrival[i]
+            elif i < n and self.ready.size:
+                coming = self.ready.events[0].time
+            if self.device.event != IDLE and self.device.event <= coming:     # at equal time what is done comes first
+                self.device.complete(&record)
+                if record.tag >= 0:
+                    self.finish(&record)
+                continue
+            if i == n:
+                return 0
+            if i + AHEAD < n:
+                prefetch(&self.tail[ids[i + AHEAD]])
+            if writes:
+                written = write[i]
+            if self.foresight is not None:
+                self.foresight.upcoming[ids[i]] = following[i]
+            if self.closed:
+                pop(&self.ready)
+            self.request(i, ids[i], written, coming)
+            i += 1
+
+    cdef inline int request(self, Py_ssize_t i, block_t block, bint write, int64_t now) except -1 nogil:
+        """Reference i comes."""
+        cdef int64_t tail = self.tail[block]
+        if write:
+            if not tail:
+                self.cache.access(block)
+            self.latency[i] = UNCOUNTED
+            if self.through:
+                self.device.submit(now, self.lbn[block], self.sectors, True, -1)
+            return self.again(now + self.hit_ns)
+        if tail:
+            self.latency[i] = now
+            self.after[i] = self.after[tail - 1]
+            self.after[tail - 1] = <int32_t>i
+            self.tail[block] = i + 1
+            return 0
+        if self.cache.holds(block):
+            self.cache.access(block)
+            self.latency[i] = self.hit_ns if i >= self.warm_up else UNCOUNTED
+            self.counts[HITS] += i >= self.warm_up
+            return self.again(now + self.hit_ns)
+        self.latency[i] = now
+        self.after[i] = <int32_t>i
+        self.tail[block] = i + 1
+        return self.device.submit(now, self.lbn[block], self.sectors, False, block)
+
+    cdef inline int finish(self, record_t* record) except -1 nogil:
+        """A block has come: it enters the cache, and who waits goes on in order of arrival."""
+        cdef block_t block = <block_t>record.tag
+        cdef int64_t last = self.tail[block] - 1, i = self.after[last], waited
+        cdef int64_t* part = &record.queue
+        cdef int k
+        cdef bint first = True
+        self.tail[block] = 0
+        self.cache.access(block)
+        while True:
+            waited = record.done - self.latency[i]
+            if i < self.warm_up:
+                self.latency[i] = UNCOUNTED
+            else:
+                self.latency[i] = waited + self.hit_ns
+                if first:
+                    self.counts[MISSES] += 1
+                    for k in range(8):
+                        self.counts[PARTS + k] += part[k]
+                else:
+                    self.counts[DELAYED_HITS] += 1
+                    self.counts[DELAYED] += waited
+            self.again(record.done + self.hit_ns)
+            if i == last:
+                return 0
+            first = False
+            i = self.after[i]
+
+    cdef inline int again(self, int64_t done) except -1 nogil:
+        """A client is served: its next request follows after the pause."""
+        if self.closed:
+            schedule(&self.ready, done + self.pause, 0, 0)
+        return 0

@@ -1,0 +1,337 @@
+"""Kernel of the step model of delayed hits; `reference.delayed_hits` reads easier, steps.py has the definition."""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
+from misspenalty.policies._list cimport append, link_of, make_list, oldest, remove, Link
+
+cdef enum:
+    NONE = 0                        # list of an object that is in none
+    T1 = 1                          # cached; of ARC: once requested
+    T2 = 2                          # cached, requested again
+    B1 = 3                          # left T1
+    B2 = 4                          # left T2
+    LISTS = 5
+
+cdef enum:
+    MANY_STEPS = 100                # from longer fetches on, ARC's variant judges no object by up to …
+    FEW_REQUESTS = 2                # … so many requests
+
+
+cdef class StepCache:
+    """Base of the caches: objects below `objects`, lists of them, oldest first."""
+
+    cdef Py_ssize_t capacity
+    cdef int64_t z                          # steps of a fetch
+    cdef uint32_t objects
+    cdef uint32_t[:, ::1] links             # neighbours of each object, then the lists' heads
+    cdef uint8_t[::1] where                 # list of each object
+    cdef Py_ssize_t[LISTS] count            # objects of each list
+
+    def __init__(self, capacity, z, objects, following):
+        self.capacity, self.z, self.objects = capacity, z, objects
+        self.links = np.zeros((objects + LISTS, 2), np.uint32)
+        self.where = np.zeros(objects, np.uint8)
+        for name in range(LISTS):
+            make_list(&self.links[0, 0], sizeof(Link), self.objects + name)
+
+    cdef inline void put(self, uint8_t name, uint32_t what) noexcept nogil:
+        """Move to the newest end of a list."""
+        self.drop(what)
+        append(&self.links[0, 0], sizeof(Link), self.objects + name, what)
+        self.where[what] = name
+        self.count[name] += 1
+
+    cdef inline void drop(self, uint32_t what) noexcept nogil:
+        if self.where[what] != NONE:
+            remove(&self.links[0, 0], sizeof(Link), what)
+            self.count[self.where[what]] -= 1
+            self.where[what] = NONE
+
+    cdef inline uint32_t first(self, uint8_t name) noexcept nogil:
+        return oldest(&self.links[0, 0], sizeof(Link), self.objects + name)
+
+    cdef bint holds(self, uint32_t what) noexcept nogil:
+        return self.where[what] == T1 or self.where[what] == T2
+
+    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
+        """A request arrives, whatever becomes of it."""
+
+    cdef void hit(self, uint32_t what) noexcept nogil:
+        """It finds its object in the cache."""
+
+    cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
+        """The fetch is done that `queue` requests waited for."""
+
+    cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
+        """The step of a request is over."""
+
+    cdef double rank(self, uint32_t what, int64_t step, int64_t z) noexcept nogil:
+        return 0
+
+    cdef uint32_t lowest(self, uint8_t name, int64_t step, int64_t z) noexcept nogil:
+        """Object of a list with the lowest rank; of equals, the one requested first of all."""
+        cdef uint32_t head = self.objects + name, what = self.first(name), best = what
+        cdef double least = self.rank(what, step, z), rank
+        while True:
+            what = link_of(&self.links[0, 0], sizeof(Link), what).newer
+            if what == head:
+                return best
+            rank = self.rank(what, step, z)
+            if rank < least or (rank == least and what < best):
+                best = what
+                least = rank
+
+
+cdef class LRU(StepCache):
+
+    cdef void hit(self, uint32_t what) noexcept nogil:
+        self.put(T1, what)
+
+    cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
+        if self.count[T1] == self.capacity:
+            self.drop(self.victim(T1, step))
+        self.put(T1, what)
+
+    cdef uint32_t victim(self, uint8_t name, int64_t step) noexcept nogil:
+        return self.first(name)
+
+
+cdef struct history_t:
+    int64_t opened                  # step that opened the running window
+    int64_t last                    # step of the last request
+    int64_t past                    # aggregate delay of the windows before it
+    int64_t running                 # … of the running window
+    int64_t windows                 # with the running one
+    int64_t requests
+
+
+HISTORY = np.dtype([(name, np.int64) for name in ("opened", "last", "past", "running", "windows", "requests")])
+
+
+cdef inline void note(history_t* h, int64_t step, int64_t z, int64_t alone) noexcept nogil:
+    """One more request; the first `alone` requests each open a window."""
+    if h.requests < alone or step - h.opened >= z:
+        h.past += h.running
+        h.running = 0
+        h.windows += 1
+        h.opened = step
+    h.running += z - (step - h.opened)
+    h.last = step
+    h.requests += 1
+
+
+cdef class LRUMAD(LRU):
+    cdef history_t[::1] histories
+
+    def __init__(self, capacity, z, objects, following):
+        super().__init__(capacity, z, objects, following)
+        self.histories = np.zeros(objects, HISTORY)
+
+    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
+        note(&self.histories[what], step, self.z, 1)
+
+    cdef void hit(self, uint32_t what) noexcept nogil:
+        pass
+
+    cdef double rank(self, uint32_t what, int64_t step, int64_t z) noexcept nogil:
+        cdef history_t* h = &self.histories[what]
+        return <double>(h.past + h.running) / <double>h.windows / <double>(step - h.last + 1)
+
+    cdef uint32_t victim(self, uint8_t name, int64_t step) noexcept nogil:
+        return self.lowest(name, step, self.z)
+
+
+cdef class ARC(StepCache):
+    cdef Py_ssize_t p                       # target size of T1
+
+    cdef void hit(self, uint32_t what) noexcept nogil:
+        self.put(T2, what)
+
+    cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
+        cdef Py_ssize_t c = self.capacity, in_b1 = self.count[B1], in_b2 = self.count[B2]
+        cdef Py_ssize_t total = self.count[T1] + self.count[T2] + in_b1 + in_b2
+        cdef uint8_t was = self.where[what], to = T2
+        if was == B1:
+            self.p = min(self.p + max(1, half_up(in_b2, in_b1)), c)
+            self.replace(was, step)
+        elif was == B2:
+            self.p = max(self.p - max(1, half_up(in_b1, in_b2)), 0)
+            self.replace(was, step)
+        else:
+            if self.count[T1] == c:
+                self.drop(self.only_once(step))
+            elif self.count[T1] + in_b1 == c:
+                self.drop(self.first(B1))
+                self.replace(was, step)
+            elif total >= c:
+                if total == 2 * c:
+                    self.drop(self.first(B2))
+                self.replace(was, step)
+            to = T2 if queue > 1 else T1
+        self.put(to, what)
+
+    cdef inline void replace(self, uint8_t was, int64_t step) noexcept nogil:
+        cdef Py_ssize_t in_t1 = self.count[T1]
+        if in_t1 and (in_t1 > self.p or (was == B2 and in_t1 == self.p)):
+            self.put(B1, self.victim(T1, step))
+        else:
+            self.put(B2, self.victim(T2, step))
+
+    cdef uint32_t victim(self, uint8_t name, int64_t step) noexcept nogil:
+        return self.first(name)
+
+    cdef uint32_t only_once(self, int64_t step) noexcept nogil:
+        """Victim where T1 is the whole cache."""
+        return self.first(T1)
+
+
+cdef inline Py_ssize_t half_up(Py_ssize_t over, Py_ssize_t under) noexcept nogil:
+    """The ratio rounded to a whole number, halves up."""
+    return (2 * over + under) // (2 * under)
+
+
+cdef class ARCMAD(ARC):
+    cdef history_t[::1] histories
+
+    def __init__(self, capacity, z, objects, following):
+        super().__init__(capacity, z, objects, following)
+        self.histories = np.zeros(objects, HISTORY)
+
+    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
+        note(&self.histories[what], step, self.z, 2)
+
+    cdef double rank(self, uint32_t what, int64_t step, int64_t z) noexcept nogil:
+        cdef history_t* h = &self.histories[what]
+        cdef uint64_t age = <uint64_t>(step - h.last + 1)
+        cdef double mean = <double>h.past / <double>(h.windows - 1) if h.windows > 1 else <double>h.running
+        if z > MANY_STEPS and h.requests <= FEW_REQUESTS:
+            mean = 0
+        return mean / <double>age if age else INFINITY
+
+    cdef uint32_t victim(self, uint8_t name, int64_t step) noexcept nogil:
+        return self.lowest(name, step, self.z)
+
+    cdef uint32_t only_once(self, int64_t step) noexcept nogil:
+        return self.lowest(T1, self.z, step)    # exchanged, as in the published program: see steps.py
+
+
+cdef class OPT(StepCache):
+    cdef const int64_t[::1] following       # by step: the object's next request
+    cdef int64_t[::1] latest                # by object: step of its last request
+    cdef int64_t[::1] heap, place, coming
+    cdef farthest_t f
+
+    def __init__(self, capacity, z, objects, following):
+        super().__init__(capacity, z, objects, following)
+        self.following = following
+        self.latest, self.heap, self.coming = (np.zeros(objects + 1, np.int64) for _ in range(3))
+        self.place = np.full(objects + 1, ABSENT, np.int64)
+        self.f.heap, self.f.place, self.f.coming = &self.heap[0], &self.place[0], &self.coming[0]
+
+    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
+        self.latest[what] = step
+
+    cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
+        """Only now: while a fetch ends in the step of a hit, that hit still is the object's next request."""
+        if self.where[what] == T1:
+            postpone(&self.f, what, self.following[step])
+
+    cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
+        cdef int64_t coming = self.following[self.latest[what]]
+        if self.count[T1] == self.capacity:
+            if coming >= self.coming[self.f.heap[0]]:
+                return
+            self.drop(<uint32_t>take_farthest(&self.f))
+        enter(&self.f, what, coming)
+        self.put(T1, what)
+
+
+cdef class OPTMAD(StepCache):
+    cdef const int64_t[::1] following
+    cdef int64_t[::1] latest, coming
+    cdef int64_t[::1] delay                 # by step: aggregate delay of a window that opens there
+
+    def __init__(self, capacity, z, objects, following):
+        super().__init__(capacity, z, objects, following)
+        self.following = following
+        self.latest, self.coming = (np.zeros(objects, np.int64) for _ in range(2))
+        self.delay = np.zeros(len(following), np.int64)
+
+    cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
+        self.latest[what] = step
+
+    cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
+        self.coming[what] = self.following[step]
+
+    cdef double worth(self, int64_t coming, int64_t step) noexcept nogil:
+        cdef int64_t at = coming
+        if coming == NOT_AGAIN:
+            return 0
+        if self.delay[coming] == 0:
+            while at != NOT_AGAIN and at - coming < self.z:
+                self.delay[coming] += self.z - (at - coming)
+                at = self.following[at]
+        return <double>self.delay[coming] / <double>(coming - step + 1)
+
+    cdef double rank(self, uint32_t what, int64_t step, int64_t z) noexcept nogil:
+        return self.worth(self.coming[what], step)
+
+    cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
+        cdef int64_t coming = self.following[self.latest[what]]
+        cdef uint32_t victim
+        if self.count[T1] == self.capacity:
+            victim = self.lowest(T1, step, self.z)
+            if self.worth(coming, step) < self.rank(victim, step, self.z):
+                return
+            self.drop(victim)
+        self.coming[what] = coming
+        self.put(T1, what)
+
+
+KERNELS = {"lru": LRU, "lru_mad": LRUMAD, "arc": ARC, "arc_mad": ARCMAD, "opt": OPT, "opt_mad": OPTMAD}
+
+
+def run(str policy, const int32_t[::1] steps, Py_ssize_t objects, Py_ssize_t capacity, int64_t z):
+    """Replay requests for objects below `objects`, -1 = none: (hits, delayed hits, misses, total latency in steps)."""
+    cdef Py_ssize_t n = steps.shape[0], step
+    cdef int64_t hits = 0, delayed = 0, misses = 0, latency = 0
+    cdef int32_t what
+    cdef bint hit
+    following = np.empty(n, np.int64)
+    cdef int64_t[::1] following_view = following
+    cdef int64_t[::1] latest = np.full(objects, NOT_AGAIN, np.int64)
+    for step in range(n - 1, -1, -1):
+        if steps[step] >= 0:
+            following_view[step] = latest[steps[step]]
+            latest[steps[step]] = step
+    cdef StepCache cache = KERNELS[policy](capacity, z, objects, following)
+    cdef uint8_t[::1] began = np.zeros(n, np.uint8)         # whether a fetch began in the step
+    cdef int64_t[::1] end = np.full(objects, -1, np.int64)  # by object: step in which its last fetch ends
+    cdef int64_t[::1] queue = np.zeros(objects, np.int64)   # … requests that wait for it
+    with nogil:
+        for step in range(n):
+            what = steps[step]
+            if what >= 0:
+                cache.arrive(what, step)
+                if cache.holds(what):
+                    hits += 1
+                    cache.hit(what)
+                elif end[what] >= step:
+                    delayed += 1
+                    queue[what] += 1
+                    latency += end[what] - step + 1
+                else:
+                    misses += 1
+                    began[step] = True
+                    queue[what] = 1
+                    end[what] = step + z - 1
+                    latency += z
+            if step - z + 1 >= 0 and began[step - z + 1]:
+                cache.fetched(steps[step - z + 1], queue[steps[step - z + 1]], step)
+            if what >= 0:
+                cache.passed(what, step)
+    return hits, delayed, misses, latency

@@ -1,0 +1,275 @@
+"""Response time of a trace through cache, queue and device.
+
+A request that finds its block in the cache is a *hit*. One whose block is neither cached nor on its way is a *miss*: a
+fetch is sent to the device. One whose block is on its way is a *delayed hit*: it waits for the rest of that fetch. A
+block enters the cache, and the policy sees it, when its fetch is done; the requests that waited count as one use. This
+is the step model of `misspenalty.latency.steps` in continuous time. At equal time a fetch is done before a request
+comes.
+
+- **Load.** A trace with times is replayed at those times (open loop), `speed` times as fast, or with a fixed `interval`
+  between requests; a time before the one preceding it counts as equal to it. With `clients` the times are not read:
+  each client takes the next request of the trace as soon as it has the previous one and has thought for `think`
+  (closed loop). A trace without times is replayed by one client, unless `interval` or `clients` says otherwise.
+- **Requests** are references to one block. One that spans blocks is one request for each of them, all at the same time,
+  and so is each fetch.
+- **Writes** are absorbed by the cache and never count: with ``writes="count"``, the default, a written block enters the
+  cache at once, without a fetch, as in `misspenalty.simulate`. Writing back is taken to happen while the device is
+  idle; with `write_through` each write also goes to the device when it comes, where reads wait behind it. ``"ignore"``
+  leaves writes out. (``"only"`` has no meaning here: nothing would be waited for.)
+- **Devices.** A fixed time serves any number of requests at once; it is all overhead. A disk serves one at a time,
+  chosen by its scheduler. On a flash drive requests overlap on different dies; a wait for a die is its queue.
+- **Addresses.** A block lies on the drive at its own address in the trace. Where the highest address lies beyond the
+  drive, the distinct blocks are packed without gaps, in order of address; where even these do not fit, the drive is
+  refused.
+- **Policies.** All of the registry. ``opt`` evicts, or does not admit, the block whose next reference is farthest away
+  in the trace; that gives the most hits, not the least waiting.
+"""
+
+import itertools
+import re
+from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+
+from misspenalty import disks
+from misspenalty.disks.drive.description import Kind
+from misspenalty.errors import ParameterError
+from misspenalty.latency._devices import Disk, FixedTime, FlashDrive
+from misspenalty.latency._replay_timed import Foresight, Replay, following
+from misspenalty.policies import find_policy
+from misspenalty.replay.simulation import processors
+from misspenalty.traces.selection import check, check_size
+
+COMPONENTS = ("hit", "delayed", *disks.COMPONENTS)
+PERCENTILES = (50, 95, 99)
+WRITES = ("count", "ignore")
+UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+LATEST = 1 << 59  # 18 years, ns
+MAX_REQUESTS = 2**31 - 1
+MAX_CLIENTS = 1 << 20
+
+
+def penalty(
+    trace,
+    policy,
+    cache_blocks,
+    device,
+    *,
+    clients: int | None = None,
+    think: str = "0us",
+    speed: float = 1.0,
+    interval: str | None = None,
+    scheduler: str | None = None,
+    hit_time: str = "0us",
+    writes: str = "count",
+    write_through: bool = False,
+    warm_up: int = 0,
+    threads: int | None = None,
+    **parameters,
+) -> pd.DataFrame:
+    """Replay a trace through caches in front of devices: what a request waits for, and how long.
+
+    `misspenalty.latency.penalty` states the model: load, writes, devices and addresses.
+
+    Parameters
+    ----------
+    trace : Trace
+        From `misspenalty.open_trace`.
+    policy : str or sequence of str
+        Names of policies; see `misspenalty.policies`.
+    cache_blocks : int or sequence of int
+        Cache sizes, blocks.
+    device : str, path, Description or FlashDescription, or a sequence of these
+        A drive's name or description (see `misspenalty.disks.load`), or a fixed time with its unit, such as ``"5ms"``.
+    clients : int, optional
+        Replay in a closed loop of so many clients.
+    think : str
+        Time between a client's requests, such as ``"1ms"``.
+    speed : float
+        How many times as fast the trace's own times pass.
+    interval : str, optional
+        Time between requests, in place of the trace's own times.
+    scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}, optional
+        Order of a disk's queue; by default, first come, first served.
+    hit_time : str
+        Time that each request takes in the cache, hit or not.
+    writes : {"count", "ignore"}
+        What a write is to the cache: an access that updates it (but never counts as a request), or nothing.
+    write_through : bool
+        Whether writes also go to the device.
+    warm_up : int
+        References at the head of the trace that are not counted.
+    threads : int, optional
+        Replays at a time; by default one per processor. The result does not depend on it.
+    **parameters
+        The policy's own.
+
+    Returns
+    -------
+    DataFrame
+        One row per policy, size and device, in this order: ``policy, cache_blocks, device, load, layout, requests,
+        hits, delayed_hits, misses, mean_us, p50_us, p95_us, p99_us`` (nearest rank), and the mean's components,
+        microseconds per request: ``hit_us, delayed_us, queue_us, overhead_us, seek_us, rotation_us, switch_us,
+        transfer_us, bus_us, cache_us``. ``load`` is ``open`` or ``closed``; ``layout`` is ``address``, ``packed``, or
+        ``none`` for a fixed time.
+
+    Raises
+    ------
+    ParameterError
+        A policy, parameter, size, time or combination is impossible, or the trace does not fit on the drive.
+    InputError
+        There is no such drive, or its description is wrong.
+
+    Examples
+    --------
+    Block 7 is requested every millisecond, and a fetch takes 2.5 ms: a miss, two delayed hits, a hit.
+
+    >>> import numpy as np
+    >>> import misspenalty
+    >>> ids, address = np.zeros(4, np.uint32), np.array([7], np.uint64)
+    >>> trace = misspenalty.Trace(ids, None, np.arange(4) * 1_000_000, address, 4096, "example", "none")
+    >>> row = misspenalty.penalty(trace, "lru", 1, "2.5ms").iloc[0]
+    >>> row.misses, row.delayed_hits, row.hits, row.mean_us
+    (1, 2, 1, 1125.0)
+    """
+    check(trace, writes, warm_up)
+    if writes not in WRITES:
+        raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}: a write is never waited for")
+    if len(trace) > MAX_REQUESTS:
+        raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MAX_REQUESTS} can be timed")
+    policies, sizes, devices = _listed(policy), [check_size(size) for size in _listed(cache_blocks)], _listed(device)
+    if not (policies and sizes and devices):
+        raise ParameterError("no policy, cache size or device given")
+    for name in policies:
+        if find_policy(name).offline and name != "opt":
+            raise ParameterError(f"{name} looks into the future: of such policies only opt can be timed")
+        find_policy(name).check(parameters)
+    if scheduler is not None and scheduler not in disks.SCHEDULERS:
+        raise ParameterError(f"scheduler {scheduler!r}: expected one of {', '.join(disks.SCHEDULERS)}")
+    load = _load(trace, clients, think, speed, interval)
+    part = _selected(trace, writes, warm_up)
+    future = following(part["ids"], trace.blocks) if "opt" in policies else None
+    kinds = [_device(device, trace, scheduler) for device in devices]
+    hit_ns = parse_time(hit_time, "hit_time")
+
+    def run(job):
+        name, size, kind = job
+        cache = (
+            Foresight(size, trace.blocks) if name == "opt" else find_policy(name).cache(size, trace.address, parameters)
+        )
+        replay = Replay(cache, kind["make"](), kind["lbn"], kind["sectors"], hit_ns, write_through)
+        ahead = future if name == "opt" else np.empty(0, np.int64)
+        counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead, part["warm_up"],
+                                     load["clients"], load["think"])  # fmt: skip
+        return {"policy": name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
+                "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
+
+    threads = processors() if threads is None else threads
+    if threads < 1:
+        raise ParameterError(f"threads is {threads}; expected at least 1")
+    with ThreadPoolExecutor(threads) as pool:
+        return pd.DataFrame(list(pool.map(run, itertools.product(policies, sizes, kinds))))
+
+
+def parse_time(text, what="time"):
+    """A time with its unit (``5ms``, ``200us``, ``1.5s``) in whole ns.
+
+    Raises
+    ------
+    ParameterError
+        The text is no time.
+
+    Examples
+    --------
+    >>> parse_time("2.5ms")
+    2500000
+    """
+    match = _TIME.fullmatch(str(text))
+    ns = round(float(match[1]) * UNITS[match[2].lower()]) if match else LATEST
+    if ns >= LATEST:
+        raise ParameterError(f"{what} is {text!r}; expected a time such as 5ms, 200us or 1.5s")
+    return ns
+
+
+_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*(ns|us|µs|ms|s)\s*", re.IGNORECASE)
+
+
+def _listed(value):
+    single = isinstance(value, str | PathLike | Kind) or np.isscalar(value)
+    return [value] if single else list(value)
+
+
+def _load(trace, clients, think, speed, interval):
+    """Arrival times of all references, ns, or clients and their think time."""
+    pause = parse_time(think, "think")
+    if clients is not None and (interval is not None or speed != 1):
+        raise ParameterError("clients, interval and speed: a closed loop has neither interval nor speed")
+    if clients is not None and not 1 <= clients <= MAX_CLIENTS:
+        raise ParameterError(f"clients is {clients!r}; expected 1 to {MAX_CLIENTS}")
+    if not (np.isfinite(speed) and speed > 0):
+        raise ParameterError(f"speed is {speed!r}; expected a number above 0")
+    closed = clients is not None or (interval is None and trace.time is None)
+    if pause and not closed:
+        raise ParameterError(f"think is {think}: only the clients of a closed loop think; name clients")
+    if closed:
+        return {"name": "closed", "arrival": np.zeros(len(trace), np.int64), "clients": clients or 1, "think": pause}
+    if interval is None:
+        arrival = np.maximum.accumulate(np.maximum(trace.time, 0))
+    else:
+        arrival = np.arange(len(trace), dtype=float) * parse_time(interval, "interval")
+    last = float(arrival[-1]) / speed
+    if last > LATEST:
+        raise ParameterError(
+            f"the last request comes after {last / 1e9:.3g} s; at most {LATEST // 10**9} s can be timed"
+        )
+    if speed != 1:
+        arrival = np.rint(arrival / speed)
+    return {"name": "open", "arrival": arrival.astype(np.int64), "clients": 0, "think": 0}
+
+
+def _selected(trace, writes, warm_up):
+    """The references that reach the cache, and how many of them belong to the warm-up."""
+    none = np.empty(0, np.uint8)
+    if trace.write is None or writes == "count":
+        write = none if trace.write is None else np.asarray(trace.write).view(np.uint8)
+        return {"ids": trace.ids, "write": write, "kept": slice(None), "warm_up": warm_up}
+    kept = ~np.asarray(trace.write)
+    return {"ids": trace.ids[kept], "write": none, "kept": kept, "warm_up": int(np.count_nonzero(kept[:warm_up]))}
+
+
+def _device(device, trace, scheduler):
+    """How to make a device, its name, and where each block lies on it."""
+    if isinstance(device, str) and _TIME.fullmatch(device):
+        latency = parse_time(device, "device")
+        if latency < 1:
+            raise ParameterError(f"device {device}: expected more than 0")
+        lbn = np.zeros(trace.blocks, np.int64)
+        return {"name": device.strip(), "make": lambda: FixedTime(latency), "lbn": lbn, "sectors": 1, "layout": "none"}
+    kind = device if isinstance(device, Kind) else disks.load(device)
+    flash = kind.data["kind"] == "flash"
+    sectors = -(-trace.block_bytes // kind.data["geometry"]["sector_bytes"])
+    fits = int(trace.address.max(initial=0)) < kind.blocks // sectors
+    if trace.blocks > kind.blocks // sectors:
+        raise ParameterError(
+            f"{trace.name} has {trace.blocks} blocks of {trace.block_bytes} bytes; {kind.name} has room for "
+            f"{kind.blocks // sectors}: choose a larger drive or a fixed time"
+        )
+    place = trace.address.astype(np.int64) if fits else np.argsort(np.argsort(trace.address, kind="stable"))
+    order = {} if flash or scheduler is None else {"scheduler": scheduler}
+    make = (lambda: FlashDrive(kind.drive())) if flash else (lambda: Disk(kind.drive(**order)))
+    layout = "address" if fits else "packed"
+    return {"name": kind.name, "make": make, "lbn": place * sectors, "sectors": sectors, "layout": layout}
+
+
+def _row(counts, latency, hit_ns):
+    """Counts, distribution and components of the requests that count."""
+    n = len(latency)
+    shares = {"hit": n * hit_ns} | {part: counts[part] for part in COMPONENTS[1:]}
+    ranks = [-(-n * share // 100) - 1 for share in PERCENTILES]
+    ordered = np.partition(latency, ranks) if n else np.full(1, np.nan)
+    mean = {"mean_us": sum(shares.values()) / max(n, 1) / 1000 if n else np.nan}
+    at = {f"p{share}_us": float(ordered[rank]) / 1000 for share, rank in zip(PERCENTILES, ranks, strict=True)}
+    parts = {f"{part}_us": value / n / 1000 if n else np.nan for part, value in shares.items()}
+    return {"requests": n} | {name: counts[name] for name in ("hits", "delayed_hits", "misses")} | mean | at | parts

@@ -1,0 +1,175 @@
+"""Policies written in Python: a class with ``access`` takes the place of a compiled kernel, slowly.
+
+A class of one's own has ``access(block) -> bool``: it references a block, by its address in the trace, and returns
+whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
+parameters; a second argument called ``future`` makes it an offline policy, which is given a list of the addresses of
+all references to come.
+"""
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from misspenalty.errors import InputError, ParameterError
+
+
+class PythonPolicy:
+    """A Python policy behind the interface of a kernel.
+
+    Evictions are those of a cache that loads every miss, unless the policy has a count of its own, ``evictions``; ghost
+    hits are the policy's ``ghost_hits``, 0 where it has none.
+
+    Parameters
+    ----------
+    name : str
+        The policy's name, for messages.
+    policy : object
+        What was constructed; its ``access`` is called.
+    capacity : int
+        Cache size, blocks.
+    address : uint64, shape (blocks,)
+        Address of each dense id, which is what ``access`` is given.
+    """
+
+    def __init__(self, name: str, policy: Any, capacity: int, address: np.ndarray) -> None:
+        self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
+        self.blocks, self.requests, self.misses = len(address), 0, 0
+
+    @property
+    def evictions(self) -> int:
+        """Blocks evicted so far."""
+        return int(getattr(self.policy, "evictions", max(self.misses - self.capacity, 0)))
+
+    @property
+    def ghost_hits(self) -> int:
+        """Misses whose block the policy's history still knew."""
+        return int(getattr(self.policy, "ghost_hits", 0))
+
+    def replay(self, ids: np.ndarray, hit: np.ndarray) -> int:
+        """Replay references; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
+
+        Returns
+        -------
+        int
+            Hits among them.
+
+        Raises
+        ------
+        ParameterError
+            ``access`` raised an exception, or returned something else than a truth value.
+        """
+        access, hits = self.policy.access, 0
+        for number, block in enumerate(self.address[ids].tolist()):
+            try:
+                found = access(block)
+            except Exception as error:
+                raise ParameterError(f"policy {self.name}: access({block}) raised {_shown(error)}") from error
+            if found is not True and found is not False and not isinstance(found, int | np.integer | np.bool_):
+                raise ParameterError(
+                    f"policy {self.name}: access({block}) returned {found!r};"
+                    " expected True where the block was in the cache, else False"
+                )
+            hit[number] = bool(found)
+            hits += bool(found)
+        self.requests += len(ids)
+        self.misses += len(ids) - hits
+        return hits
+
+
+def construct(
+    name: str,
+    cls: Callable[..., Any],
+    capacity: int,
+    address: np.ndarray,
+    parameters: dict[str, Any],
+    future: Callable[[], Iterable[np.ndarray]] | None,
+) -> PythonPolicy:
+    """A cache under the Python policy `cls`; `future` yields the ids of all references, for an offline policy.
+
+    Raises
+    ------
+    ParameterError
+        The constructor raised an exception.
+    """
+    coming = [] if future is None else [[block for ids in future() for block in address[ids].tolist()]]
+    try:
+        policy = cls(capacity, *coming, **parameters)
+    except ParameterError:
+        raise
+    except Exception as error:
+        raise ParameterError(f"policy {name}: its constructor raised {_shown(error)}") from error
+    return PythonPolicy(name, policy, capacity, address)
+
+
+def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
+    """What the constructor of a Python policy takes.
+
+    Returns
+    -------
+    offline : bool
+        Whether the second argument is ``future``.
+    parameters : dict
+        Name to default; `inspect.Parameter.empty` where there is none.
+    further : bool
+        Whether it takes parameters by any name.
+
+    Raises
+    ------
+    ParameterError
+        The class has no ``access``, or its constructor no argument for the capacity.
+    """
+    if not callable(getattr(cls, "access", None)):
+        raise ParameterError(f"class {cls.__name__} has no method access(block); a policy needs one")
+    taken = list(inspect.signature(cls).parameters.values())
+    positional = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if not positional:
+        raise ParameterError(f"class {cls.__name__}: expected a constructor (capacity, **parameters)")
+    offline = len(positional) > 1 and positional[1].name == "future"
+    named = {p.name: p.default for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    for first in positional[: 1 + offline]:
+        named.pop(first.name, None)
+    return offline, named, any(p.kind is p.VAR_KEYWORD for p in taken)
+
+
+def load_class(text: str) -> type:
+    """The class that ``path/to/file.py:Class`` names.
+
+    Raises
+    ------
+    InputError
+        The file is missing or cannot be run.
+    ParameterError
+        It has no such class.
+    """
+    file, _, name = text.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise InputError("no such file", path=file, expected="a Python file, named as in ./mine.py:Mine")
+    module_name = f"misspenalty_policy_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise InputError("is no Python file", path=file, expected="a name that ends in .py, as in ./mine.py:Mine")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"cannot be run: {_shown(error)}", path=file) from error
+    cls = getattr(module, name, None)
+    if not isinstance(cls, type):
+        own = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module_name]
+        raise ParameterError(f"{file} has no class {name!r}; it has {', '.join(own) or 'none'}")
+    return cls
+
+
+def _shown(error: BaseException) -> str:
+    """An exception in a line, with the place it was raised at."""
+    what = traceback.format_exception_only(error)[-1].strip()
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{what} ({Path(place.filename).name}, line {place.lineno})"

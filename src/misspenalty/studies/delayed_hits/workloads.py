@@ -1,0 +1,86 @@
+"""The traces of the step model: the authors' sample, and two generated ones, equal on every machine."""
+
+from bisect import bisect_right
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+
+from misspenalty.errors import InputError
+
+MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # of Knuth's MMIX
+SEEDS = {"syn_zipf": 20261123, "syn_bursts": 20261124}
+
+
+class Generator:
+    """64-bit linear congruential generator."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def uniform(self):
+        """A number from 0 to 1, 1 excluded, from the upper 53 bits."""
+        self.state = (MULTIPLIER * self.state + INCREMENT) % 2**64
+        return (self.state >> 11) / 2**53
+
+    def below(self, limit):
+        """A whole number below `limit`."""
+        return int(limit * self.uniform())
+
+
+def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
+    """Independent requests, one per step, by a Zipf law: object k has weight ``1 / (k + 1) ** exponent``.
+
+    Examples
+    --------
+    >>> zipf(steps=5).tolist()
+    [1668, 927, 415, 594, 183]
+    """
+    random = Generator(seed)
+    sums = list(accumulate(1 / (k + 1) ** exponent for k in range(objects)))
+    return np.array([min(bisect_right(sums, random.uniform() * sums[-1]), objects - 1) for _ in range(steps)])
+
+
+def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
+    """Requests in bursts; -1 = a step without one, 30 % of them.
+
+    A number of sessions is active, each with one object and 2 to 40 requests to make; every request is one of theirs,
+    chosen at random. The session that takes its place is, in one of two cases, for one of the last 200 objects that
+    were finished, else for any.
+    """
+    random, finished = Generator(seed), []
+    made = np.full(steps, -1)
+    active = [[random.below(objects), 2 + random.below(39)] for _ in range(sessions)]
+    for step in range(steps):
+        if random.uniform() < 0.3:
+            continue
+        session = active[random.below(sessions)]
+        made[step], session[1] = session[0], session[1] - 1
+        if session[1] == 0:
+            finished = [*finished, session[0]][-200:]
+            again = random.uniform() < 0.5
+            session[0] = finished[random.below(len(finished))] if again else random.below(objects)
+            session[1] = 2 + random.below(39)
+    return made
+
+
+def read_steps(path):
+    """Requests from a file of the authors' form: one line per step, ``step;object`` or empty.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a line has another form.
+    """
+    try:
+        lines = Path(path).read_text("ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", path=path, expected="lines of step;object") from error
+    made = np.full(len(lines), -1)
+    for number, line in enumerate(lines):
+        _, mark, name = line.partition(";")
+        if line and not (mark and name.isdecimal()):
+            raise InputError(f"{line[:80]!r}", path=path, line=number + 1, expected="step;object or an empty line")
+        if line:
+            made[number] = int(name)
+    return made

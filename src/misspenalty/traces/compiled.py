@@ -1,0 +1,252 @@
+"""Opening a trace: a compiled one is mapped, a raw one compiled on the way."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.traces._compile import Interner
+from misspenalty.traces.reader import Format, Requests, find_format, unreadable
+from misspenalty.traces.spool import spooled
+from misspenalty.traces.trace import COLUMNS, META, VERSION, RequestSizes, Trace, check_block, write_meta
+
+LONGEST_REQUEST = 1 << 18  # blocks; a longer request is taken for a damaged line
+MOST_REFERENCES = 0xFFFFFFFE  # what a kernel's 32-bit clock can count
+EXPANDED = 1 << 20  # references expanded at a time
+
+
+def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
+    """`source` as a `Trace` whose ids have been checked.
+
+    Parameters
+    ----------
+    source : Trace, path-like or array of integers
+        A trace, the path of a raw or compiled one, or block addresses as of `Trace.from_blocks`.
+
+    Raises
+    ------
+    InputError
+        As `open_trace`; or the trace holds impossible ids.
+    ParameterError
+        It is none of these.
+    """
+    if isinstance(source, str | os.PathLike):
+        source = open_trace(source)
+    elif not isinstance(source, Trace):
+        if not isinstance(source, list | tuple | np.ndarray) and not hasattr(source, "__array__"):
+            raise ParameterError(
+                f"trace is a {type(source).__name__}; expected a Trace, a path, or an array of block addresses"
+            )
+        source = Trace.from_blocks(source)
+    source.check()
+    return source
+
+
+def open_trace(
+    path: str | os.PathLike[str], format: str | None = None, block_bytes: int | None = None, **options: Any
+) -> Trace:
+    """Open a trace.
+
+    Parameters
+    ----------
+    path : path-like
+        A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
+        trace is compiled on the way into unnamed temporary files (``TMPDIR`` says where), in memory bounded by its
+        distinct blocks. A pipe is first copied there; ``-`` is standard input.
+    format : str, optional
+        Format of a raw trace where the file doesn't tell, in either case; see `misspenalty.traces.formats`.
+    block_bytes : int, optional
+        Block size that byte ranges are split by; by default the format's own.
+    **options
+        What else the format can be told, such as ``columns`` of ``csv``; see its ``options``.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, damaged or malformed; the message names file, line and what was expected.
+    ParameterError
+        The format or an option is unknown, or the block size impossible.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "mine.spc")
+    ...     _ = file.write_text("0,8,4096,R,0.0\\n0,16,4096,W,0.5\\n0,8,4096,R,0.7\\n")
+    ...     open_trace(file)
+    <Trace 'mine.spc' (spc): 3 references (2 reads, 1 write) to 2 blocks of 4096 bytes, footprint 8 KB>
+    """
+    if not os.fspath(path):
+        raise InputError("the name of the trace is empty", expected="a trace file or a compiled trace")
+    if "\0" in os.fsdecode(path):
+        raise InputError("the name of the trace holds a null character", path=repr(path))
+    path = Path(os.fsdecode(path))
+    if _is_compiled(path):
+        if format or block_bytes is not None or options:
+            raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
+        return _check_ids(_open_compiled(path), path)
+    with spooled(path) as (file, name):
+        return _open_raw(file, name, format, block_bytes, options)
+
+
+def _open_raw(path: Path, name: str, format: str | None, block_bytes: int | None, options: dict[str, Any]) -> Trace:
+    form = find_format(path, format)
+    form.check(options)
+    size = form.block_bytes if block_bytes is None else check_block(block_bytes)
+    folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
+    try:
+        _compile(path, name, form, size, options, folder)
+        trace = _open_compiled(folder)
+        trace._known["checked"] = True  # the interner has made the ids
+        return trace
+    except OSError as error:
+        raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a disk with room") from error
+    except (MemoryError, OverflowError) as error:
+        remedy = "choose larger blocks (--block-size, block_bytes=…) or a shorter trace"
+        raise InputError(f"has too many distinct blocks to compile here ({error})", path=path, remedy=remedy) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # the mappings outlive their names
+
+
+def _is_compiled(path: Path) -> bool:
+    try:
+        return (path / META).is_file()
+    except OSError as error:
+        raise unreadable(error, path) from error
+
+
+def _check_ids(trace: Trace, path: Path) -> Trace:
+    """`trace`, once no id can lead a kernel out of its arrays."""
+    try:
+        trace.check()
+    except InputError as error:
+        largest = int(trace.ids.max())
+        raise InputError(
+            f"id {largest} in column ids is damaged",
+            path=path,
+            expected=f"below {trace.blocks}",
+            remedy="the compiled trace is damaged: compile it again",
+        ) from error
+    return trace
+
+
+def _compile(path: Path, name: str, form: Format, block_bytes: int, options: dict[str, Any], folder: Path) -> None:
+    interner = Interner()
+    present = set()
+    references = 0
+    lengths = np.zeros(1, np.int64)  # requests of each number of blocks
+    with open(folder / "ids", "wb") as ids, open(folder / "write", "wb") as write, open(folder / "time", "wb") as time:
+        for requests in form.read(path, block_bytes, **options):
+            references += _references(requests, path)
+            lengths = _tally(lengths, requests)
+            if references > MOST_REFERENCES:
+                raise InputError(
+                    f"holds more than {MOST_REFERENCES} references",
+                    path=path,
+                    remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
+                )
+            for start, writes, times in _expand(requests):
+                interner.ids(start).tofile(ids)
+                for column, values, file in (("write", writes, write), ("time", times, time)):
+                    if values is not None:
+                        values.tofile(file)
+                        present.add(column)
+    if not references:
+        raise InputError("holds no requests", path=path, expected=form.summary)
+    for column in {"write", "time"} - present:
+        (folder / column).unlink()
+    interner.addresses_by_id().tofile(folder / "address")
+    write_meta(folder, references, len(interner), block_bytes, name, form.name, _sizes(lengths))
+
+
+def _references(requests: Requests, path: Path) -> int:
+    """How many references of one block the requests make."""
+    count = requests.count
+    if count is None:
+        return requests.start.size
+    if count.size and (count.max() > LONGEST_REQUEST or count.min() < 1):
+        odd = int(count.max() if count.max() > LONGEST_REQUEST else count.min())
+        raise InputError(f"a request of {odd} blocks", path=path, expected=f"1 to {LONGEST_REQUEST}")
+    return int(count.sum())
+
+
+def _tally(lengths: np.ndarray, requests: Requests) -> np.ndarray:
+    """`lengths` with these requests counted in."""
+    more = np.array([0, requests.start.size], np.int64) if requests.count is None else np.bincount(requests.count)
+    short, long = sorted((lengths, more), key=len)
+    long[: len(short)] += short
+    return long
+
+
+def _sizes(lengths: np.ndarray) -> RequestSizes:
+    ends = np.cumsum(lengths)
+    requests = int(ends[-1])
+    at = [int(np.searchsorted(ends, share * requests)) for share in (0.5, 0.95)]
+    return RequestSizes(requests, *at, int(np.flatnonzero(lengths)[-1]))
+
+
+def _expand(
+    requests: Requests,
+) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
+    """Requests that span blocks to references of one block, a bounded number at a time."""
+    start, count, write, time = requests
+    if count is None:
+        yield start, write, time
+        return
+    ends = np.cumsum(count)
+    low = 0
+    while low < count.size:
+        done = ends[low - 1] if low else 0
+        high = max(int(np.searchsorted(ends, done + EXPANDED, side="right")), low + 1)
+        part = slice(low, high)
+        offsets = np.arange(ends[high - 1] - done) - np.repeat(ends[part] - count[part] - done, count[part])
+        blocks = np.repeat(start[part], count[part]) + offsets.astype(np.uint64)
+        yield (blocks, *(None if values is None else np.repeat(values[part], count[part]) for values in (write, time)))
+        low = high
+
+
+def _open_compiled(folder: Path) -> Trace:
+    try:
+        meta = json.loads((folder / META).read_text())
+        if meta["version"] != VERSION:
+            raise InputError(
+                f"was compiled by another version ({meta['version']})",
+                path=folder,
+                remedy="compile it again from the raw trace",
+            )
+        lengths = {
+            "ids": meta["references"],
+            "write": meta["references"],
+            "time": meta["references"],
+            "address": meta["blocks"],
+        }
+        columns = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in COLUMNS.items()}
+        sizes = RequestSizes(**meta["sizes"]) if "sizes" in meta else None
+        return Trace(**columns, block_bytes=meta["block_bytes"], name=meta["name"], format=meta["format"], sizes=sizes)
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
+
+
+def _map(path: Path, dtype: type, length: int) -> np.ndarray | None:
+    if not path.exists() and path.name in ("write", "time"):
+        return None
+    if not path.exists() or path.stat().st_size != length * np.dtype(dtype).itemsize:
+        raise InputError(
+            f"column {path.name} is missing or not {length} long",
+            path=path.parent,
+            remedy="the compiled trace is damaged: compile it again",
+        )
+    return np.memmap(path, dtype, "r", shape=(length,))

@@ -1,0 +1,88 @@
+"""Traces that can be read only once: standard input and pipes are copied into a temporary file first."""
+
+import contextlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from misspenalty.errors import InputError
+from misspenalty.traces.reader import is_compressed, unreadable
+
+STANDARD_INPUT = "-"
+CHUNK = 1 << 20  # bytes copied at a time
+MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
+
+
+@contextlib.contextmanager
+def spooled(path: Path) -> Iterator[tuple[Path, str]]:
+    """A file with the content of `path` that can be read again and again, and the name to show for it.
+
+    A regular file is itself. Standard input (``-``) and a pipe are copied whole into a folder of `tempfile`, which is
+    deleted at the end; messages name the pipe.
+
+    Raises
+    ------
+    InputError
+        It can be neither: a terminal, another device; or the disk for the copy is full.
+    """
+    piped = str(path) == STANDARD_INPUT
+    if not piped and not _is_pipe(path):
+        yield path, path.name
+        return
+    name = "standard input" if piped else path.name
+    folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
+    copy = folder / ("standard_input" if piped else path.name)
+    try:
+        copy = _with_suffix(_copy(path, copy, piped))
+        yield copy, name
+    except InputError as error:
+        shown = str(error).replace(str(copy), name if piped else str(path))
+        raise InputError(shown) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False  # whoever opens it says why
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise InputError("is a device", path=path, expected="a trace file, a pipe, or - for standard input")
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _copy(path: Path, copy: Path, piped: bool) -> Path:
+    with contextlib.ExitStack() as stack:
+        try:
+            source: BinaryIO = sys.stdin.buffer if piped else stack.enter_context(open(path, "rb"))
+        except OSError as error:
+            raise unreadable(error, path) from error
+        if source.isatty():
+            raise InputError("is a terminal", path="standard input", remedy="pipe a trace into it, or name a file")
+        try:
+            with open(copy, "wb") as target:
+                shutil.copyfileobj(source, target, CHUNK)
+        except OSError as error:
+            shown = "standard input" if piped else path
+            raise InputError(
+                f"copying stopped ({os.strerror(error.errno or 0)})",
+                path=shown,
+                remedy="set TMPDIR to a disk with room",
+            ) from error
+    return copy
+
+
+def _with_suffix(copy: Path) -> Path:
+    """`copy`, renamed where its content is compressed and its name does not say so."""
+    if is_compressed(copy):
+        return copy
+    with open(copy, "rb") as file:
+        head = file.read(max(map(len, MAGIC)))
+    suffix = next((suffix for magic, suffix in MAGIC.items() if head.startswith(magic)), None)
+    return copy if suffix is None else copy.rename(f"{copy}{suffix}")

@@ -1,0 +1,273 @@
+"""Response times: the delayed-hits authors' runs, the slow reference to the nanosecond, and hand-computed cases."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import penalty as reference
+
+import misspenalty
+from misspenalty import disks
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.latency.penalty import COMPONENTS, parse_time
+from misspenalty.studies.delayed_hits.workloads import read_steps, zipf
+
+DATA = Path(__file__).parents[2] / "data/raw/delayed_hits"
+MS = 1_000_000
+
+
+def make_trace(names, write=None, time=None, block_bytes=4096):
+    address, first, ids = np.unique(np.asarray(names, np.uint64), return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first)).astype(np.uint32)
+    return misspenalty.Trace(
+        number[ids].astype(np.uint32),
+        None if write is None else np.asarray(write, bool),
+        None if time is None else np.asarray(time, np.int64),
+        address[np.argsort(first)],
+        block_bytes,
+        "test",
+        "none",
+    )
+
+
+def only(frame):
+    assert len(frame) == 1
+    return frame.iloc[0]
+
+
+@pytest.mark.parametrize("name", ["sample", "syn_zipf"])
+def test_the_authors_lru(name):
+    """A request every millisecond and a fetch of z milliseconds are the step model, whose counts are published."""
+    trace = make_trace(read_steps(DATA / "sample.csv") if name == "sample" else zipf())
+    with open(DATA / "authors_runs.csv") as rows:
+        runs = [row for row in csv.DictReader(rows) if row["policy"] == "lru" and row["trace"] == name]
+    for row in runs:
+        size, device = int(row["cache_entries"]), f"{row['z']}ms"
+        got = only(misspenalty.penalty(trace, "lru", size, device, interval="1ms", threads=1))
+        for column in ("hits", "delayed_hits", "misses"):
+            assert got[column] == int(row[column]), (row, column)
+        assert got["mean_us"] * got["requests"] == pytest.approx(1000 * int(row["total_latency"]), rel=1e-12)
+    assert len(runs) == 20
+
+
+def as_reference(trace, policy, size, device, **options):
+    cache = {"lru": reference.LRU, "opt": reference.OPT}[policy](size)
+    open_loop = not options.get("clients")
+    ids = trace.ids.tolist()
+    write = None if trace.write is None else trace.write.tolist()
+    lbn = (trace.address.astype(int) * 8).tolist()
+    arrival = trace.time.tolist() if open_loop else None
+    return reference.play(ids, write, arrival, cache, device, lbn, 8, **options)
+
+
+requests = st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.integers(0, 9 * MS)), min_size=1, max_size=60)
+
+
+@pytest.mark.parametrize("device", ["4ms", "hp97560", "dec_rz26"])
+@settings(max_examples=40)
+@given(
+    data=requests,
+    policy=st.sampled_from(["lru", "opt"]),
+    size=st.integers(1, 5),
+    through=st.booleans(),
+    warm=st.integers(0, 5),
+    clients=st.integers(0, 3),
+    pause=st.sampled_from([0, 2 * MS]),
+)
+def test_the_reference(device, data, policy, size, through, warm, clients, pause):
+    names, write, gaps = zip(*data, strict=True)
+    trace = make_trace([40 * name for name in names], write, np.cumsum(gaps))
+    fixed = device.endswith("ms")
+    model = reference.Fixed(4 * MS) if fixed else reference.FirstComeFirstServed(disks.load(device).drive())
+    warm = min(warm, len(trace) - 1)
+    pause = pause if clients else 0
+    counts, latency = as_reference(
+        trace, policy, size, model, hit_ns=500, through=through, warm_up=warm, clients=clients, pause=pause
+    )
+    got = only(
+        misspenalty.penalty(
+            trace,
+            policy,
+            size,
+            device,
+            hit_time="500ns",
+            write_through=through,
+            warm_up=warm,
+            clients=clients or None,
+            think=f"{pause}ns",
+            threads=1,
+        )
+    )
+    waits = sorted(value for value in latency if value is not None)
+    assert got["requests"] == len(waits)
+    assert [got[name] for name in ("hits", "delayed_hits", "misses")] == [
+        counts[name] for name in ("hits", "delayed_hits", "misses")
+    ]
+    if waits:
+        assert got["mean_us"] == pytest.approx(sum(waits) / len(waits) / 1000, rel=1e-12)
+        for share in (50, 95, 99):
+            assert got[f"p{share}_us"] == waits[-(-len(waits) * share // 100) - 1] / 1000
+        for part in COMPONENTS[1:]:
+            assert got[f"{part}_us"] == pytest.approx(counts[part] / len(waits) / 1000, rel=1e-12)
+        assert got["hit_us"] == 0.5
+
+
+def drawn(n=3000, blocks=400, seed=7, gap=MS):
+    random = np.random.default_rng(seed)
+    names = np.minimum(random.zipf(1.3, n), blocks) * 16
+    return make_trace(names, random.random(n) < 0.3, np.cumsum(random.integers(0, 2 * gap, n)))
+
+
+@pytest.mark.parametrize("policy", sorted(misspenalty.policies.known_policies()))
+@pytest.mark.parametrize("device", ["3ms", "cheetah9lp", "dc_p3700"])
+def test_every_policy(policy, device):
+    trace = drawn()
+    got = only(misspenalty.penalty(trace, policy, 64, device))
+    assert got["requests"] == trace.reads == got["hits"] + got["delayed_hits"] + got["misses"]
+    assert sum(got[f"{part}_us"] for part in COMPONENTS) == pytest.approx(got["mean_us"], rel=1e-9)
+    assert got["misses"] > 0
+    assert got["p50_us"] <= got["p95_us"] <= got["p99_us"]
+
+
+@pytest.mark.parametrize("policy", ["lru", "arc", "opt", "sarc", "wtinylfu"])
+def test_without_overlap_it_is_simulate(policy):
+    """A device far faster than the requests come: no delayed hits, and the hits are those of `simulate`."""
+    trace = drawn(gap=1000)
+    got = only(misspenalty.penalty(trace, policy, 64, "1ns", interval="1us"))
+    assert got["delayed_hits"] == 0
+    if policy == "opt":  # it may refuse a block, as MIN with bypass
+        assert got["hits"] >= misspenalty.simulate(trace, policy, 64).hits
+    else:
+        assert got["hits"] == misspenalty.simulate(trace, policy, 64).hits
+
+
+@pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
+def test_schedulers(scheduler):
+    """All blocks differ, so each request is a miss, and the drive replayed by itself gives the same times."""
+    random = np.random.default_rng(3)
+    kind = disks.load("cheetah9lp")
+    names = random.choice(kind.blocks // 8, 300, replace=False)
+    time = np.cumsum(random.integers(0, 4 * MS, 300))
+    got = only(misspenalty.penalty(make_trace(names, time=time), "lru", 10, "cheetah9lp", scheduler=scheduler))
+    alone = disks.drive._replay.as_they_arrive(
+        kind.drive(scheduler), time, names * 8, np.full(300, 8, np.int32), np.zeros(300, np.uint8)
+    )
+    assert got["misses"] == 300
+    for part in disks.COMPONENTS:
+        assert got[f"{part}_us"] == pytest.approx(alone[part].mean() / 1000, rel=1e-12)
+
+
+def test_flash_one_by_one():
+    """Far apart, requests to a flash drive take what it says for each alone."""
+    kind, names = disks.load("dc_p3700"), np.arange(50) * 7919
+    time = np.arange(50) * MS
+    got = only(misspenalty.penalty(make_trace(names, time=time), "lru", 10, "dc_p3700"))
+    drive = kind.drive()
+    alone = [drive.service(int(now), int(name) * 8, 8) for now, name in zip(time, names, strict=True)]
+    assert got["mean_us"] == pytest.approx(np.mean([one["done"] - one["arrival"] for one in alone]) / 1000, rel=1e-12)
+    assert got["queue_us"] == 0
+
+
+def test_flash_overlaps_on_different_dies_only():
+    """Two reads at once: on two dies they take as long as one; on one die the second waits for the first's page."""
+    kind = disks.load("dc_p3700")
+    page = kind.data["geometry"]["planes"] * kind.data["geometry"]["page_bytes"] // 4096
+    dies = kind.data["geometry"]["channels"] * kind.data["geometry"]["dies"]
+    apart = only(misspenalty.penalty(make_trace([0, page], time=[0, 0]), "lru", 10, "dc_p3700"))
+    same = only(misspenalty.penalty(make_trace([0, page * dies], time=[0, 0]), "lru", 10, "dc_p3700"))
+    assert apart["queue_us"] == 0
+    assert apart["p50_us"] == apart["p99_us"]
+    assert same["p50_us"] == apart["p50_us"]
+    read = same["p99_us"] - apart["p99_us"]
+    assert read >= kind.data["flash"]["read_us"]
+    assert same["queue_us"] == pytest.approx(read / 2)
+
+
+def test_a_written_block_needs_no_fetch():
+    """By hand: 1 is written, so the read of it is a hit; with write-through, the read of 2 waits behind that write."""
+    trace = make_trace([1, 1, 2], [True, False, False], [0, 0, 0])
+    got = only(misspenalty.penalty(trace, "lru", 2, "hp97560"))
+    assert (got["requests"], got["hits"], got["misses"], got["queue_us"]) == (2, 1, 1, 0)
+    assert only(misspenalty.penalty(trace, "lru", 2, "hp97560", write_through=True))["queue_us"] > 0
+    ignored = only(misspenalty.penalty(trace, "lru", 2, "hp97560", writes="ignore"))
+    assert (ignored["requests"], ignored["hits"], ignored["misses"]) == (2, 0, 2)
+
+
+def test_loads():
+    """By hand, fetches of 4 ms: every 2 ms at double speed each 1 ms; closed, a client never meets its own fetch."""
+    trace = make_trace([1, 1, 1, 1], time=[0, 2 * MS, 4 * MS, 6 * MS])
+    assert only(misspenalty.penalty(trace, "lru", 1, "4ms"))["mean_us"] == (4 + 2 + 0 + 0) * 250
+    assert only(misspenalty.penalty(trace, "lru", 1, "4ms", speed=2))["mean_us"] == (4 + 3 + 2 + 1) * 250
+    assert only(misspenalty.penalty(trace, "lru", 1, "4ms", interval="3ms"))["mean_us"] == (4 + 1 + 0 + 0) * 250
+    closed = only(misspenalty.penalty(trace, "lru", 1, "4ms", clients=1))
+    assert (closed["load"], closed["mean_us"], closed["delayed_hits"]) == ("closed", 1000, 0)
+    assert only(misspenalty.penalty(trace, "lru", 1, "4ms", clients=3))["delayed_hits"] == 2
+    untimed = only(misspenalty.penalty(make_trace([1, 1, 1, 1]), "lru", 1, "4ms"))
+    assert (untimed["load"], untimed["mean_us"]) == ("closed", 1000)
+
+
+def test_layouts():
+    drive = disks.load("hp97560")
+    far = make_trace([5, 2**60, 7], time=[0, 0, 0])
+    frame = misspenalty.penalty(far, "lru", 1, ["hp97560", "1ms"])
+    assert frame["layout"].tolist() == ["packed", "none"]
+    packed = only(misspenalty.penalty(make_trace([0, 2, 1], time=[0, 0, 0]), "lru", 1, "hp97560"))
+    assert packed["layout"] == "address"
+    assert frame["mean_us"][0] == packed["mean_us"]
+    with pytest.raises(ParameterError, match=f"3 blocks of {1 << 30} bytes; hp97560 has room for 1: choose a larger"):
+        misspenalty.penalty(make_trace([1, 2, 3], time=[0, 0, 0], block_bytes=1 << 30), "lru", 1, drive)
+
+
+def test_rows_and_threads():
+    trace = drawn()
+    frame = misspenalty.penalty(trace, ["lru", "arc"], [8, 64], ["1ms", "hp97560"], threads=2)
+    assert frame[["policy", "cache_blocks", "device"]].to_numpy().tolist() == [
+        [policy, size, device] for policy in ("lru", "arc") for size in (8, 64) for device in ("1ms", "hp97560")
+    ]
+    assert frame.equals(misspenalty.penalty(trace, ["lru", "arc"], [8, 64], ["1ms", "hp97560"], threads=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"writes": "only"}, "writes is 'only'; expected one of count, ignore"),
+        ({"speed": 0}, "speed is 0; expected a number above 0"),
+        ({"clients": 0}, "clients is 0; expected 1 to"),
+        ({"clients": 1, "speed": 2}, "a closed loop has neither interval nor speed"),
+        ({"think": "1ms"}, "only the clients of a closed loop think"),
+        ({"interval": "fast"}, "interval is 'fast'; expected a time such as 5ms"),
+        ({"hit_time": "1"}, "hit_time is '1'"),
+        ({"scheduler": "best"}, "scheduler 'best': expected one of fcfs"),
+        ({"threads": 0}, "threads is 0"),
+        ({"warm_up": 4}, "warm_up is 4; expected 0 to 3"),
+        ({"queues": 2}, "lru has no parameter 'queues'"),
+        ({"device": "0ms"}, "device 0ms: expected more than 0"),
+        ({"device": []}, "no policy, cache size or device given"),
+        ({"policy": "best"}, "unknown policy 'best'"),
+        ({"speed": 1e-15}, "the last request comes after"),
+    ],
+)
+def test_impossible_arguments(options, message):
+    trace = make_trace([1, 2, 3, 4], [False] * 4, [0, MS, 2 * MS, 3 * MS])
+    asked = {"policy": "lru", "cache_blocks": 1, "device": "1ms"} | options
+    with pytest.raises(ParameterError, match=message):
+        misspenalty.penalty(trace, **asked)
+
+
+def test_unknown_drive():
+    with pytest.raises(InputError, match="no_such_drive: no such drive or file"):
+        misspenalty.penalty(make_trace([1]), "lru", 1, "no_such_drive")
+
+
+def test_nothing_counts():
+    got = only(misspenalty.penalty(make_trace([1, 2], [True, True], [0, 0]), "lru", 1, "1ms"))
+    assert got["requests"] == 0
+    assert np.isnan(got["mean_us"])
+
+
+@pytest.mark.parametrize(("text", "ns"), [("5ms", 5 * MS), ("0.5us", 500), ("1 s", 10**9), ("20NS", 20), ("3µs", 3000)])
+def test_times(text, ns):
+    assert parse_time(text) == ns

@@ -1,0 +1,158 @@
+"""What simulate, hit_ratio_curve and stack_distances accept as a trace, a policy and a size, and what they refuse."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate, stack_distances
+
+BLOCKS = [7, 7, 9, 1 << 40, 9, 7]
+SPC = "0,8,4096,R,0\n0,8,4096,R,0\n0,16,8192,R,0\n0,8,4096,W,1\n"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [list, tuple, np.array, pd.Series, lambda b: np.array(b, np.uint64), lambda b: pd.Series(b, range(9, 15))],
+)  # fmt: skip
+def test_a_trace_can_be_blocks(form):
+    given = form(BLOCKS)
+    trace = Trace.from_blocks(given)
+    assert trace.address[trace.ids].tolist() == BLOCKS and trace.ids.tolist() == [0, 0, 1, 2, 1, 0]
+    assert simulate(given, "lru", 2) == simulate(trace, "lru", 2)
+    assert hit_ratio_curve(given, "arc", 2).equals(hit_ratio_curve(trace, "arc", [2]))
+    assert stack_distances(given).tolist() == [0, 1, 0, 0, 2, 3]
+
+
+def test_a_trace_can_be_a_path(tmp_path):
+    path = tmp_path / "x.spc"
+    path.write_text(SPC)
+    trace = open_trace(path)
+    assert simulate(str(path), "lru", 2) == simulate(path, "lru", 2) == simulate(trace, "lru", 2)
+    assert hit_ratio_curve(str(path), "lru").equals(hit_ratio_curve(trace, "lru"))
+    assert stack_distances(path).tolist() == stack_distances(trace).tolist()
+    assert repr(trace) == (
+        "<Trace 'x.spc' (spc): 5 references (4 reads, 1 write) to 3 blocks of 4096 bytes, footprint 12 KB>"
+    )
+
+
+@pytest.mark.parametrize(
+    "trace, message",
+    [
+        ({}, "trace is a dict; expected a Trace, a path, or an array"),
+        (None, "trace is a NoneType"),
+        ([1.5, 2], "type float64 and shape .2,.; expected a row of integers"),
+        ([[1, 2]], "shape .1, 2.; expected a row"),
+        ([], "expected a row of integers, at least one"),
+        ([3, -1], "block -1 at position 1; expected 0 or more"),
+        ([True, False], "type bool"),
+        (["a"], "expected a row of integers"),
+    ],
+)
+def test_what_is_no_trace_is_told(trace, message):
+    for run in (
+        lambda: simulate(trace, "lru", 2),
+        lambda: hit_ratio_curve(trace, "lru"),
+        lambda: stack_distances(trace),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            run()
+
+
+def test_a_missing_file_is_told():
+    with pytest.raises(InputError, match=r"nowhere.spc: no such file"):
+        simulate("nowhere.spc", "lru", 2)
+
+
+def test_columns_of_a_trace_have_its_length_and_type():
+    ids, address = np.zeros(3, np.uint32), np.zeros(1, np.uint64)
+    with pytest.raises(ParameterError, match="column write has 2 entries for 3 references"):
+        Trace(ids, np.zeros(2, bool), None, address, 4096, "made", "made")
+    with pytest.raises(ParameterError, match="column ids is no uint32 array"):
+        Trace(ids.astype(int), None, None, address, 4096, "made", "made")
+    with pytest.raises(ParameterError, match="column write is of type int64; expected bool"):
+        Trace.from_blocks([1, 2], write=[1, 0])
+
+
+@pytest.mark.parametrize("damaged", [2, 5, 0xFFFFFFFF])
+def test_ids_that_would_leave_the_arrays_are_refused(damaged):
+    trace = Trace(np.array([0, 1, damaged], np.uint32), None, None, np.arange(2, dtype=np.uint64), 8192, "odd", "made")
+    runs = [
+        lambda: simulate(trace, "mq", 2),
+        lambda: simulate(trace, ["lru", "arc"], 2),
+        lambda: hit_ratio_curve(trace, "lru"),
+        lambda: hit_ratio_curve(trace, "lru", sample=0.5),
+        lambda: hit_ratio_curve(trace, "arc", [1, 2]),
+        lambda: stack_distances(trace),
+    ]
+    for run in runs:
+        with pytest.raises(InputError, match=f"trace odd: id {damaged} in column ids"):
+            run()
+
+
+def test_ids_are_looked_at_once():
+    class Counted(np.ndarray):
+        looks = 0
+
+        def max(self, *args, **kwargs):
+            Counted.looks += 1
+            return super().max(*args, **kwargs)
+
+    trace = Trace(np.zeros(5, np.uint32).view(Counted), None, None, np.zeros(1, np.uint64), 8192, "made", "made")
+    for _ in range(3):
+        simulate(trace, "arc", 2)
+        hit_ratio_curve(trace, "lru")
+    assert Counted.looks == 1
+
+
+def test_several_policies_are_rows_of_one_table():
+    blocks = np.random.default_rng(1).zipf(1.3, 3000) % 500
+    policies, sizes = ["LRU", "mq", "Arc", "opt"], [10, 40, 200]
+    table = hit_ratio_curve(blocks, policies, sizes, queues=4, threads=2)
+    assert table["policy"].tolist() == [name.lower() for name in policies for _ in sizes]
+    assert table["cache_blocks"].tolist() == sizes * 4
+    for name, rows in table.groupby("policy"):
+        alone = hit_ratio_curve(blocks, name, sizes, **({"queues": 4} if name == "mq" else {}))
+        assert rows.reset_index(drop=True).equals(alone)
+    once = simulate(blocks, policies, 40, queues=4)
+    assert once["hits"].tolist() == table.loc[table["cache_blocks"] == 40, "hits"].tolist()
+    assert table.equals(hit_ratio_curve(blocks, policies, sizes, queues=4, threads=1))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"policy": []}, "no policy given"),
+        ({"policy": ["lru", "lur"]}, "unknown policy 'lur', did you mean 'lru'"),
+        ({"policy": 3}, "policy is 3; expected a name"),
+        ({"policy": int}, "class int has no method access"),
+        ({"policy": ["lru", "arc"], "queues": 3}, "none of lru, arc has a parameter 'queues'"),
+        ({"policy": ["lru", "mq"], "queues": 0}, "mq: queues is 0"),
+        ({"cache_blocks": "ten"}, "cache size is 'ten' blocks"),
+        ({"cache_blocks": [[1]]}, "cache size is .1. blocks"),
+        ({"threads": 1.5}, "threads is 1.5"),
+        ({"warm_up": 1.5}, "warm_up is 1.5; expected 0 to 5"),
+    ],
+)
+def test_impossible_policies_and_sizes_are_told(change, message):
+    with pytest.raises(ParameterError, match=message):
+        hit_ratio_curve(**({"trace": BLOCKS, "policy": "lru", "cache_blocks": [2]} | change))
+
+
+def test_outcomes_are_those_of_one_policy():
+    hits = np.zeros(6, bool)
+    with pytest.raises(ParameterError, match="hits holds the outcomes of one policy"):
+        simulate(BLOCKS, ["lru", "arc"], 2, hits=hits)
+    with pytest.raises(ParameterError, match=r"hits is no bool array of shape \(6,\)"):
+        simulate(BLOCKS, "lru", 2, hits=np.zeros(5, bool))
+
+
+def test_an_error_in_one_thread_stops_the_others():
+    class Fails:
+        def __init__(self, capacity):
+            self.capacity = capacity
+
+        def access(self, block):
+            raise RuntimeError("broken")
+
+    with pytest.raises(ParameterError, match=r"policy Fails: access\(0\) raised RuntimeError: broken"):
+        hit_ratio_curve(np.arange(1 << 20), [Fails, "lru", "arc"], [5, 6], threads=2)

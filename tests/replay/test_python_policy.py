@@ -1,0 +1,139 @@
+"""Policies of one's own: the references of the built-in ones, given as classes, count what the kernels count."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from misspenalty import ParameterError, Trace, hit_ratio_curve, simulate
+from misspenalty.policies import find_policy, known_policies, register, registry
+from misspenalty.policies.python_policy import load_class
+
+COUNTS = ["cache_blocks", "requests", "hits", "misses", "hit_ratio", "cold_misses", "evictions"]
+RNG = np.random.default_rng(8)
+BLOCKS = np.where(RNG.random(4000) < 0.6, RNG.zipf(1.3, 4000) % 200, 1000 + np.arange(4000) % 120)
+TRACE = Trace.from_blocks(BLOCKS, write=RNG.random(4000) < 0.3)
+
+
+@pytest.mark.parametrize("name", sorted(known_policies()))
+@pytest.mark.parametrize("options", [{}, {"writes": "ignore", "warm_up": 500}, {"writes": "only"}, {"warm_up": 77}])
+def test_a_reference_as_a_class_counts_what_its_kernel_counts(name, options):
+    definition = find_policy(name)
+    own = hit_ratio_curve(TRACE, definition.reference, [1, 7, 60], **options)
+    assert own["policy"].unique().tolist() == [definition.reference.__name__]
+    assert own[COUNTS].equals(hit_ratio_curve(TRACE, name, [1, 7, 60], **options)[COUNTS])
+
+
+@pytest.mark.parametrize("name, parameters", [("mq", {"queues": 3}), ("2q", {"kin": 0.5}), ("lfu", {"history": 2.0})])
+def test_parameters_reach_the_constructor(name, parameters):
+    reference = find_policy(name).reference
+    hits, own_hits = np.zeros(4000, bool), np.zeros(4000, bool)
+    simulate(TRACE, name, 30, hits=hits, **parameters)
+    simulate(TRACE, reference, 30, hits=own_hits, **parameters)
+    assert own_hits.tolist() == hits.tolist()
+    with pytest.raises(ParameterError, match=f"{reference.__name__} has no parameter 'colour'"):
+        simulate(TRACE, reference, 30, colour=1)
+
+
+class Mine:
+    """Keeps the first blocks.
+
+    Nothing is evicted."""
+
+    def __init__(self, capacity, share=1.0):
+        self.room, self.cached = int(capacity * share), set()
+        self.evictions, self.ghost_hits = 0, 3
+
+    def access(self, block):
+        hit = block in self.cached
+        if len(self.cached) < self.room:
+            self.cached.add(block)
+        return hit
+
+
+def test_a_class_without_a_kernel_can_be_registered():
+    try:
+        register("mine", None)(Mine)
+        result = simulate([1, 2, 3, 1, 2, 3], "mine", 4, share=0.5)
+        assert (result.policy, result.hits, result.evictions, result.ghost_hits) == ("mine", 2, 0, 3)
+        assert find_policy("MINE").summary == "Keeps the first blocks"
+        register("mine")(Mine)  # again, as a notebook's cell does
+        with pytest.raises(ParameterError, match="policy 'mine' is already registered"):
+            register("mine")(type("Other", (), {"__init__": lambda self, capacity: None, "access": lambda self, b: 0}))
+    finally:
+        del registry._policies["mine"]
+
+
+def test_names_of_policies_are_unique_and_in_lower_case():
+    with pytest.raises(ParameterError, match=r"policy 'lru' is already registered, by misspenalty\.policies\.lru"):
+        register("lru")(Mine)
+    with pytest.raises(ParameterError, match="policy name 'Mine'; expected lower case"):
+        register("Mine")(Mine)
+
+
+def policy(access=lambda self, block: False, init=lambda self, capacity: None):
+    return type("Odd", (), {"access": access, "__init__": init})
+
+
+@pytest.mark.parametrize(
+    "cls, message",
+    [
+        (policy(access=lambda self, block: None), r"policy Odd: access\(5\) returned None; expected True where"),
+        (policy(access=lambda self, block: "yes"), "returned 'yes'"),
+        (
+            policy(access=lambda self, block: 1 / 0),
+            r"access\(5\) raised ZeroDivisionError: .*test_python_policy.py, line",
+        ),
+        (policy(init=lambda self, capacity: 1 / 0), "policy Odd: its constructor raised ZeroDivisionError"),
+        (policy(init=lambda self: None), r"class Odd: expected a constructor \(capacity"),
+        (policy(access=3), "class Odd has no method access"),
+        (policy(init=lambda self, capacity, width: None), "Odd: parameter width has no default"),
+    ],
+)
+def test_classes_that_are_no_policy_are_told(cls, message):
+    with pytest.raises(ParameterError, match=message):
+        simulate([5, 6], cls, 2)
+
+
+def test_what_needs_a_kernel_says_so():
+    with pytest.raises(ParameterError, match="Mine is written in Python and cannot work behind the prefetcher"):
+        simulate([5, 6], Mine, 2, prefetch="sequential")
+
+
+def test_classes_from_files(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "class Mine:\n    def __init__(self, capacity): pass\n    def access(self, block): return block == 2\n"
+    )
+    assert simulate([1, 2, 2], load_class(f"{path}:Mine"), 1).hits == 2
+    with pytest.raises(ParameterError, match="has no class 'Yours'; it has Mine"):
+        load_class(f"{path}:Yours")
+    path.write_text("import nowhere_at_all\n")
+    with pytest.raises(ValueError, match=r"mine.py: cannot be run: ModuleNotFoundError.*mine.py, line 1"):
+        load_class(f"{path}:Mine")
+    with pytest.raises(ValueError, match="no such file"):
+        load_class(f"{tmp_path / 'nowhere.py'}:Mine")
+
+
+def test_installed_packages_register_by_entry_point(tmp_path):
+    (tmp_path / "outside.py").write_text(
+        "from misspenalty.policies import Reference\n"
+        "class First(Reference):\n"
+        '    """Hits block 1."""\n'
+        "    def __init__(self, capacity): pass\n"
+        "    def access(self, block): return block == 1\n"
+    )
+    info = tmp_path / "outside-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[misspenalty.policies]\nfirst = outside:First\nbroken = outside:Nothing\n")
+    code = (
+        f"import sys, warnings; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "with warnings.catch_warnings(record=True) as told:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import misspenalty\n"
+        "print(misspenalty.simulate([1, 2, 1], 'first', 1).hits, 'lru' in misspenalty.policies(), told[0].message)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("2 True policy 'broken' of outside was not registered: ")
