@@ -67,6 +67,7 @@ report: reproduce  ## results/report.html: figures, run times and code in one se
 lint: build  ## style of the code and of the workflow
 	$(BIN)/ruff check --cache-dir build/ruff_cache .
 	$(BIN)/ruff format --cache-dir build/ruff_cache --check src tests workflow data
+	$(BIN)/mypy --cache-dir build/mypy_cache
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 

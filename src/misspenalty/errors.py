@@ -1,5 +1,7 @@
 """The errors a user can cause. Each message says what was wrong, where, and what to do."""
 
+import os
+
 
 class MissPenaltyError(ValueError):
     """Base of every error that bad input causes; the command line prints it and exits with 2."""
@@ -22,9 +24,23 @@ class InputError(MissPenaltyError):
         What should have been there.
     remedy : str, optional
         What the user can do about it.
+
+    Examples
+    --------
+    >>> print(InputError("is empty", path="x.spc", expected="a trace"))
+    x.spc: is empty; expected a trace
     """
 
-    def __init__(self, what, *, path=None, line=None, byte=None, expected=None, remedy=None):
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: "str | os.PathLike[str] | None" = None,
+        line: int | None = None,
+        byte: int | None = None,
+        expected: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
         self.path, self.line, self.byte = path, line, byte
         place = "" if line is None and byte is None else f", line {line}" if byte is None else f", byte {byte}"
         parts = [f"{path}{place}: {what}" if path is not None else what]

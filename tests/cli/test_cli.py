@@ -79,13 +79,23 @@ def test_curve_of_all_sizes_sampled_and_drawn(capsys, arc, tmp_path):
     assert "hit_ratio_error" in rows[0]
 
 
-def test_long_tables_are_cut_where_they_are_printed_as_text(capsys, tmp_path):
+def test_every_size_is_summed_up_where_it_is_printed_as_text(capsys, tmp_path):
     path = tmp_path / "x.trace"
-    path.write_text("".join(f"{n}\n" for n in range(500)))
-    _, text, _ = run(capsys, "curve", str(path), "--size", "all")
-    assert len(text.splitlines()) == 202 and "… 300 more rows" in text
+    path.write_text("1\n2\n3\n" * 60 + "".join(f"{n}\n" for n in range(100, 397)))
+    _, text, _ = run(capsys, "curve", str(path), "--size", "all", "--policy", "LRU")
+    assert "lru: 477 requests, 300 cold misses, hit ratio at most 37.11%" in text and len(text.splitlines()) < 30
+    knees = text[text.index("knees") : text.index("smallest")].splitlines()[1:-1]
+    assert [line.split()[:2] for line in knees] == [["3", "blocks"]]
+    assert "30 blocks 240 KB 10.00% hit ratio 37.11%" in " ".join(text.split())
     _, csv, _ = run(capsys, "curve", str(path), "--size", "all", "--csv")
-    assert len(csv.splitlines()) == 501
+    assert len(csv.splitlines()) == 301
+    assert len(json.loads(run(capsys, "curve", str(path), "--size", "all", "--json")[1])) == 300
+
+
+def test_long_tables_are_cut_where_they_are_printed_as_text(capsys, arc):
+    sizes = ",".join(map(str, range(1, 501)))
+    _, text, _ = run(capsys, "curve", arc, "--size", sizes)
+    assert len(text.splitlines()) == 202 and "… 300 more rows" in text
 
 
 def test_options_of_a_format(capsys, tmp_path):
@@ -134,7 +144,7 @@ def test_policies_lists_parameters(capsys):
         (["simulate", "{arc}", "--size", "4", "--format", "tape"], "unknown trace format 'tape'"),
         (["curve", "{arc}", "--size", "4,,5"], "'' is no size"),
         (["curve", "{arc}", "--size", "all", "--policy", "mq"], "every size at once is for lru, not for mq"),
-        (["curve", "{arc}", "--size", "4", "--plot", "x.gif"], "--plot x.gif; expected a name that ends in png"),
+        (["curve", "{arc}", "--size", "4", "--plot", "x.gif"], "--plot x.gif; expected a name that ends in .png"),
         (["curve", "{arc}", "--size", "4", "--sample", "2"], "sample is 2.0; expected a share"),
         (["curve", "{arc}", "--size", "4", "--action", "Q"], "format arc has no option 'action'; it has none"),
     ],
@@ -188,3 +198,51 @@ def test_installed_command_and_closed_pipe(arc):
     command = [sys.executable, "-m", "misspenalty.cli.main", "policies"]
     assert "mq" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert subprocess.run(f"{' '.join(command)} | true", shell=True, capture_output=True, text=True).stderr == ""
+
+
+def test_several_policies_in_one_call_in_any_case(capsys, arc, tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "class Mine:\n    def __init__(self, capacity, first=1): self.first = first\n"
+        "    def access(self, block): return block >= self.first\n"
+    )
+    plot = tmp_path / "x.svg"
+    options = ["--size", "20%,60%,2KB", "--set", "queues=2", "--set", "first=3", "--plot", str(plot), "--csv"]
+    status, csv, err = run(capsys, "curve", arc, "--policy", f"LRU,Mq,opt,{mine}:Mine", *options)
+    rows = [line.split(",") for line in csv.splitlines()[1:]]
+    assert (status, err) == (0, "") and plot.read_text().startswith("<?xml")
+    assert [row[:2] for row in rows] == [[name, size] for name in ("lru", "mq", "opt", "Mine") for size in "134"]
+    assert rows[-1][3] == "3"
+    _, out, _ = run(capsys, "simulate", arc, "--policy", "ARC,lru", "--size", "40%", "--json")
+    assert [(row["policy"], row["cache_blocks"]) for row in json.loads(out)] == [("arc", 2), ("lru", 2)]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--policy", "lru,arcc"], "unknown policy 'arcc', did you mean 'arc'?"),
+        (["--policy", "./nowhere.py:Mine"], "nowhere.py: no such file"),
+        (["--format", "LIRSS"], "unknown trace format 'LIRSS', did you mean 'lirs'?"),
+        (
+            ["--policy", "lru,mq", "--set", "colour=3"],
+            "lru or mq has no parameter 'colour'; lru has none; mq has queues",
+        ),
+    ],
+)
+def test_names_that_are_not_known_get_a_suggestion(capsys, arc, arguments, message):
+    status, out, err = run(capsys, "curve", arc, "--size", "3", *arguments)
+    assert (status, out) == (2, "") and message in err
+
+
+def test_info_profiles_the_requests_and_their_reuse(capsys, tmp_path):
+    path = tmp_path / "x.spc"
+    # blocks 0 and 1; 2 alone, written; 0 and 1 again: three requests in 2 s, five references to three blocks of 4 KB
+    path.write_text("0,0,8192,R,1\n0,16,4096,W,2\n0,0,8192,R,3\n")
+    row = json.loads(run(capsys, "trace", "info", str(path), "--json")[1])
+    assert (row["references"], row["reads"], row["blocks"], row["requests"]) == (5, 4, 3, 3)
+    assert (row["request_blocks_mean"], row["request_blocks_median"], row["request_blocks_max"]) == (5 / 3, 2, 2)
+    assert (row["requests_per_s"], row["references_per_s"]) == (1.5, 2.5)
+    assert (row["sequential_share"], row["reused_share"]) == (3 / 5, 2 / 5)  # 1 after 0, 2 after 1, 1 after 0
+    assert (row["used_once_share"], row["reuse_distance_p50"]) == (1 / 3, 3)
+    text = run(capsys, "trace", "info", str(path))[1]
+    assert "of 6.67 KB on average, half up to 8 KB" in text and "half within 3 blocks (12 KB)" in text

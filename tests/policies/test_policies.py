@@ -271,7 +271,7 @@ def test_fbr_sections_have_to_fit():
 
 
 def test_unknown_policy_lists_the_known():
-    with pytest.raises(ParameterError, match=r"unknown policy 'lur'; known policies: .*lru, "):
+    with pytest.raises(ParameterError, match=r"unknown policy 'lur', did you mean 'lru'\?; known policies: .*lru, "):
         find_policy("lur")
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate, stack_distances
+from misspenalty.policies import known_policies
 
 BLOCKS = [7, 7, 9, 1 << 40, 9, 7]
 SPC = "0,8,4096,R,0\n0,8,4096,R,0\n0,16,8192,R,0\n0,8,4096,W,1\n"
@@ -156,3 +157,10 @@ def test_an_error_in_one_thread_stops_the_others():
 
     with pytest.raises(ParameterError, match=r"policy Fails: access\(0\) raised RuntimeError: broken"):
         hit_ratio_curve(np.arange(1 << 20), [Fails, "lru", "arc"], [5, 6], threads=2)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, policy in known_policies().items() if not policy.offline))
+def test_every_online_policy_works_behind_the_prefetcher(name):
+    # a run of 300 blocks, read once: only what was prefetched can be a hit, and some policies soon evict that
+    assert simulate(np.arange(300), name, 40).hits == 0
+    assert simulate(np.arange(300), name, 40, prefetch="sequential").hits > 0

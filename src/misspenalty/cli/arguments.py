@@ -3,20 +3,33 @@
 Each module of commands has ``add(commands)``, which adds its own to the parser with `add_command` and the options here.
 """
 
+import argparse
+import inspect
 import re
 
 import misspenalty
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
+from misspenalty.policies.python_policy import load_class
 from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
 from misspenalty.traces.selection import WRITES
 
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
+PLOTS = (".png", ".svg", ".pdf")
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-def add_command(commands, name, description, run):
-    command = commands.add_parser(name, help=description, description=description[0].upper() + description[1:] + ".")
+def add_command(commands, name, description, run, examples=()):
+    """Add a command that prints what ``run(options)`` returns; `examples` are shown below its help."""
+    shown = "".join(f"\n  {example}" for example in examples)
+    command = commands.add_parser(
+        name,
+        help=description,
+        description=description[0].upper() + description[1:] + ".",
+        epilog=f"examples:{shown}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     command.set_defaults(run=run)
     shape = command.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print JSON")
@@ -24,7 +37,27 @@ def add_command(commands, name, description, run):
     return command
 
 
+def add_trace(command):
+    """Add the argument that names a trace."""
+    command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace; - reads standard input")
+
+
+def whole_number(text):
+    """A whole number as argparse takes a type: digits alone, so that ``1_000`` is no number."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def number(text):
+    """A decimal number as argparse takes a type."""
+    if not re.fullmatch(NUMBER, text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return float(text)
+
+
 def add_format_options(command):
+    """Add what tells how a raw trace is read."""
     listed = "; ".join(f"{name}: {form.summary}" for name, form in formats().items())
     command.add_argument("--format", help=f"format of a raw trace, where the file doesn't tell ({listed})")
     command.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
@@ -42,9 +75,19 @@ def _options_of_formats():
 
 
 def add_replay_options(command):
-    command.add_argument("--policy", default="lru", help="see 'misspenalty policies' (default: lru)")
+    """Add the options of a replay, except the trace and the sizes."""
     command.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the policy; repeatable"
+        "--policy",
+        metavar="A,B,…",
+        default="lru",
+        help="policies, see 'misspenalty policies', or classes of your own, ./mine.py:Mine (default: lru)",
+    )
+    command.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter of the policies that have it; repeatable",
     )
     command.add_argument(
         "--prefetch",
@@ -54,39 +97,100 @@ def add_replay_options(command):
     command.add_argument(
         "--writes", choices=WRITES, default="count", help="what a write is to the cache (default: count)"
     )
-    command.add_argument("--warm-up", type=int, default=0, help="references that are not counted (default: 0)")
+    command.add_argument(
+        "--warm-up", metavar="N", type=whole_number, default=0, help="references that are not counted (default: 0)"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     add_format_options(command)
 
 
 def open_named(options):
+    """The trace that the options name."""
     size = None if options.block_size is None else parse_bytes(options.block_size, "block size")
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     return misspenalty.open_trace(options.trace, options.format, size, **chosen)
 
 
-def replay_settings(options):
+def replay_settings(options, policies):
+    """Keywords of `misspenalty.simulate`, checked, as the options give them for these policies."""
     settings = dict(parse_setting(text) for text in options.set)
-    find_policy(options.policy).check(settings)  # before they meet the keywords of `simulate`
+    definitions = [find_policy(policy) for policy in policies]
+    keywords = inspect.signature(misspenalty.hit_ratio_curve).parameters.keys() | {"hits"}
+    for name in settings:
+        if name in keywords or not any(definition.takes(name) for definition in definitions):
+            has = "; ".join(f"{d.name} has {', '.join(p.name for p in d.parameters) or 'none'}" for d in definitions)
+            raise ParameterError(f"{' or '.join(d.name for d in definitions)} has no parameter {name!r}; {has}")
     prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
     replay = {"prefetch": prefetch, "writes": options.writes, "warm_up": options.warm_up}
     return replay | {"progress": not options.quiet} | settings
 
 
-def parse_size(text, block_bytes):
-    """A cache size in blocks: ``65536``, or bytes with a unit, ``512MB`` (1 MB = 2**20 bytes).
+def parse_policies(text):
+    """Names of policies in any case, and classes of one's own, ``lru,./mine.py:Mine``, to what `simulate` takes.
+
+    Raises
+    ------
+    InputError
+        A file cannot be run.
+    ParameterError
+        A policy is unknown.
+
+    Examples
+    --------
+    >>> parse_policies("LRU,arc")
+    ['lru', 'arc']
+    """
+    return [load_class(name) if ".py:" in name else find_policy(name).name for name in text.split(",")]
+
+
+def parse_sizes(text, trace):
+    """Cache sizes of a trace in blocks, ``1%,5%,1GB,65536``; see `parse_size`."""
+    return [parse_size(size, trace.block_bytes, trace.blocks) for size in text.split(",")]
+
+
+def plot_path(path):
+    """`path`, once a plot can be written there.
+
+    Raises
+    ------
+    ParameterError
+        The name ends in no known format, or the folder does not exist.
+    """
+    if path.suffix not in PLOTS:
+        raise ParameterError(f"--plot {path}; expected a name that ends in {', '.join(PLOTS)}")
+    if not path.parent.is_dir():
+        raise ParameterError(f"--plot {path}; there is no folder {path.parent}: make it, or choose another")
+    if path.is_dir():
+        raise ParameterError(f"--plot {path} is a folder; choose another name")
+    return path
+
+
+def parse_size(text, block_bytes, blocks=None):
+    """A cache size in blocks.
+
+    ``65536`` is blocks, ``512MB`` bytes (1 MB = 2**20 bytes), ``5%`` a share of the footprint, which is `blocks`.
 
     Raises
     ------
     ParameterError
         The text is no size, or smaller than a block.
+
+    Examples
+    --------
+    >>> parse_size("65536", 8192), parse_size("512MB", 8192), parse_size("2.5%", 8192, 1000)
+    (65536, 65536, 25)
     """
-    number, unit = _quantity(text, "blocks (65536)")
-    blocks = int(number) if unit is None else int(float(number) * unit) // block_bytes
-    if blocks < 1:
+    if blocks is not None and (share := re.fullmatch(r"\s*([0-9]{1,4}(?:\.[0-9]{1,9})?)\s*%\s*", text)):
+        size = int(float(share[1]) / 100 * blocks + 0.5)
+        if size < 1:
+            raise ParameterError(f"{text!r} is less than one of the {blocks} blocks of the footprint")
+        return size
+    number, unit = _quantity(text, "blocks (65536)", " or a share of the footprint (5%)" if blocks is not None else "")
+    size = int(number) if unit is None else int(float(number) * unit) // block_bytes
+    if size < 1:
         raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes")
-    return blocks
+    return size
 
 
 def parse_bytes(text, what):
@@ -104,12 +208,12 @@ def parse_bytes(text, what):
     return size
 
 
-def _quantity(text, plain):
+def _quantity(text, plain, further=""):
     """The digits of a size and the bytes of its unit, None where a whole number (of `plain`) has none."""
-    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
+    match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):
-        raise ParameterError(f"{text!r} is no size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB)")
+        raise ParameterError(f"{text!r} is no size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB){further}")
     return match[1], UNITS[match[2]] if unit else None
 
 
@@ -138,8 +242,8 @@ def parse_setting(text, option="--set"):
         The text has another shape.
     """
     name, _, value = text.partition("=")
-    whole = re.fullmatch(r"\s*[+-]?\d{1,30}\s*", value)
-    try:
-        return name.strip().replace("-", "_"), int(value) if whole else float(value)
-    except ValueError:
-        raise ParameterError(f"{option} {text!r}; expected NAME=NUMBER, such as queues=8") from None
+    value = value.strip()
+    whole = re.fullmatch(r"[+-]?[0-9]{1,30}", value)
+    if not whole and not re.fullmatch(NUMBER, value):
+        raise ParameterError(f"{option} {text!r}; expected NAME=NUMBER, such as queues=8")
+    return name.strip().replace("-", "_"), int(value) if whole else float(value)

@@ -29,7 +29,7 @@ def add(commands):
     play.add_argument("--literal", action="store_true", help="read values imported from DiskSim as DiskSim does")
 
     get = add_command(disk, "import", "make a description from DiskSim's parameter files", _import)
-    get.add_argument("file", metavar="FILE", help="a .parv or .diskspecs; .model and .seek stand beside it")
+    get.add_argument("file", metavar="FILE", help="a .parv or .diskspecs; .model and .seek are read from its folder")
     get.add_argument("output", metavar="OUTPUT", type=Path, help="description to write, such as mine.yaml")
     get.add_argument("--name", help="the drive's name (default: the file's)")
     get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv, where FILE has none")

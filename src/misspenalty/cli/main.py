@@ -1,6 +1,8 @@
 """The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies``."""
 
 import argparse
+import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,31 +13,74 @@ from misspenalty.cli.output import show
 from misspenalty.errors import MissPenaltyError
 
 COMMANDS = (traces, replay, penalty, disks, policies)  # modules, in the order of the help
+EXAMPLES = """examples:
+  misspenalty trace info mine.spc
+  misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png
+  misspenalty simulate mine.spc --policy ./mine.py:Mine --size 512MB
+  misspenalty disk replay hp97560 requests.txt
+
+'misspenalty COMMAND --help' explains a command."""
 
 
-def main(arguments: Sequence[str] | None = None):
-    """Run the command line; the exit status: 0, 2 for bad input, 130 after Ctrl-C."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        The exit status: 0, 2 for bad input or an output that cannot be written, 130 after Ctrl-C.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names that the terminal's encoding does not have
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        return _refused(f"{error.filename or 'the output'}: cannot be written ({error.strerror or error})")
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     parser = _parser()
-    options = parser.parse_args(arguments)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit:  # after --help, or a wrong argument
+        sys.stdout.flush()
+        raise
     try:
         show(options.run(options), options)
-        sys.stdout.flush()  # a closed pipe is met here, not at exit
+        sys.stdout.flush()  # a closed pipe or a full disk is met here, not at exit
     except MissPenaltyError as error:
-        print(f"misspenalty: {error}", file=sys.stderr)
-        return 2
+        return _refused(str(error))
     except MemoryError as error:
-        print(f"misspenalty: out of memory ({error}); choose a smaller trace or cache", file=sys.stderr)
-        return 2
+        return _refused(f"out of memory ({error}); choose a smaller trace or cache")
     except KeyboardInterrupt:
-        print("misspenalty: interrupted; nothing was written", file=sys.stderr)
+        _refused("interrupted; nothing was written")
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-def _parser():
-    parser = argparse.ArgumentParser(prog="misspenalty", description=misspenalty.__doc__.splitlines()[0])
+def _refused(message: str) -> int:
+    print(f"misspenalty: {message}", file=sys.stderr)
+    return 2
+
+
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere: it would fail again at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="misspenalty",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=(misspenalty.__doc__ or "").splitlines()[0],
+    )
     parser.add_argument("--version", action="version", version=f"misspenalty {misspenalty.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:

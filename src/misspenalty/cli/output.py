@@ -2,14 +2,36 @@
 
 import json
 import sys
+from dataclasses import dataclass
 
 import pandas as pd
 
 MOST_ROWS = 200  # of a table printed as text
 
 
+@dataclass(frozen=True)
+class Described:
+    """What JSON and CSV hold, and the text that is printed for a reader in its place."""
+
+    table: pd.DataFrame | dict
+    text: str
+
+
+def _encodable(value):
+    """`value`; the bytes of a file's name that are no UTF-8 as in ``\\xff``, for pandas has no other strings."""
+    return (
+        value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        if isinstance(value, str)
+        else value
+    )
+
+
 def show(result, options):
-    """Print what a command returned in the form that its options name."""
+    """Print what a command returned (a table, a dict, a `Described`) in the form that its options name."""
+    text = result.text if isinstance(result, Described) else None
+    result = result.table if isinstance(result, Described) else result
+    if isinstance(result, dict):
+        result = {key: _encodable(value) for key, value in result.items()}
     frame = result if isinstance(result, pd.DataFrame) else pd.DataFrame([result])
     if options.json:
         rows = [
@@ -18,6 +40,8 @@ def show(result, options):
         print(json.dumps(rows if isinstance(result, pd.DataFrame) else rows[0], indent=1))
     elif options.csv:
         frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+    elif text is not None:
+        print(text)
     elif isinstance(result, dict):
         width = max(map(len, result))
         print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))

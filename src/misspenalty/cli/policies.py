@@ -1,5 +1,7 @@
 """The command line's ``policies``."""
 
+import inspect
+
 import pandas as pd
 
 import misspenalty
@@ -14,6 +16,10 @@ def add(commands):
 def _policies(options):
     rows = []
     for name, policy in misspenalty.policies().items():
-        settings = ", ".join(f"{p.name}={'auto' if p.default is None else p.default}" for p in policy.parameters)
+        settings = ", ".join(f"{p.name}={_default(p)}" for p in policy.parameters)
         rows.append({"policy": name, "summary": policy.summary, "parameters": settings})
     return pd.DataFrame(rows)
+
+
+def _default(parameter):
+    return {None: "auto", inspect.Parameter.empty: "…"}.get(parameter.default, parameter.default)

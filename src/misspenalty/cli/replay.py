@@ -3,61 +3,97 @@
 from pathlib import Path
 
 import misspenalty
-from misspenalty.cli.arguments import add_command, add_replay_options, open_named, parse_size, replay_settings
-from misspenalty.errors import ParameterError
+from misspenalty.cli.arguments import (
+    add_command,
+    add_replay_options,
+    add_trace,
+    number,
+    open_named,
+    parse_policies,
+    parse_size,
+    parse_sizes,
+    plot_path,
+    replay_settings,
+    whole_number,
+)
+from misspenalty.cli.output import Described
+from misspenalty.replay import summary
 
-PLOTS = ("png", "svg", "pdf")
+SIZE = "blocks (65536), bytes with a unit (512MB) or a share of the footprint (5%%)"
 
 
 def add(commands):
     """Add the commands to a parser's."""
-    simulate = add_command(commands, "simulate", "replay a trace through one cache", _simulate)
-    simulate.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
-    simulate.add_argument("--size", required=True, help="cache size: blocks, or bytes with a unit (512MB)")
+    simulate = add_command(
+        commands,
+        "simulate",
+        "replay a trace through one cache",
+        _simulate,
+        (
+            "misspenalty simulate mine.spc --policy arc --size 512MB",
+            "misspenalty simulate mine.spc --policy lru,mq,./mine.py:Mine --size 10%",
+        ),
+    )
+    add_trace(simulate)
+    simulate.add_argument("--size", required=True, help=f"cache size: {SIZE}")
     add_replay_options(simulate)
 
-    curve = add_command(commands, "curve", "replay a trace through caches of several sizes", _curve)
-    curve.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
+    curve = add_command(
+        commands,
+        "curve",
+        "compare policies at several cache sizes",
+        _curve,
+        (
+            "misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png",
+            "misspenalty curve mine.spc --size all                  LRU's knees, and shares of the footprint",
+            "misspenalty curve mine.spc --size all --csv > all.csv  the whole curve",
+            "zcat mine.lis.gz | misspenalty curve - --size 128MB,256MB --policy ./mine.py:Mine",
+        ),
+    )
+    add_trace(curve)
+    curve.add_argument("--size", required=True, metavar="A,B,…", help=f"cache sizes: {SIZE}; all: every size (lru)")
     curve.add_argument(
-        "--size",
-        required=True,
-        help="cache sizes A,B,…: blocks, or bytes with a unit (128MB,256MB); all: every size (lru)",
+        "--sample", metavar="SHARE", type=number, help="estimate from this share of the blocks, such as 0.01 (lru)"
     )
     curve.add_argument(
-        "--sample", metavar="SHARE", type=float, help="estimate from this share of the blocks, such as 0.01 (lru)"
+        "--sample-seed", metavar="N", type=whole_number, default=0, help="chooses the blocks (default: 0)"
     )
-    curve.add_argument("--sample-seed", metavar="N", type=int, default=0, help="chooses the blocks (default: 0)")
-    curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curve: a .png, .svg or .pdf")
-    curve.add_argument("--threads", type=int, help="sizes replayed at a time (default: one a processor)")
+    curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curves: a .png, .svg or .pdf")
+    curve.add_argument(
+        "--threads", metavar="N", type=whole_number, help="caches replayed at a time (default: one per processor)"
+    )
     add_replay_options(curve)
 
 
 def _simulate(options):
+    policies = parse_policies(options.policy)
+    settings = replay_settings(options, policies)
     trace = open_named(options)
-    result = misspenalty.simulate(
-        trace, options.policy, parse_size(options.size, trace.block_bytes), **replay_settings(options)
-    )
-    return result.row()
+    size = parse_size(options.size, trace.block_bytes, trace.blocks)
+    if len(policies) > 1:
+        return misspenalty.simulate(trace, policies, size, **settings)
+    return misspenalty.simulate(trace, policies[0], size, **settings).row()
 
 
 def _curve(options):
-    if options.plot and options.plot.suffix[1:] not in PLOTS:
-        raise ParameterError(f"--plot {options.plot}; expected a name that ends in {', '.join(PLOTS)}")
+    policies = parse_policies(options.policy)
+    settings = replay_settings(options, policies)
+    plot = None if options.plot is None else plot_path(options.plot)
     trace = open_named(options)
     every = options.size.strip().lower() == "all"
-    sizes = None if every else [parse_size(size, trace.block_bytes) for size in options.size.split(",")]
     table = misspenalty.hit_ratio_curve(
         trace,
-        options.policy,
-        sizes,
+        policies,
+        None if every else parse_sizes(options.size, trace),
         threads=options.threads,
         sample=options.sample,
         sample_seed=options.sample_seed,
-        **replay_settings(options),
+        **settings,
     )
-    if options.plot:
+    if plot:
         # Matplotlib takes longer to import than most curves to compute.
         from misspenalty.plotting import curve, save_figure
 
-        save_figure(curve.hit_ratio(table, trace.block_bytes), options.plot.with_suffix(""), [options.plot.suffix[1:]])
-    return table
+        figure = curve.hit_ratio(table, trace.block_bytes, curve.title(trace))
+        save_figure(figure, plot.with_suffix(""), [plot.suffix[1:]])
+    return Described(table, summary.text(trace, table)) if every else table

@@ -2,8 +2,18 @@
 
 from pathlib import Path
 
-from misspenalty.cli.arguments import add_command, add_format_options, open_named, parse_bytes
+from misspenalty.cli.arguments import (
+    add_command,
+    add_format_options,
+    add_trace,
+    number,
+    open_named,
+    parse_bytes,
+    whole_number,
+)
+from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
+from misspenalty.replay.profile import describe, profile
 from misspenalty.traces import spc1
 
 
@@ -12,11 +22,26 @@ def add(commands):
     trace = commands.add_parser("trace", help="look at a trace, or compile it").add_subparsers(
         required=True, metavar="COMMAND"
     )
-    info = add_command(trace, "info", "what a trace holds", _info)
-    info.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
+    info = add_command(
+        trace,
+        "info",
+        "profile a trace",
+        _info,
+        ("misspenalty trace info mine.spc", "zcat mine.lis.gz | misspenalty trace info -"),
+    )
+    add_trace(info)
     add_format_options(info)
-    convert = add_command(trace, "convert", "compile a raw trace, once and for all", _convert)
-    convert.add_argument("trace", metavar="TRACE", help="a raw trace")
+    convert = add_command(
+        trace,
+        "convert",
+        "compile a raw trace, so that it opens at once",
+        _convert,
+        (
+            "misspenalty trace convert mine.spc.gz mine.trace",
+            "misspenalty trace convert --format csv --columns block=key mine.csv mine.trace",
+        ),
+    )
+    add_trace(convert)
     convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to make, such as mine.trace")
     add_format_options(convert)
     generate = trace.add_parser("generate", help="make the trace of a workload")
@@ -27,21 +52,20 @@ def _spc1_command(workloads):
     command = add_command(workloads, "spc1", "an SPC-1-like workload, as an SPC trace", _generate_spc1)
     command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
     command.add_argument("--space", metavar="BYTES", default="32GB", help="the three units together (default: 32GB)")
-    command.add_argument("--bsus", metavar="N", type=int, default=1, help="business scaling units (default: 1)")
-    command.add_argument("--iops", metavar="N", type=float, help="requests a second (default: 50 a BSU)")
+    command.add_argument(
+        "--bsus", metavar="N", type=whole_number, default=1, help="business scaling units (default: 1)"
+    )
+    command.add_argument("--iops", metavar="N", type=number, help="requests per second (default: 50 per BSU)")
     length = command.add_mutually_exclusive_group(required=True)
-    length.add_argument("--requests", metavar="N", type=int, help="length in requests")
-    length.add_argument("--seconds", metavar="S", type=float, help="length in seconds")
-    command.add_argument("--seed", metavar="N", type=int, default=0, help="chooses every draw (default: 0)")
-    command.add_argument("--climb", metavar="P", type=float, default=0.44, help="of the walk's tree (default: 0.44)")
+    length.add_argument("--requests", metavar="N", type=whole_number, help="length in requests")
+    length.add_argument("--seconds", metavar="S", type=number, help="length in seconds")
+    command.add_argument("--seed", metavar="N", type=whole_number, default=0, help="chooses every draw (default: 0)")
+    command.add_argument("--climb", metavar="P", type=number, default=0.44, help="of the walk's tree (default: 0.44)")
 
 
 def _info(options):
-    trace = open_named(options)
-    seconds = None if trace.time is None else int(trace.time.max() - trace.time.min()) / 1e9
-    return {"name": trace.name, "format": trace.format, "references": len(trace), "reads": trace.reads,
-            "writes": len(trace) - trace.reads, "blocks": trace.blocks, "block_bytes": trace.block_bytes,
-            "footprint_bytes": trace.blocks * trace.block_bytes, "seconds": seconds}  # fmt: skip
+    found = profile(open_named(options))
+    return Described(found, describe(found))
 
 
 def _convert(options):

@@ -153,7 +153,7 @@ def read_requests(path):
 
 def _request(fields):
     """The fields of a line as values, or None."""
-    if len(fields) != 6 or fields[0] not in (b"R", b"W", b"r", b"w"):
+    if len(fields) != 6 or fields[0] not in (b"R", b"W", b"r", b"w") or any(b"_" in field for field in fields[2:]):
         return None
     try:
         lbn, count, service, delay = int(fields[2]), int(fields[3]), float(fields[4]), float(fields[5])

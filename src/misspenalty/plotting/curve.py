@@ -1,14 +1,18 @@
 """Hit ratio against cache size, for any trace: what ``misspenalty curve --plot`` draws."""
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, policy_order, styled
+from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # points up to which each gets its marker
+TICKS = 7  # at most, along the sizes
+LONGEST_NAME = 40  # letters of a trace's name in the title
 
 
 @styled
-def hit_ratio(table, block_bytes=None):
+def hit_ratio(table, block_bytes=None, title=None):
     """Curves of one or more policies.
 
     Parameters
@@ -16,7 +20,8 @@ def hit_ratio(table, block_bytes=None):
     table : DataFrame
         Of `misspenalty.hit_ratio_curve`, or several of them one below another.
     block_bytes : int, optional
-        Block size; with it the sizes are in MB (2**20 bytes), else in blocks.
+        Block size; with it the sizes are in bytes (KB, MB, …, by powers of 2**10), else in blocks.
+    title : str, optional
 
     Returns
     -------
@@ -30,7 +35,7 @@ def hit_ratio(table, block_bytes=None):
     need(table, ["policy", "cache_blocks", "hit_ratio"], "hit_ratio")
     figure = new_figure(COLUMN, 0.7 * COLUMN)
     axes = figure.subplots()
-    scale = block_bytes / (1 << 20) if block_bytes else 1
+    scale = block_bytes or 1
     for policy in policy_order(table["policy"]):
         rows = table[table["policy"] == policy].sort_values("cache_blocks")
         size, percent = rows["cache_blocks"].to_numpy() * scale, 100 * rows["hit_ratio"].to_numpy()
@@ -40,9 +45,30 @@ def hit_ratio(table, block_bytes=None):
             error = 100 * rows["hit_ratio_error"].to_numpy()
             low, high = np.maximum(percent - error, 0), np.minimum(percent + error, 100)
             axes.fill_between(size, low, high, color=line["color"], alpha=0.25, linewidth=0)
-    axes.set_xscale("log")
+    _size_axis(axes, table["cache_blocks"].to_numpy() * scale, block_bytes)
     axes.set_ylim(0, 100)
-    axes.set_xlabel("Cache size (MB)" if block_bytes else "Cache size (blocks)")
     axes.set_ylabel("Hit ratio (%)")
     axes.legend(loc="best")
+    if title:
+        axes.set_title(title)
     return figure
+
+
+def title(trace):
+    """Trace and footprint, as a title of its curves."""
+    name = trace.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("$", r"\$")
+    name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    return f"{name}, footprint {format_bytes(trace.blocks * trace.block_bytes)}"
+
+
+def _size_axis(axes, sizes, block_bytes):
+    """A logarithmic axis with round sizes written out: powers of two of bytes, powers of ten of blocks."""
+    base = 2 if block_bytes else 10
+    axes.set_xscale("log", base=base)
+    octaves = np.log(sizes.max() / sizes.min()) / np.log(base)
+    if octaves < 1:  # so narrow that no round size may lie within
+        axes.set_xlim(sizes.min() / base**0.5, sizes.max() * base**0.5)
+    axes.xaxis.set_major_locator(LogLocator(base=base, numticks=TICKS))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size) if block_bytes else f"{size:,.0f}"))
+    axes.set_xlabel("Cache size" if block_bytes else "Cache size (blocks)")

@@ -49,14 +49,14 @@ class Parameter:
     doc: str
     minimum: float = 0
     maximum: float = math.inf
-    kind: type = int
+    kind: Callable[[Any], Any] = int
 
     def check(self, value: Any, policy: str) -> Any:
         """`value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
-        good = isinstance(value, numbers.Real) and not isinstance(value, bool) and self.minimum <= value <= self.maximum
-        if not good or self.kind(value) != value:
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or not self.minimum <= value <= self.maximum or self.kind(value) != value:
             kind = "a whole number" if self.kind is int else "a number"
             extent = f"from {self.minimum:.10g} to {self.maximum:.10g}"
             raise ParameterError(f"{policy}: {self.name} is {value!r}; expected {kind} {extent} ({self.doc})")
@@ -212,7 +212,7 @@ def define(cls: type, name: str | None = None) -> Definition:
     'Caches nothing'
     """
     offline, taken, further = python_policy.arguments(cls)
-    parameters = tuple(OwnParameter(name, default, "", kind=object) for name, default in taken.items())
+    parameters = tuple(OwnParameter(name, default, "") for name, default in taken.items())
     return OwnDefinition(name or cls.__name__, None, cls, parameters, offline, further=further)
 
 

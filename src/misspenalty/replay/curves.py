@@ -31,22 +31,23 @@ PARTS = 8  # samples that the standard error is taken from
 class _Stack:
     """An LRU stack with the histogram of its distances: of the requests that count, and of all references."""
 
-    def __init__(self, blocks):
+    def __init__(self, blocks: int) -> None:
         self.stack = StackDistances(blocks)
         self.counted, self.everything = np.zeros(blocks + 1, np.int64), np.zeros(blocks + 1, np.int64)
         self.distances = np.empty(0, np.uint32)
 
-    def feed(self, ids, counted):
+    def feed(self, ids: np.ndarray, counted: np.ndarray) -> None:
         if self.distances.size < ids.size:
             self.distances = np.empty(ids.size, np.uint32)
         self.stack.feed(ids, self.distances)
         tally(self.distances[: ids.size], counted, self.counted, self.everything)
 
-    def misses(self, depth):
+    def misses(self, depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Misses, of the requests and of all references, in caches that hold the upmost `depth` blocks of the stack."""
         depth = np.minimum(depth, self.counted.size - 1)
         histograms = self.counted, self.everything
-        return tuple(each.sum() - (np.cumsum(each) - each[0])[depth] for each in histograms)
+        counted, everything = (each.sum() - (np.cumsum(each) - each[0])[depth] for each in histograms)
+        return counted, everything
 
 
 def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writes: str = "count") -> np.ndarray:
@@ -139,7 +140,9 @@ def lru_curve(
     return _sampled(trace, sizes, writes, warm_up, float(sample), int(sample_seed), advance)
 
 
-def _exact(trace, sizes, writes, warm_up, advance):
+def _exact(
+    trace: Trace, sizes: np.ndarray | None, writes: str, warm_up: int, advance: Callable[[int], Any]
+) -> pd.DataFrame:
     lru = _Stack(trace.blocks)
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
         lru.feed(ids, as_mask(counted))
@@ -153,7 +156,15 @@ def _exact(trace, sizes, writes, warm_up, advance):
     )
 
 
-def _sampled(trace, sizes, writes, warm_up, rate, seed, advance):
+def _sampled(
+    trace: Trace,
+    sizes: np.ndarray | None,
+    writes: str,
+    warm_up: int,
+    rate: float,
+    seed: int,
+    advance: Callable[[int], Any],
+) -> pd.DataFrame:
     numbers, part_of, number_in_part = _choose(trace.address, rate, seed)
     if not part_of.size:
         raise ParameterError(f"sample {rate:g} takes none of {trace.blocks} blocks; choose a larger share")
@@ -179,7 +190,7 @@ def _sampled(trace, sizes, writes, warm_up, rate, seed, advance):
     return table.assign(hit_ratio_error=others.std(axis=0, ddof=1) / PARTS**0.5)
 
 
-def _estimate(stack, sizes, rate, requests):
+def _estimate(stack: _Stack, sizes: np.ndarray, rate: float, requests: int) -> tuple[np.ndarray, np.ndarray]:
     """Hit ratio, and misses of all references, at each size.
 
     References missing from the sample, or too many in it, are taken for hits at the smallest distance (SHARDS-adj): so
@@ -190,7 +201,7 @@ def _estimate(stack, sizes, rate, requests):
     return np.clip(1 - misses / rate / max(requests, 1), 0, 1), loads / rate
 
 
-def _choose(address, rate, seed):
+def _choose(address: np.ndarray, rate: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sample: number of each block in it plus 1 or 0, part of each number, and its number in the part."""
     x = address + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
@@ -208,7 +219,9 @@ def _choose(address, rate, seed):
     return numbers, part_of, number_in_part
 
 
-def _table(sizes, requests, hits, ratio, cold, evictions):
+def _table(
+    sizes: np.ndarray, requests: int, hits: np.ndarray, ratio: np.ndarray, cold: int, evictions: np.ndarray
+) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "policy": "lru",

@@ -271,7 +271,7 @@ def _policies(
 ) -> tuple[list[Definition], list[dict[str, Any]], bool]:
     """The policies, the parameters of each, checked, and whether several were asked for."""
     several = isinstance(policy, list | tuple)
-    asked = list(policy) if isinstance(policy, list | tuple) else [policy]
+    asked: list[Any] = list(policy) if isinstance(policy, list | tuple) else [policy]
     if not asked:
         raise ParameterError("no policy given")
     definitions = [find_policy(each) for each in asked]

@@ -192,8 +192,8 @@ def _tally(lengths: np.ndarray, requests: Requests) -> np.ndarray:
 def _sizes(lengths: np.ndarray) -> RequestSizes:
     ends = np.cumsum(lengths)
     requests = int(ends[-1])
-    at = [int(np.searchsorted(ends, share * requests)) for share in (0.5, 0.95)]
-    return RequestSizes(requests, *at, int(np.flatnonzero(lengths)[-1]))
+    median, p95 = (int(np.searchsorted(ends, share * requests)) for share in (0.5, 0.95))
+    return RequestSizes(requests, median, p95, int(np.flatnonzero(lengths)[-1]))
 
 
 def _expand(
@@ -231,7 +231,7 @@ def _open_compiled(folder: Path) -> Trace:
             "time": meta["references"],
             "address": meta["blocks"],
         }
-        columns = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in COLUMNS.items()}
+        columns: dict[str, Any] = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in COLUMNS.items()}
         sizes = RequestSizes(**meta["sizes"]) if "sizes" in meta else None
         return Trace(**columns, block_bytes=meta["block_bytes"], name=meta["name"], format=meta["format"], sizes=sizes)
     except InputError:

@@ -2,12 +2,15 @@
 
 import bz2
 import contextlib
+import difflib
 import errno
 import functools
 import gzip
 import importlib
 import lzma
+import os
 import pkgutil
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -70,7 +73,7 @@ class Format:
 
 LARGEST_ADDRESS = 1 << 56  # bytes: 64 PB a device
 MOST_DEVICES = 1 << 16
-DEVICE_SHIFT = 47  # a device's number stands above its block addresses
+DEVICE_SHIFT = 47  # the bits above hold a device's number, those below its block addresses
 LARGEST_REQUEST = 1 << 40  # bytes
 LONGEST_TIME = 1 << 62  # ns, 146 years
 
@@ -228,9 +231,12 @@ def find_format(path, name=None):
     """
     known = formats()
     if name is not None:
-        if name not in known:
-            raise ParameterError(f"unknown trace format {name!r}; known formats: {', '.join(known)}")
-        return known[name]
+        asked, lower = name.strip().lower(), {each.lower(): form for each, form in known.items()}
+        if asked not in lower:
+            near = difflib.get_close_matches(asked, lower, 1, 0.6)
+            meant = f", did you mean {lower[near[0]].name!r}?" if near else ""
+            raise ParameterError(f"unknown trace format {name!r}{meant}; known formats: {', '.join(known)}")
+        return lower[asked]
     with open_stream(path) as stream:
         head = read_some(stream, 4096, path)
     if not head:
@@ -241,13 +247,15 @@ def find_format(path, name=None):
     matching = [form for form in known.values() if form.sniff(bare, head)]
     if len(matching) != 1:
         found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
-        raise InputError(
-            f"the content {found}", path=path, remedy=f"name it with --format (format=…): {', '.join(known)}"
-        )
+        remedy = f"name it with --format (format=…): {', '.join(known)}"
+        if re.match(DRIVE_REQUESTS, head):
+            remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"
+        raise InputError(f"the content {found}", path=path, remedy=remedy)
     return matching[0]
 
 
 PARQUET = b"PAR1"
+DRIVE_REQUESTS = rb"(#.*\n|\s*\n)*[RWrw]\s+[A-Za-z]\S*\s+\d+\s+\d+\s+[\d.]+\s+[\d.]+\s*\n"  # of `disk replay`
 LARGEST_FOOTER = 1 << 24  # bytes
 
 
@@ -267,7 +275,7 @@ _OPENERS = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
-    ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(str(path)), "zstd"),
+    ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
 }
 
 

@@ -30,11 +30,11 @@ class Lines:
         ``6`` and ``3``: of 1e-6 and 1e-3, so that ms and us become ns), ``o`` R or W, Read or Write (1 = write), ``b``
         0 or 1, false or true, ``h`` text (a hash of 63 bits is kept), ``s`` skipped. Further ones select lines: ``=``
         text that is `chosen`, ``f`` text with an R or a W in it (1 = write), ``U`` unsigned integer, or the line is
-        skipped if a bracket stands there, ``+`` a plus sign. Any field may be quoted unless blanks separate the fields.
+        skipped if there is a bracket, ``+`` a plus sign. Any field may be quoted unless blanks separate the fields.
     names : tuple of str
         What each field is called in error messages.
     separator : bytes
-        One byte; a space stands for any run of blanks.
+        One byte; a space means any run of blanks.
     open_ended : bool
         Whether further fields may follow.
     comment : bytes

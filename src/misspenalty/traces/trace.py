@@ -236,7 +236,7 @@ def check_block(block_bytes: int) -> int:
 def write_meta(
     folder: Path, references: int, blocks: int, block_bytes: int, name: str, format: str, sizes: RequestSizes | None
 ) -> None:
-    """Write what a compiled trace says of itself besides its columns."""
+    """Write the description of a compiled trace: all but its columns."""
     meta: dict[str, Any] = {
         "version": VERSION,
         "references": references,

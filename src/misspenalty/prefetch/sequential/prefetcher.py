@@ -131,7 +131,7 @@ def track_cache(
         blocks = len(address)
         settings["places"], tracks = places(address, reach)
     settings |= {"tracks": tracks, "track_pages": track_pages} | _observed(definition, observe or {})
-    if issubclass(definition.kernel, TrackCache):
+    if isinstance(definition.kernel, type) and issubclass(definition.kernel, TrackCache):
         return definition.kernel(capacity, blocks, **parameters, **settings)
     if tracks * track_pages >= 1 << 32:
         raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected less than 2**32 pages")

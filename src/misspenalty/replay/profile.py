@@ -1,0 +1,130 @@
+"""What kind of trace a trace is: volume, rate, request sizes, reads, sequentiality, reuse."""
+
+from typing import Any
+
+import numpy as np
+
+from misspenalty.replay.curves import SLICE
+from misspenalty.traces._stack import StackDistances
+from misspenalty.traces.trace import Trace, format_bytes
+
+
+def profile(trace: Trace) -> dict[str, Any]:
+    """Profile a trace.
+
+    Returns
+    -------
+    dict
+        ``name, format``; ``references, reads, writes, blocks, block_bytes, footprint_bytes, seconds``; ``read_share``;
+        ``requests`` with their ``request_blocks_mean, _median, _p95, _max`` (before they were split into blocks) and
+        ``requests_per_s``, ``references_per_s``, ``mb_per_s`` (2**20 bytes); ``sequential_share``: of the references,
+        those to the block after that of the reference before; ``used_once_share``: of the blocks;
+        ``reused_share``: of the references, those to a block used before; of these the quantiles
+        ``reuse_distance_p50, _p90, _p99``, the LRU cache in blocks that serves so many of them. None where the trace
+        does not tell.
+
+    Examples
+    --------
+    >>> found = profile(Trace.from_blocks([1, 2, 3, 1, 2, 3]))
+    >>> found["sequential_share"], found["reused_share"], found["reuse_distance_p50"]
+    (0.6666666666666666, 0.5, 3)
+    """
+    trace.check()
+    n, sizes = len(trace), trace.sizes
+    seconds = None if trace.time is None else int(trace.time.max() - trace.time.min()) / 1e9
+    per_s = 1 / seconds if seconds else None
+    requests = None if sizes is None else sizes.requests
+    distances, used_once, sequential = _walk(trace)
+    reused = int(distances.sum())
+    reach = [int(np.searchsorted(np.cumsum(distances), share * reused)) if reused else None for share in QUANTILES]
+    return {
+        "name": trace.name,
+        "format": trace.format,
+        "references": n,
+        "reads": trace.reads,
+        "writes": n - trace.reads,
+        "blocks": trace.blocks,
+        "block_bytes": trace.block_bytes,
+        "footprint_bytes": trace.blocks * trace.block_bytes,
+        "seconds": seconds,
+        "read_share": trace.reads / n,
+        "requests": requests,
+        "request_blocks_mean": None if requests is None else n / requests,
+        "request_blocks_median": None if sizes is None else sizes.median,
+        "request_blocks_p95": None if sizes is None else sizes.p95,
+        "request_blocks_max": None if sizes is None else sizes.largest,
+        "requests_per_s": None if per_s is None or requests is None else requests * per_s,
+        "references_per_s": None if per_s is None else n * per_s,
+        "mb_per_s": None if per_s is None else n * trace.block_bytes / (1 << 20) * per_s,
+        "sequential_share": sequential / n,
+        "used_once_share": used_once / trace.blocks,
+        "reused_share": reused / n,
+        "reuse_distance_p50": reach[0],
+        "reuse_distance_p90": reach[1],
+        "reuse_distance_p99": reach[2],
+    }
+
+
+QUANTILES = (0.5, 0.9, 0.99)
+
+
+def _walk(trace: Trace) -> tuple[np.ndarray, int, int]:
+    """References at each stack distance (none at 0), blocks used once, and references to the block after the last."""
+    stack = StackDistances(trace.blocks)
+    histogram, uses = np.zeros(trace.blocks + 1, np.int64), np.zeros(trace.blocks, np.int64)
+    distances, before, sequential = np.empty(min(SLICE, len(trace)), np.uint32), None, 0
+    for begin in range(0, len(trace), SLICE):
+        ids = trace.ids[begin : begin + SLICE]
+        stack.feed(ids, distances)
+        histogram += np.bincount(distances[: len(ids)], minlength=len(histogram))
+        uses += np.bincount(ids, minlength=len(uses))
+        address = trace.address[ids]
+        sequential += int(np.count_nonzero(address[1:] == address[:-1] + np.uint64(1)))
+        sequential += before is not None and int(address[0]) == before + 1
+        before = int(address[-1])
+    histogram[0] = 0
+    return histogram, int(np.count_nonzero(uses == 1)), sequential
+
+
+def describe(found: dict[str, Any]) -> str:
+    """A profile for a reader; what the trace does not tell is left out.
+
+    Examples
+    --------
+    >>> print(describe(profile(Trace.from_blocks([1, 2, 3, 1, 2, 3]))))
+    trace           array (array)
+    references      6, 100.00% reads
+    footprint       3 blocks of 4096 bytes, 12 KB
+    sequential      66.67% of the references, to the block after the last one
+    reuse           50.00% of the references; 0.00% of the blocks are used once
+    reuse distance  half within 3 blocks (12 KB), 90 % within 3 blocks (12 KB), 99 % within 3 blocks (12 KB)
+    """
+    block = found["block_bytes"]
+    lines = {
+        "trace": f"{found['name']} ({found['format']})",
+        "references": f"{found['references']:,}, {found['read_share']:.2%} reads",
+        "footprint": f"{found['blocks']:,} blocks of {block} bytes, {format_bytes(found['footprint_bytes'])}",
+    }
+    if found["requests"] is not None:
+        lines["requests"] = (
+            f"{found['requests']:,}; of {format_bytes(found['request_blocks_mean'] * block)} on average, half up to"
+            f" {format_bytes(found['request_blocks_median'] * block)},"
+            f" 95 % up to {format_bytes(found['request_blocks_p95'] * block)},"
+            f" the longest {format_bytes(found['request_blocks_max'] * block)}"
+        )
+    if found["references_per_s"] is not None:
+        rates = [f"{found['references_per_s']:,.1f} references per s", f"{found['mb_per_s']:,.2f} MB per s"]
+        if found["requests_per_s"] is not None:
+            rates.insert(0, f"{found['requests_per_s']:,.1f} requests per s")
+        lines["rate"] = f"{', '.join(rates)}, over {found['seconds']:,.1f} s"
+    lines["sequential"] = f"{found['sequential_share']:.2%} of the references, to the block after the last one"
+    lines["reuse"] = (
+        f"{found['reused_share']:.2%} of the references; {found['used_once_share']:.2%} of the blocks are used once"
+    )
+    if found["reuse_distance_p50"] is not None:
+        reach = {"half": "p50", "90 %": "p90", "99 %": "p99"}
+        lines["reuse distance"] = ", ".join(
+            f"{share} within {(d := found[f'reuse_distance_{key}']):,} blocks ({format_bytes(d * block)})"
+            for share, key in reach.items()
+        )
+    return "\n".join(f"{name:14}  {line}" for name, line in lines.items())

@@ -1,0 +1,94 @@
+"""A curve of every cache size in a few lines: its knees, and the hit ratio at shares of the footprint."""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.traces.trace import Trace, format_bytes
+
+OF_HITS = (0.5, 0.9, 0.99)  # of the hits at the largest size
+SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the footprint
+STEPS = 1000  # of the hit ratio, to which a curve is thinned out before its hull is taken
+FALL = 2.0  # at a knee the slope of the hull falls by this factor or more
+APART = 0.02  # least difference in hit ratio between two knees
+
+
+def knees(table: pd.DataFrame) -> pd.DataFrame:
+    """The knees of a curve: where its concave hull turns, so that a further block is worth at most half as much.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `misspenalty.hit_ratio_curve`, one policy.
+
+    Returns
+    -------
+    DataFrame
+        The rows at the knees, by size. A knee has at least 2 % more hit ratio than the one before it.
+
+    Examples
+    --------
+    >>> from misspenalty import hit_ratio_curve
+    >>> knees(hit_ratio_curve([1, 2, 3] * 50 + list(range(4, 30)), "lru"))["cache_blocks"].tolist()
+    [3]
+    """
+    table = table.sort_values("cache_blocks", ignore_index=True)
+    step = np.floor(table["hit_ratio"].to_numpy() * STEPS)
+    first = np.flatnonzero(np.diff(step, prepend=-1) > 0)
+    thin = np.unique(np.append(first, len(table) - 1))
+    size, ratio = table["cache_blocks"].to_numpy()[thin], table["hit_ratio"].to_numpy()[thin]
+    hull = _hull(np.append(0, size), np.append(0.0, ratio))
+    x, y = np.append(0, size)[hull], np.append(0.0, ratio)[hull]
+    slope = np.append(np.diff(y) / np.diff(x), 0.0)
+    chosen, last = [], 0.0
+    for i in range(1, len(hull)):
+        if slope[i - 1] >= FALL * slope[i] and y[i] - last >= APART:
+            chosen.append(int(thin[hull[i] - 1]))
+            last = y[i]
+    return table.iloc[chosen]
+
+
+def _hull(x: np.ndarray, y: np.ndarray) -> list[int]:
+    """Corners of the concave hull over points sorted by `x`."""
+    hull: list[int] = []
+    for i in range(len(x)):
+        while len(hull) > 1:
+            a, b = hull[-2], hull[-1]
+            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            hull.pop()
+        hull.append(i)
+    return hull
+
+
+def text(trace: Trace, table: pd.DataFrame) -> str:
+    """The curve of one policy at every size, for a reader."""
+    requests, cold = int(table["requests"].iloc[0]), int(table["cold_misses"].iloc[0])
+    sizes = table["cache_blocks"].to_numpy()
+    marks = [max(int(share * trace.blocks + 0.5), 1) for share in SHARES]
+    rows = [int(np.searchsorted(sizes, min(mark, sizes[-1]), side="right")) - 1 for mark in marks]
+    hits = np.maximum.accumulate(table["hits"].to_numpy())
+    lines = [
+        repr(trace)[1:-1],
+        f"{table['policy'].iloc[0]}: {requests:,} requests, {cold:,} cold misses,"
+        f" hit ratio at most {table['hit_ratio'].max():.2%}",
+        "",
+        "knees (where a further block is worth at most half as much)",
+        *_lines(trace, knees(table)),
+        "",
+        f"smallest caches with {', '.join(f'{share:.0%}' for share in OF_HITS)} of the hits that any size can have",
+        *_lines(trace, table.iloc[[int(np.searchsorted(hits, share * hits[-1])) for share in OF_HITS]]),
+        "",
+        "shares of the footprint",
+        *_lines(trace, table.iloc[[row for row in dict.fromkeys(rows) if row >= 0]]),
+        "",
+        f"all {len(table):,} sizes: --csv or --json; as a plot: --plot FILE",
+    ]
+    return "\n".join(lines)
+
+
+def _lines(trace: Trace, rows: pd.DataFrame) -> list[str]:
+    return [
+        f"  {size:>12,} blocks  {format_bytes(size * trace.block_bytes):>9}  {size / trace.blocks:>8.2%}"
+        f"  hit ratio {ratio:.2%}"
+        for size, ratio in zip(rows["cache_blocks"], rows["hit_ratio"], strict=True)
+    ] or ["  none"]

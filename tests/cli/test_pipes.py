@@ -1,0 +1,148 @@
+"""Traces from pipes and with odd line ends, run as a user would: read right or refused, never in part."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from misspenalty import open_trace, simulate
+from misspenalty.cli.main import main
+
+COMMAND = [sys.executable, "-m", "misspenalty.cli.main"]
+SPC = "".join(f"0,{8 * (n * n % 977)},4096,{'RW'[n % 3 == 0]},{n / 1000}\n" for n in range(3000)).encode()
+LIS = "".join(f"{n * n % 977} {1 + n % 5} 0 {n}\n" for n in range(3000)).encode()
+BINARY = (np.arange(5000, dtype="<u8") ** 2 % 977).tobytes()
+
+
+def run(*arguments, data=None, env=None):
+    done = subprocess.run([*COMMAND, *map(os.fspath, arguments)], input=data, capture_output=True, env=env, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def counts(*arguments, data=None):
+    status, out, err = run("simulate", *arguments, "--size", "100", "--json", data=data)
+    assert (status, err) == (0, "")  # quiet where standard error is no terminal
+    return json.loads(out)
+
+
+def whole(tmp_path, name, content, format=None):
+    """What is counted where the content is a regular file."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    return simulate(open_trace(path, format), "lru", 100).row()
+
+
+def told(capsys, *arguments):
+    status = main([os.fspath(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "name, content, format",
+    [
+        ("x.spc", SPC, None),
+        ("x.lis", LIS, None),
+        ("x.spc.gz", gzip.compress(SPC), None),
+        ("x", BINARY, "U64LE"),
+    ],
+)
+def test_a_pipe_is_read_from_its_first_byte_to_its_last(tmp_path, name, content, format):
+    expected, options = whole(tmp_path, name, content, format), ["--format", format] if format else []
+    assert expected["requests"] > 1900
+    assert counts("-", *options, data=content) == expected
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=[content])
+    writer.start()
+    assert counts(fifo, *options) == expected
+    writer.join()
+
+
+def test_a_pipe_can_be_compiled_and_is_gone_afterwards(tmp_path):
+    env = os.environ | {"TMPDIR": str(tmp_path)}
+    status, _, err = run("trace", "convert", "-", tmp_path / "x.trace", data=SPC, env=env)
+    assert (status, err) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.trace"]
+    assert counts(tmp_path / "x.trace") == whole(tmp_path, "x.spc", SPC)
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "misspenalty: standard input: holds no requests"),
+        (b"0,8,4096,R,0\n0,8,4096,Q,0\n", "misspenalty: standard input, line 2: field 4 (opcode)"),
+        (gzip.compress(SPC)[:-9], "misspenalty: standard input: cannot be read"),
+    ],
+)
+def test_errors_name_the_pipe(data, message):
+    status, out, err = run("trace", "info", "-", "--format", "spc", data=data)
+    assert (status, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
+
+
+def test_devices_are_refused(capsys):
+    status, _, err = told(capsys, "trace", "info", "/dev/zero", "--format", "u64le")
+    assert status == 2 and "/dev/zero: is a device" in err
+
+
+@pytest.mark.parametrize("ends", [b"\r\n", b"\r", b"\n"])
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize(
+    "name, content",
+    [("x.spc", SPC), ("x.lis", LIS), ("x.csv", b"block,op\n" + b"".join(b"%d,R\n" % n for n in range(300)))],
+)
+def test_line_ends_of_every_system_are_read_alike(tmp_path, name, content, ends, last):
+    changed = content.replace(b"\n", ends) if last else content.replace(b"\n", ends)[: -len(ends)]
+    assert whole(tmp_path, name, changed) == whole(tmp_path, name, content)
+
+
+def spoiled(line):
+    return SPC + line + SPC
+
+
+@pytest.mark.parametrize(
+    "content, line, what",
+    [
+        (spoiled(b"0,8,4096,R,0.5 junk\n"), 3001, "field 5 (timestamp) missing or malformed in '0,8,4096,R,0.5 junk'"),
+        (spoiled(b"0,8,4096,R,0.5 junk,1\n"), 3001, "field 5 (timestamp)"),
+        (spoiled(b"0,8,4096 junk,R,0.5\n"), 3001, "field 4 (opcode)"),
+        (spoiled(b"0,1_000,4096,R,0.5\n"), 3001, "field 2 (LBA)"),
+        (spoiled(b"0,8,4096,R,1_0.5\n"), 3001, "field 5 (timestamp)"),
+        (spoiled(b"0 8 4096 R 0.5\n"), 3001, "field 2 (LBA)"),
+        (spoiled(b"0,8,4096,R,0.5\r0,8,4096,R,0.5\n"), 3001, "a carriage return within the line"),
+        (spoiled(b"0,8,4096,R,0.5\r\r\n"), 3001, "a carriage return within the line"),
+        (spoiled(b"0,8,4096,R,0.5,a\rb\n"), 3001, "a carriage return within the line"),
+        (10 * SPC.replace(b"\n", b"\r") + SPC, None, "lines end in carriage returns first and in newlines later"),
+    ],
+)
+def test_what_does_not_follow_the_grammar_is_refused(capsys, tmp_path, content, line, what):
+    path = tmp_path / "x.spc"
+    path.write_bytes(content)
+    status, out, err = told(capsys, "simulate", path, "--size", "9", "--format", "spc")
+    place = f"{path}, line {line}: " if line else f"{path}"
+    assert (status, out) == (2, "") and what in err and place in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [["--warm-up", "1_000"], ["--set", "seed=1_000"], ["--size", "1_0"]])
+def test_numbers_are_digits_alone(capsys, tmp_path, options):
+    path = tmp_path / "x.spc"
+    path.write_bytes(SPC)
+    try:
+        status, out, err = told(capsys, "simulate", path, "--size", "9", "--policy", "random", *options)
+    except SystemExit as left:  # argparse leaves by itself
+        status, (out, err) = left.code, capsys.readouterr()
+    assert (status, out) == (2, "") and "1_0" in err
+
+
+def test_requests_of_a_drive_are_told_from_a_trace(capsys, tmp_path):
+    path = tmp_path / "requests.txt"
+    path.write_text("# measured\nR miss 1000 8 14000.5 0\nW write 52000 16 9000 250\n")
+    status, _, err = told(capsys, "trace", "info", path)
+    assert status == 2 and "misspenalty disk replay DRIVE FILE" in err
+    path.write_text("R miss 1_000 8 14000.5 0\n")
+    status, _, err = told(capsys, "disk", "replay", "hp97560", path)
+    assert status == 2 and "line 1" in err

@@ -1,0 +1,39 @@
+"""Every example in a docstring of the package runs, and every public function has one."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import misspenalty
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(misspenalty.__path__, "misspenalty.")
+    if not module.name.rpartition(".")[2].startswith("_") and not module.name.startswith("misspenalty.studies")
+)
+PUBLIC = [name for name in misspenalty.__all__ if name != "policies"]
+
+
+@pytest.mark.parametrize("name", ["misspenalty", *MODULES])
+def test_examples_run(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_there_are_examples_to_run():
+    found = [test for name in ("misspenalty", *MODULES) for test in _examples(importlib.import_module(name))]
+    assert len(found) >= 15
+
+
+def _examples(module):
+    return [test for test in doctest.DocTestFinder(exclude_empty=True).find(module) if test.examples]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_have_a_docstring_and_functions_an_example(name):
+    documented = getattr(misspenalty, name)
+    assert inspect.getdoc(documented)
+    if inspect.isfunction(documented):
+        assert ">>> " in inspect.getdoc(documented) and "Returns\n-------" in inspect.getdoc(documented)
