@@ -12,13 +12,14 @@ from misspenalty.reporting.provenance import source_digest
 from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
 
-try:  # files of the command line go over the default one, which Snakemake lists after them
+# Files of the command line come last, as they go over the default one. Whether the settings fit the data is checked
+# once, before the first job.
+try:
     files = [*workflow.configfiles, *workflow.overwrite_configfiles]
-    config.update(checked(config, files, "data"))
-except MissPenaltyError as error:
-    raise SystemExit(
-        str(error)
-    ) from None  # the message alone, without lines of this file
+    data = "data" if workflow.is_main_process else None
+    config.update(checked(config, files, data))
+except MissPenaltyError as error:  # the message alone, without lines of this file
+    raise SystemExit(str(error)) from None
 
 CHECKOUT = Path(str(workflow.current_basedir)).parents[1]
 CAPTURES = list(config["captures"])

@@ -13,7 +13,6 @@ from typing import Annotated
 from pydantic import Field, ValidationError, model_validator
 
 from misspenalty import settings
-from misspenalty.claims import load_calibration
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 from misspenalty.settings import Name, Settings, explain, setting
@@ -97,6 +96,8 @@ def checked(config, files=(), data=None):
     """
     context = {}
     if data is not None:
+        from misspenalty.claims import load_calibration  # which takes a second to import, and jobs do without
+
         context = {"data": Path(data), "fits": load_calibration(Path(data) / "calibration.yaml")}
     try:
         return Configuration.model_validate(config, context=context).plain()

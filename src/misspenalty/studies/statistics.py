@@ -1,7 +1,7 @@
 """Statistics that several studies report."""
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 
 def half_width(deviation, number, confidence):
@@ -23,7 +23,7 @@ def half_width(deviation, number, confidence):
 
     Examples
     --------
-    >>> round(half_width(1.0, 3, 0.9), 6)
+    >>> round(float(half_width(1.0, 3, 0.9)), 6)
     1.685854
     """
-    return stats.t.ppf((1 + confidence) / 2, np.maximum(number - 1, 1)) * deviation / np.sqrt(number)
+    return stdtrit(np.maximum(number - 1, 1), (1 + confidence) / 2) * deviation / np.sqrt(number)
