@@ -84,5 +84,5 @@ def test_an_edit_elsewhere_does_not(package):
 
 
 def test_an_unknown_function_is_an_error(package):
-    with pytest.raises(ParameterError, match="no function or module 'misspenalty.studies.nothing.table'"):
+    with pytest.raises(ParameterError, match=r"no function or module 'misspenalty\.studies\.nothing\.table'"):
         Sources(package).files("misspenalty.studies.nothing.table")

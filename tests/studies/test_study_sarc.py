@@ -13,8 +13,8 @@ from misspenalty.claims import load_calibration
 from misspenalty.machine import Parameter
 from misspenalty.studies.sarc import claims
 from misspenalty.studies.sarc import fit as sarc_fit
-from misspenalty.studies.sarc import sensitivity as sarc_inside
 from misspenalty.studies.sarc import runs as sarc_runs
+from misspenalty.studies.sarc import sensitivity as sarc_inside
 from misspenalty.studies.sarc import tables as sarc
 from misspenalty.studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_shark, load_shark
 

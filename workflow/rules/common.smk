@@ -62,7 +62,7 @@ CODE = Sources()
 
 
 def job(function):
-    """What a rule calls, and the digest of the code that this depends on: an edit of it reruns the rule."""
+    """What a rule calls, with the digest of the code it depends on, so that an edit of that reruns it."""
     full = f"misspenalty.studies.{function}"
     return {"function": full, "code": CODE.digest(full, "misspenalty.reporting.jobs")}
 
@@ -73,7 +73,7 @@ def result(study, name):
         return {key: result(study, one) for key, one in name.items()}
     if not isinstance(name, str):
         return [result(study, one) for one in name]
-    return name if "/" in name else f"results/{study}/{name}.csv"
+    return f"results/{study}/{name}.csv" if Path(name).name == name else name
 
 
 def table(function, *items, study=None, options=None, **inputs):
@@ -98,6 +98,7 @@ def figure(function, item, label, shows, options=None, **inputs):
     return {
         "job": job(function),
         "output": f"results/{study}/{item}",
+        "archived": Path(item).name == item,
         "caption": f"results/{study}/runs/captions/{Path(item).name}.rst",
         "labels": {"item": label, "shows": shows},
         "inputs": {name: result(study, source) for name, source in inputs.items()},

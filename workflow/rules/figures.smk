@@ -5,7 +5,7 @@ for study, entries in FIGURES.items():
         f"{entry['output']}.{form}"
         for entry in entries
         for form in ("pdf", "svg", "png")
-        if "/runs/" not in entry["output"]
+        if entry["archived"]
     ]
 
     rule:

@@ -116,7 +116,8 @@ class Sources:
 
 
 _IMPORTS = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(misspenalty[\w.]*)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n#]+)|c?import[ \t]+(misspenalty[\w.]*))",
+    rb"^[ \t]*(?:from[ \t]+(misspenalty[\w.]*)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n#]+)"
+    rb"|c?import[ \t]+(misspenalty[\w.]*))",
     re.MULTILINE,
 )
 _NAMES = re.compile(r"(\w+)(?:\s+as\s+\w+)?")

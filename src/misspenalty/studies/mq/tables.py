@@ -34,7 +34,8 @@ def table4(replays, rates, cache_mb):
         if missing:
             sizes = ", ".join(f"{size:g}" for size in missing)
             raise ParameterError(
-                f"no row of {policy} with writes counted at {sizes} MB; add the size to mq.table2_mb in the configuration"
+                f"no row of {policy} with writes counted at {sizes} MB; "
+                "add the size to mq.table2_mb in the configuration"
             )
         parts.append(replays[mine])
     live = rates[["cache_mb", "policy", "timed_hit_ratio_pct"]]
