@@ -27,7 +27,6 @@ OUTPUTS += [
 ]
 SOURCES += [
     "data/external.yaml",
-    "data/published/classics_claims.yaml",
     "data/published/classics_hit_ratios.csv",
     "data/published/classics_program.csv",
 ]

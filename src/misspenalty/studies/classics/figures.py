@@ -15,11 +15,11 @@ from misspenalty.plotting.style import (
     styled,
 )
 
-NAMES = {"lfu_history": "LFU, all counts kept", "clockpro": "CLOCK-Pro", "lrfu": "LRFU", "clock": "CLOCK", "car": "CAR"}
+NAMES = {"clockpro": "CLOCK-Pro", "clock": "CLOCK", "car": "CAR"}
 LOOPING = ("cs", "gli", "multi2", "sprite")
 LOOPING_POLICIES = ("opt", "lirs", "clockpro", "arc", "car", "lru")
 COLUMNS = ["trace", "cache_blocks", "policy", "hit_ratio_pct"]
-MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 9, "markeredgewidth": 1.2, "zorder": 5}
+MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
 
 
 def _name(policy):
@@ -29,6 +29,7 @@ def _name(policy):
 @styled
 def oltp(table, published):
     """Hit ratios on OLTP: one panel per policy of ARC's Table 1, ours as a line and the printed values as black marks.
+    LFU, whose definition is not printed, has a second, dotted line: all counts kept.
 
     Parameters
     ----------
@@ -53,6 +54,9 @@ def oltp(table, published):
     for axes, policy in zip(panels.flat, policies, strict=False):
         rows = ours[ours["policy"] == policy].sort_values("cache_blocks")
         axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], **policy_line(policy))
+        if policy == "lfu":
+            rows = ours[ours["policy"] == "lfu_history"].sort_values("cache_blocks")
+            axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], color=policy_line("lfu")["color"], linestyle=":")
         marks = printed[printed["policy"] == policy]
         axes.plot(marks["cache_blocks"], marks["hit_ratio_pct"], **MARK)
         axes.set_title(_name(policy))
@@ -126,5 +130,5 @@ def program(table, published):
         axes.plot(places, rows["points"], **line | {"label": label})
     axes.set_xticks(range(len(traces)), traces)
     axes.set_ylabel("Ours minus the program's miss ratio (points)")
-    axes.legend(loc="upper left", ncols=2)
+    figure.legend(loc="outside upper center", ncols=3)
     return figure
