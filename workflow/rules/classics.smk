@@ -9,7 +9,9 @@ CLASSICS = config.get("classics", {})
 try:
     CLASSICS_TRACES = list(classics_settings(CLASSICS).traces)
     EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
-    CLASSICS_PATHS = {name: EXTERNAL.find(CLASSICS_FILES[name]) for name in CLASSICS_TRACES}
+    CLASSICS_PATHS = {
+        name: EXTERNAL.find(CLASSICS_FILES[name]) for name in CLASSICS_TRACES
+    }
 except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
 CLASSICS_ABSENT = [name for name, path in CLASSICS_PATHS.items() if path is None]
@@ -50,10 +52,10 @@ else:
             "results/logs/classics_replays/{surviving}.log",
         benchmark:
             "results/benchmarks/classics_replays/{surviving}.tsv"
-        conda:
-            "../../environment.yml"
         wildcard_constraints:
             surviving="|".join(CLASSICS_TRACES),
+        conda:
+            "../../environment.yml"
         threads: 2
         params:
             form=lambda wildcards: CLASSICS_FILES[wildcards.surviving].split("/")[0],
@@ -119,10 +121,10 @@ rule classics_figure:
         ),
     log:
         "results/logs/classics_figure/{item}.log",
-    conda:
-        "../../environment.yml"
     wildcard_constraints:
         item="|".join(CLASSICS_FIGURES),
+    conda:
+        "../../environment.yml"
     params:
         code=source_digest("studies/classics/figures"),
     script:

@@ -94,7 +94,9 @@ class Register:
             The file is not registered, cannot be downloaded, or differs from the registered one.
         """
         path = self.find(name)
-        return path if path is not None else download(self.files[name].url, self.files[name].sha256, self.downloads / name)
+        return (
+            path if path is not None else download(self.files[name].url, self.files[name].sha256, self.downloads / name)
+        )
 
     def _entry(self, name):
         if name not in self.files:

@@ -38,7 +38,9 @@ def test_every_combination_is_replayed_once(replays):
 
 def test_rows_equal_single_replays(replays, make_trace):
     trace = make_trace(np.random.default_rng(0).zipf(1.3, 3000) % 40)
-    row = replays[(replays["policy"] == "2q") & (replays["parameters"] == "kin=0.5 kout=1") & (replays["cache_blocks"] == 8)]
+    row = replays[
+        (replays["policy"] == "2q") & (replays["parameters"] == "kin=0.5 kout=1") & (replays["cache_blocks"] == 8)
+    ]
     assert row["misses"].item() == simulate(trace, "2q", 8, kin=0.5, kout=1).misses
 
 
@@ -97,7 +99,11 @@ def test_lirs_lru_and_opt_equal_the_authors_program(shared_traces, name):
     replays = settings.traces[name].model_copy(update={"rows": ("lru", "opt")})
     settings = settings.model_copy(update={"traces": {name: replays}})
     table = tables.program(tables.hit_ratios(runs.replay_trace(name, trace, settings)), PROGRAM)
-    assert set(zip(table["policy"], table["reading"], strict=True)) == {("lru", "own"), ("opt", "own"), ("lirs", "program")}
+    assert set(zip(table["policy"], table["reading"], strict=True)) == {
+        ("lru", "own"),
+        ("opt", "own"),
+        ("lirs", "program"),
+    }
     assert len(table) == 3 * len(replays.cache_blocks)
     assert (table["difference"] == 0).all()
 
@@ -108,7 +114,11 @@ def test_figures_mark_published_values(draw):
     figure = draw(table, PUBLISHED)
     marks = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "_"]
     shown = sorted(value for line in marks for value in line.get_ydata())
-    expected = PUBLISHED[PUBLISHED["source"] == "ARC Table 1"] if draw is figures.oltp else PUBLISHED[PUBLISHED["trace"] == "gli"]
+    expected = (
+        PUBLISHED[PUBLISHED["source"] == "ARC Table 1"]
+        if draw is figures.oltp
+        else PUBLISHED[PUBLISHED["trace"] == "gli"]
+    )
     assert shown == sorted(expected["hit_ratio_pct"])
 
 

@@ -29,7 +29,9 @@ _HITS = tuple(
     for trace, replays in TRACES.items()
     for row in cross(trace=[trace], cache_blocks=replays.cache_blocks, policy=replays.rows)
 )
-_LRU = tuple(row for trace, sizes in LRU_ELSEWHERE.items() for row in cross(trace=[trace], cache_blocks=sizes, policy=["lru"]))
+_LRU = tuple(
+    row for trace, sizes in LRU_ELSEWHERE.items() for row in cross(trace=[trace], cache_blocks=sizes, policy=["lru"])
+)
 _FRC = cross(trace=["P3", "P6"], cache_blocks=[SPLIT], policy=["frc"])
 _PROGRAM = tuple(
     row | {"reading": reading}

@@ -70,6 +70,8 @@ def program(hit_ratios, published):
     same = own[own["policy"] == "lirs_program"].assign(policy="lirs", reading="program")
     own = own[own["policy"] != "lirs_program"]
     columns = [*KEYS, "reading", "misses", "references"]
-    table = published.rename(columns={"misses": "program_misses"}).merge(pd.concat([own[columns], same[columns]]), on=KEYS)
+    table = published.rename(columns={"misses": "program_misses"}).merge(
+        pd.concat([own[columns], same[columns]]), on=KEYS
+    )
     table["difference"] = table["misses"] - table["program_misses"]
     return table[[*KEYS, "reading", "program_misses", "misses", "difference", "references"]]
