@@ -22,13 +22,13 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build reproduce test bench bench-giant lab report lint lock clean distclean
+.PHONY: help environment build reproduce test bench bench-giant lab docs report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/
-	$(BIN)/snakemake --cores $(CORES)
+reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; goes on where it was stopped
+	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 test: build  ## the tests, an end-to-end run on a small trace among them
@@ -57,6 +57,9 @@ bench-giant: build  ## cost a request and memory of a run of 1,000 million reque
 
 lab: build  ## JupyterLab on this machine, with the notebooks
 	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=.
+
+docs: build  ## the documentation, to build/docs/index.html
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
 report: reproduce  ## results/report.html: figures, run times and code in one self-contained page
 	$(BIN)/snakemake --report results/report.html

@@ -1,11 +1,11 @@
-"""Miss counts beside an independent simulator's, and hit ratios beside the literature's.
+"""Miss counts compared with an independent simulator, and hit ratios compared with the literature.
 
 `simulator`: libCacheSim at eight sizes of nine traces. For a policy of the same definition every count has to be equal;
 the others are listed with what sets them apart.
 
 `literature`: published hit ratios, and those of an independent recomputation, with the tolerance each deserves. The
 authors of some columns tuned parameters for each size and did not print them; for these, rows with other parameters
-than the defaults stand below, which were found by looking at the published values and explain them, no more.
+than the defaults are listed below; they were found by looking at the published values, and only explain them.
 
     python benchmarks/agreement.py simulator --csv out.csv
     python benchmarks/agreement.py literature --csv out.csv
@@ -74,7 +74,7 @@ def sizes_of(trace):
     return sorted({max(trace.blocks * share // 1000 // FOURTHS * FOURTHS, SMALLEST) for share in SHARES})
 
 
-def beside_simulator(names, policies):
+def compare_with_simulator(names, policies):
     """A row a trace, policy and size: misses of ours and of libCacheSim's."""
     for name in names:
         trace = load(name)
@@ -103,8 +103,8 @@ def show_simulator(table):
         print(f"{policy}: {points.min():+.2f} to {points.max():+.2f} points of miss ratio; {APART[policy]}")
 
 
-def beside_literature(names=None):
-    """Tables with a row a published value and set of parameters: hit ratio obtained, scored or not, within or not."""
+def compare_with_literature(names=None):
+    """One row per published value and set of parameters: hit ratio obtained, whether scored, whether within."""
     tables = {name: pd.read_csv(TRACES / f"{name}_hit_ratios.csv") for name in ("published", "recomputed")}
     rows = pd.concat([table.assign(table=name) for name, table in tables.items()], ignore_index=True)
     recomputed = rows["table"] == "recomputed"
@@ -154,16 +154,16 @@ def show_literature(table):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("beside", choices=["simulator", "literature"])
+    parser.add_argument("source", choices=["simulator", "literature"])
     parser.add_argument("--traces", default=",".join(COMPARED), help="for simulator (default %(default)s)")
     parser.add_argument("--policies", default=",".join(PEERS), help="for simulator (default: all both have)")
     parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
     args = parser.parse_args()
-    if args.beside == "simulator":
-        table = pd.DataFrame(beside_simulator(args.traces.split(","), args.policies.split(",")))
+    if args.source == "simulator":
+        table = pd.DataFrame(compare_with_simulator(args.traces.split(","), args.policies.split(",")))
         show_simulator(table)
     else:
-        table = pd.concat(beside_literature(), ignore_index=True)
+        table = pd.concat(compare_with_literature(), ignore_index=True)
         show_literature(table)
     if args.csv:
         write_csv(table, args.csv)

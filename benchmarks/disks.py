@@ -1,10 +1,10 @@
 """Simulated drives: requests a second, and how close service times come to measured ones.
 
-`speed`: random requests on one thread, one behind the other and through each queue discipline, at two lengths: the cost
-a request stays the same. DiskSim 4.0 does 20,000 to 54,000 requests a second on a machine like those of today.
+`speed`: random requests on one thread, one at a time and through each queue discipline, at two lengths: the cost
+per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
 
-`demerit`: six measured drives beside DiskSim 4.0, and what each decision to read DiskSim's parameters otherwise
-(`misspenalty.disks.disksim.decisions`) does alone.
+`demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
+parameters (`misspenalty.disks.disksim.decisions`) does alone.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -53,7 +53,7 @@ def fastest(play, repeat):
 
 
 def speed(n, repeat):
-    """A row a drive and way to play: requests a second at `n` of them, and how the cost of one grows from a quarter."""
+    """One row per drive and discipline: requests per second for `n`, and how the cost of one grows from n / 4."""
     for name in DRIVES:
         kind = disks.load(name)
         for way in ("service only", *disks.SCHEDULERS):
@@ -80,15 +80,15 @@ def speed(n, repeat):
 
 
 def mean_service(kind, way, lbn, count, write, sample=20_000):
-    """Mean time a request takes with some of them always waiting, ns."""
+    """Mean time of a request while others are always waiting, ns."""
     part = slice(0, min(sample, len(lbn)))
     none = np.zeros(len(lbn[part]), np.int64)
     records = as_they_arrive(kind.drive(way, 4), none, lbn[part], count[part], write[part])
     return (records["done"] - records["start"]).mean()
 
 
-def beside_measured():
-    """A row a drive and reading of its description: means and demerit, ms."""
+def compare_with_measured():
+    """One row per drive and reading of its description: means and demerit, ms."""
     for name, theirs in DEMERITS.items():
         asked, kind = read_requests(TRACES / f"{name}.trace"), disks.load(name.lower())
         decisions = sorted({entry["decision"] for entry in kind.decisions().values()})
@@ -103,7 +103,7 @@ def beside_measured():
 
 
 def main():
-    """Run one of the two, show the table, write it."""
+    """Run one of the two, print the table and write it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=["speed", "demerit"])
     parser.add_argument("--requests", type=int, default=1_000_000)
@@ -113,7 +113,7 @@ def main():
     if options.what == "demerit":
         if not TRACES.is_dir():
             sys.exit(f"{TRACES} is missing: set MISSPENALTY_SHARED_TRACES to the folder that holds drives/*.trace")
-        table = pd.DataFrame(beside_measured())
+        table = pd.DataFrame(compare_with_measured())
         print(table.drop(columns=["requests", "decisions"]).round(3).to_string(index=False))
     else:
         table = pd.DataFrame(speed(options.requests, options.repeat))

@@ -1,12 +1,12 @@
 """The object caches on the machine at hand: speed, and the miss penalty measured around the real operations.
 
-Speed: generating OO7's medium database, and hot traversals in a cache that holds everything, HAC's beside CLOCK's on
+Speed: generating OO7's medium database, and hot traversals in a cache that holds everything, HAC next to CLOCK on
 pages, which stamps its frames instead: CPU times, medians of the repeats, alternating.
 
 Penalty: hot traversals at the cache sizes of the paper's Figure 9, with timers around registering a page, scanning the
 stack, computing usage, compacting, and installing and swizzling. Medians per fetch.
 Hit time: what each mechanism adds to a hot traversal (`misspenalty.studies.hac.measured`), per object read.
-They are never the same twice and stand apart from the study's tables, which price counts for the paper's machines.
+They differ from run to run, and are kept apart from the study's tables, which price counts for the paper's machines.
 
     python benchmarks/hac.py
     python benchmarks/hac.py --repeat 3 --csv results/bench/hac.csv

@@ -1,7 +1,7 @@
-"""What the library costs beside its kernels: opening, compiling, curves, threads, memory, length of the trace.
+"""What the library costs apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
 
-One row a measure: value, unit, and the target that the project sets itself. Times are CPU times, medians of the
-repeats, but for the small trace (wall clock, as a user waits) and the threads (wall clock: CPU time cannot tell).
+One row per measure: value, unit, and the target that the project sets itself. Times are CPU times, medians of the
+repeats, except for the small trace (wall clock, as a user waits) and the threads (wall clock: CPU time cannot tell).
 
     python benchmarks/library.py --csv out.csv
     python benchmarks/library.py --giant --csv giant.csv     # 1 G requests by a generator: minutes
@@ -29,7 +29,7 @@ from misspenalty.traces import Trace
 SIZES = 16
 SMALL = "lirs/cpp.trace.gz"
 LINES = 2_000_000  # of the text that is compiled
-LEAN = ("lru", "fifo", "sieve", "clock")  # policies that may take 16 bytes a block, the others 32
+LEAN = ("lru", "fifo", "sieve", "clock")  # policies that may take 16 bytes per block, the others 32
 GIANT_BLOCKS = 1 << 20
 GIANT_CACHE = GIANT_BLOCKS // 10
 CHUNK = 1 << 20  # requests generated at a time
@@ -73,7 +73,7 @@ def small_trace(repeat):
 
 
 def compiling(ids, repeat):
-    """Raw zstd text traces to their compiled form, beside pandas reading the same files and numbering nothing."""
+    """Compiling zstd text traces, compared with pandas reading the same files without numbering blocks."""
     with tempfile.TemporaryDirectory() as folder:
         numbers = Path(folder, "numbers.trace.zst")
         with pa.CompressedOutputStream(pa.OSFile(str(numbers), "wb"), "zstd") as stream:
@@ -132,7 +132,7 @@ def threads(trace, repeat):
 
 
 def memory(trace):
-    """Bytes of each kernel's arrays a distinct block, beside the memory-mapped trace, at a tenth of the blocks."""
+    """Bytes of each kernel's arrays per distinct block, without the memory-mapped trace, at a tenth of the blocks."""
     for name, definition in known_policies().items():
         kernel = definition.cache(trace.blocks // 10, trace.address, {})
         yield row(f"{name}, memory", kernel.memory / trace.blocks, "B/block", "<= 16" if name in LEAN else "<= 32")
@@ -147,7 +147,7 @@ def generated(requests, seed=42):
 
 
 def giant(policies, requests=(SHORT, LONG)):
-    """Cost a request and resident memory of a short and of a long run at one footprint; the generator is not timed."""
+    """Cost per request and memory of a short and of a long run over the same footprint, without the generator."""
     outcome = np.empty(CHUNK, np.uint8)
     for name in policies:
         definition, cost = known_policies()[name], []
@@ -162,7 +162,7 @@ def giant(policies, requests=(SHORT, LONG)):
             yield row(f"{name}, {total:,} requests", cost[-1], "ns/req")
             resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             yield row(f"{name}, {total:,} requests, peak memory of the process", resident, "MB")
-        yield row(f"{name}, growth of the cost a request", cost[-1] / cost[0], "times", "< 1.3")
+        yield row(f"{name}, growth of the cost per request", cost[-1] / cost[0], "times", "< 1.3")
 
 
 def main():

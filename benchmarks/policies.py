@@ -1,15 +1,15 @@
-"""Requests per second of each replacement kernel, beside libCacheSim's where it has the policy.
+"""Requests per second of each replacement kernel, compared with libCacheSim where it has the policy.
 
 The workload `zipf` is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed
 42) and checked by its SHA-256; the cache holds 100,000 blocks. `oltp` and `p6` are traces of the ARC paper, looked for
 where the tests look; the cache holds a tenth of their blocks. One thread replays the trace in slices, as `simulate`
-does; compiling it (dense ids) is timed apart. libCacheSim runs in the same process, its replay loop in C, reading an
-oracleGeneral file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of the
-repeats are compared. Where libCacheSim takes long it is repeated less often. Times are CPU times of the thread, so
+does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process, its replay loop in C, reading
+an oracleGeneral file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of
+the repeats are compared. Where libCacheSim takes long it is repeated less often. Times are CPU times of the thread, so
 other load on the machine disturbs less.
 
-The first row, `limit`, is no policy: one pass over the trace that looks at and writes one node of four bytes a request.
-No policy that keeps as much a block can be faster; those that keep a byte a block can.
+The first row, `limit`, is not a policy: one pass over the trace that reads and writes one node of four bytes per
+request. No policy that keeps that much per block can be faster; those that keep one byte per block can.
 
     python benchmarks/policies.py
     python benchmarks/policies.py --requests 1000000 --repeat 1 --policies lru,mq --csv out.csv
@@ -108,7 +108,7 @@ def run_kernel(definition, dense, blocks, cache, parameters):
 
 
 def run_limit(dense, blocks):
-    """CPU seconds of one pass that touches one node a request."""
+    """CPU seconds of one pass that touches one node per request."""
     nodes, hit = np.zeros(blocks, np.uint32), np.empty(SLICE, np.uint8)
     begin = time.thread_time()
     for at in range(0, dense.size, SLICE):
@@ -127,7 +127,7 @@ def write_oracle_general(dense, blocks, path):
 
 
 def run_peer(path, name, options, cache, requests):
-    """CPU seconds and misses of libCacheSim, reader and cache made anew."""
+    """CPU seconds and misses of libCacheSim, with a new reader and cache."""
     import libcachesim
 
     reader = libcachesim.TraceReader(
@@ -140,7 +140,7 @@ def run_peer(path, name, options, cache, requests):
 
 
 def measure(names, dense, blocks, cache, repeat, peers):
-    """One row a policy, the limit first."""
+    """One row per policy, the limit first."""
     limit = dense.size / statistics.median(run_limit(dense, blocks) for _ in range(repeat)) / 1e6
     rows = [{"policy": "limit", "requests": dense.size, "million_per_s": limit, "of_limit": 1, "bytes_per_block": 4}]
     print(f"{'limit':9}{'':11}{limit:9.1f}", flush=True)

@@ -2,7 +2,7 @@
 
 `build` is made by a fixed rule: a run of 1,500 opens and execs over 300 files, some in every step of the build and most
 in a few, repeated with one event in fifty replaced, as recorded builds repeat. `recorded` is the opens and execs of
-the captures in data/raw/builds, one after the other, repeated; `zipf` is the trace of the policies' benchmark, with no
+the captures in data/raw/builds, one after another, repeated; `zipf` is the trace of the policies' benchmark, with no
 pattern at all. One thread; times are CPU times of the thread; the median of the repeats counts.
 
     python benchmarks/prefetch.py
@@ -59,7 +59,7 @@ def measure(ids, name, parameters, repeat):
 
 
 def recorded(events):
-    """Opens and execs of the recorded workloads, one after the other, again and again."""
+    """Opens and execs of the recorded workloads, one after another, repeated."""
     parts, files = [], 0
     for path in sorted(RAW.glob("*_files.parquet")):
         capture = builds.read(RAW, path.name.removesuffix("_files.parquet"))

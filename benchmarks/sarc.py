@@ -56,7 +56,7 @@ def run(policy, page, pages, write, tracks):
 
 
 def measure(policies, count, repeat):
-    """One row a measure."""
+    """One row per measure."""
     for bsus in BSUS:
         seconds = statistics.median(generate(bsus, count) for _ in range(repeat))
         yield {"measure": f"generator, {bsus} BSUs", "million_per_s": count / seconds / 1e6}

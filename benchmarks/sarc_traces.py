@@ -2,7 +2,7 @@
 
 The traces are those shared with the papers' peers, looked for where the tests look. Addresses are taken in pages of
 4 KB and tracks of eight; every referenced page is one request, reads and writes as recorded. Caches hold 1, 5 and 20 %
-of the pages referenced. A row tells the hit ratio of the reads and the tracks staged for each read, which is the
+of the pages referenced. A row gives the hit ratio of the reads and the tracks staged for each read, which is the
 price of prefetching. Block numbers without a size (the LIRS and ARC traces) count as pages.
 
     python benchmarks/sarc_traces.py
@@ -49,7 +49,7 @@ def pages_of(trace):
 
 
 def measure(name, policies):
-    """One row a cache and policy."""
+    """One row per cache and policy."""
     path, block_bytes = TRACES[name]
     trace = open_trace(FOLDER / path, block_bytes=block_bytes)
     page, tracks = pages_of(trace)

@@ -1,7 +1,7 @@
-"""Host requests a second through the storage controller, caches alone and with drives, on one core.
+"""Host requests per second through the storage controller, caches alone and with drives, on one core.
 
 The SARC study's load at its two configurations, 90 % of the peak, after a warm-up; CPU time, best of several stretches.
-The reference's rate stands beside the kernel's.
+The rate of the reference is given next to the kernel's.
 
     python benchmarks/storage_array.py [--minutes 5] [--csv results/bench/storage_array.csv]
 """

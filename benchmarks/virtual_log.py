@@ -1,4 +1,4 @@
-"""Writes per second of the virtual-log disk, beside its readable reference; what a recovery reads and takes.
+"""Writes per second of the virtual-log disk and of its readable reference; sectors and time that a recovery takes.
 
 The disk is the study's slice of the ST19101, four fifths in use, updated at random; the reference, which tries every
 free place, gets a smaller slice. One thread; medians of CPU times over the repeats.
@@ -79,7 +79,7 @@ def recoveries():
 
 
 def measure(count, repeat):
-    """One row a measure."""
+    """One row per measure."""
     fast = count / statistics.median(updates(CYLINDERS, count) for _ in range(repeat))
     yield {"measure": f"updates, {CYLINDERS} cylinders", "value": fast, "unit": "updates/s"}
     small = count / statistics.median(updates(SMALL, count) for _ in range(repeat))

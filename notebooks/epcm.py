@@ -16,8 +16,8 @@
 # %% [markdown]
 # # EPCM: fetching a file before it is opened
 #
-# Files are used in patterns. Kroeger and Long (USENIX 2001) let a Linux 2.2 kernel remember them and fetch the files
-# that are likely to come next. This notebook reads the results of our reproduction on recorded builds.
+# Files are used in patterns. Kroeger and Long (USENIX 2001) made a Linux 2.2 kernel remember the patterns and fetch the
+# files that are likely to be needed next. This notebook reads the results of our reproduction on recorded builds.
 #
 # The results are made by `make reproduce`; nothing is computed here but the small examples.
 
@@ -36,7 +36,7 @@ pd.options.display.precision = 2
 
 
 def read(name):
-    """A table of results/ or data/published/, or what to do where it is not there."""
+    """A table of results/ or data/published/; an error that says what to do if it is missing."""
     path = ROOT / name
     if not path.is_file():
         raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
@@ -47,7 +47,7 @@ def read(name):
 # ## 1. How the model learns
 #
 # The readable definition of each predictor is a Python class, its *reference*. EPCM grows by one node each time a
-# sequence recurs, so after k runs of the sequence ABCDE it foresees k files after A:
+# sequence recurs, so after k runs of the sequence ABCDE it predicts k files after A:
 
 # %%
 reference = find_predictor("epcm").reference(partition=16, order=12)
@@ -62,8 +62,8 @@ pd.DataFrame(steps).set_index("run")
 # %% [markdown]
 # ## 2. The recorded workloads
 #
-# What a run consists of, beside what the paper states of its own, and how well its opens and execs can be foreseen (in
-# percent of the events; the paper gives 72 for last successor and 82 for PCM, over a month of use):
+# What a run consists of, next to what the paper states about its own runs; then how well opens and execs can be
+# predicted, in percent of the events (the paper gives 72 for last successor and 82 for PCM, over a month of use):
 
 # %%
 works = read("results/epcm/workloads.csv").pivot(index="quantity", columns="benchmark", values=["value", "published"])
@@ -83,8 +83,8 @@ epcm.fig7(
 )
 
 # %% [markdown]
-# Most of what is waited for are page faults and the walk to files, and a prefetch in the one queue of the disk makes
-# other reads wait:
+# Most of the waiting is for page faults and for looking up files, and a prefetch in the disk's only queue delays other
+# reads:
 
 # %%
 epcm.components(read("results/epcm/components.csv"))
@@ -96,18 +96,18 @@ epcm.components(read("results/epcm/components.csv"))
 epcm.fig8(read("results/epcm/fig8.csv"))
 
 # %% [markdown]
-# ## 5. What decides
+# ## 5. What the result depends on
 #
-# The paper leaves many choices open. They were fixed in writing before the first replay; here each is made otherwise,
-# one at a time. *Perfect foresight* is told the coming events: what it cannot remove, no model can.
+# The paper leaves many choices open. They were fixed in writing before the first replay; here each is changed, one at a
+# time. *Perfect foresight* is given the coming events: no model can remove more than it does.
 
 # %%
 epcm.sensitivity(read("results/epcm/sensitivity.csv"))
 
 # %% [markdown]
-# ## 6. What it would be today
+# ## 6. On today's hardware
 #
-# The same recorded calls on flash, with the compute they were recorded with:
+# The same recorded calls on flash, with their recorded compute time:
 
 # %%
 epcm.today(read("results/epcm/today.csv"))

@@ -19,10 +19,10 @@
 # A client of an object store fetches pages of 8 KB and has memory for a few hundred of them. Caching pages
 # wastes that memory where a program uses only some objects of each page; caching objects costs work for every
 # object. Castro, Adya, Liskov and Myers (SOSP 1997) do both: **hybrid adaptive caching** fetches pages, and
-# when a frame is needed, it moves the hot objects of a victim together and drops the rest.
+# when a frame is needed, it compacts the hot objects of a victim and discards the rest.
 #
 # This notebook watches that happen, and then reads the results of our reproduction. The results are made by
-# `make reproduce`; what is computed here is small.
+# `make reproduce`; only small examples are computed here.
 
 # %%
 # %matplotlib inline
@@ -44,7 +44,7 @@ pd.options.display.precision = 2
 
 
 def read(name):
-    """A table of results/ or data/published/, or what to do where it is not there."""
+    """A table of results/ or data/published/; an error that says what to do if it is missing."""
     path = ROOT / name
     if not path.is_file():
         raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
@@ -68,7 +68,7 @@ dict(zip(oo7.CLASSES[root.kind].fields, root.values, strict=True))
 # ## 2. Watch frames being compacted
 #
 # T6 walks down the tree and reads the root part of each composite part: a few objects of every page. The cache
-# below holds some 0.2 MB. After the first, cold traversal:
+# below holds about 0.2 MB. After the first, cold traversal:
 
 # %%
 cache = HAC(database, 200 * 1024)
@@ -79,8 +79,8 @@ hac.frames(cache.contents(), database.classes)
 
 # %% [markdown]
 # Crosses mark frames that were compacted: they are full of objects that were used, from many pages. The others
-# are pages as they came, mostly copies that nothing used. Empty frames are memory that the indirection table has
-# taken; the cache's size pays for both. A second traversal finds nearly everything:
+# are pages as they were fetched, mostly with objects that were not used. Empty frames are memory that the indirection
+# table has taken; the size of the cache includes both. A second traversal finds nearly everything:
 
 # %%
 program.run("T6")
@@ -98,7 +98,7 @@ for _ in range(2):
 hac.frames(pages.contents(), database.classes)
 
 # %% [markdown]
-# What is left of a page depends on how much of it is used. T1+ reads everything but the documents:
+# How much of a page survives depends on how much of it is used. T1+ reads everything except the documents:
 
 # %%
 rows = {}
@@ -116,8 +116,8 @@ pd.DataFrame.from_dict(rows, orient="index")
 # %% [markdown]
 # ## 3. Misses
 #
-# The same on the medium database, hot (thick) and cold (thin), over the size of the cache. A size pays for the
-# frames and for the indirection table through which objects are found.
+# The same on the medium database, hot (thick) and cold (thin), against the size of the cache. The size includes the
+# frames and the indirection table through which objects are found.
 
 # %%
 hac.misses(read("results/hac/misses.csv"), read("results/hac/dynamic.csv"))
@@ -125,7 +125,7 @@ hac.misses(read("results/hac/misses.csv"), read("results/hac/dynamic.csv"))
 # %% [markdown]
 # ## 4. The miss penalty
 #
-# Each fetch is counted: objects installed, references swizzled, objects looked at, bytes moved, words of the
+# The work of each fetch is counted: objects installed, references swizzled, objects examined, bytes moved, words of the
 # stack scanned. The counts are priced for the paper's Alpha of 133 MHz. Marks are the published shares. One
 # cost was fitted, to conversion in T1; everything else is a prediction.
 
@@ -140,8 +140,8 @@ hac.fig10(read("results/hac/fig10.csv"), published)
 hac.fig11(read("results/hac/fig11.csv"))
 
 # %% [markdown]
-# Where is replacement most expensive? The paper shows each traversal at that size. Counted with and without the
-# table, it is at the circles:
+# Where is replacement most expensive? The paper shows each traversal at that size. Circles mark it here, with the table
+# included in the size and without it:
 
 # %%
 hac.peaks(read("results/hac/fig9.csv"), read("results/hac/fig9_frames.csv"), published)
@@ -149,8 +149,8 @@ hac.peaks(read("results/hac/fig9.csv"), read("results/hac/fig9_frames.csv"), pub
 # %% [markdown]
 # ## 5. The price of a hit
 #
-# A program that never misses pays for the cache too: for every object it reads. The paper's Table 3 says what each
-# mechanism costs. Beside it, what our counts come to on the paper's machine:
+# A program that never misses also pays for the cache, with every object that it reads. The paper's Table 3 says what
+# each mechanism costs. Next to it, what our counts amount to on the paper's machine:
 
 # %%
 table3 = read("data/published/hac_hit_time.csv")
@@ -158,8 +158,8 @@ hac_hit_time.hit_time(read("results/hac/hit_time.csv"), table3)
 
 # %% [markdown]
 # And what the same mechanisms cost **on the machine this runs on, measured now**: one traversal, compiled seven times,
-# bare and with one mechanism more each time. It takes some seconds and never gives the same numbers twice. The line
-# *cache* is the traversal on the cache itself.
+# first without any mechanism and then with one more each time. It takes a few seconds, and the numbers differ from run
+# to run. The line *cache* is the traversal on the cache itself.
 
 # %%
 medium = oo7.generate(oo7.MEDIUM, np.random.default_rng(1))
@@ -190,7 +190,7 @@ hac.elapsed(read("results/hac/elapsed.csv"))
 hac.projections(read("results/hac/projections.csv"))
 
 # %% [markdown]
-# And how much hangs on what we had to assume:
+# How much the results depend on what we had to assume:
 
 # %%
 hac.sensitivity(read("results/hac/cost_sensitivity.csv"), read("results/hac/sensitivity.csv"))

@@ -16,14 +16,14 @@
 # %% [markdown]
 # # Multi-Queue: a cache behind a cache
 #
-# A database keeps its hottest blocks in memory. Behind it stands a storage server with a cache of its own,
-# which sees only what the database's cache let through. Which blocks should that second cache keep?
+# A database keeps its hottest blocks in memory. The storage server behind it has a cache of its own, which
+# sees only what misses in the database's cache. Which blocks should that second cache keep?
 #
 # Zhou, Philbin and Li (USENIX 2001) answered with **Multi-Queue** (MQ) and measured it under TPC-C. This
 # notebook reads the results of our reproduction, step by step, and ends with a cell in which you can replay
 # the trace yourself.
 #
-# The results are made by `make reproduce`; nothing is computed here but the replay at the end.
+# The results are made by `make reproduce`; only the replay at the end is computed here.
 
 # %%
 # %matplotlib inline
@@ -41,7 +41,7 @@ pd.options.display.precision = 2
 
 
 def read(name):
-    """A table of results/ or data/published/, or what to do where it is not there."""
+    """A table of results/ or data/published/; an error that says what to do if it is missing."""
     path = ROOT / name
     if not path.is_file():
         raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
@@ -64,7 +64,7 @@ print(f"server: {mq.capture_name(server)} of database cache; variant: {mq.captur
 mq.distances(read("results/mq/fig2.csv"))
 
 # %% [markdown]
-# The database's cache answers the near ones. What it lets through comes back late, beyond the dashed line, which is
+# The database's cache answers the near ones. What misses there is accessed again late, beyond the dashed line, which is
 # the size of the first level in blocks:
 
 # %%
@@ -81,10 +81,10 @@ mq.fig4(read("results/mq/fig4.csv"))
 # %% [markdown]
 # ## 2. How MQ works
 #
-# MQ keeps several LRU queues. A block with f accesses stands in queue log2(f), so that every doubling lifts
-# it by one. A block that is not used for a *lifetime* moves one queue down; the victim is the oldest block
-# of the lowest queue. A history of evicted blocks remembers their counts, so that a block that comes back
-# does not start from zero.
+# MQ keeps several LRU queues. A block with f accesses is in queue log2(f), so that every doubling raises it
+# by one. A block that is not used for a *lifetime* moves one queue down; the victim is the oldest block
+# of the lowest queue. A history of evicted blocks remembers their counts, so that a block that is accessed
+# again does not start from zero.
 #
 # The readable definition is a Python class, its *reference*; the compiled kernel gives the same outcome for every
 # access. Here the reference runs on a handful of accesses to a cache of three blocks. Note that A, which was used
@@ -103,7 +103,7 @@ pd.DataFrame(steps)
 # %% [markdown]
 # ## 3. Hit ratios: Table 4
 #
-# Published beside reproduced, in percent of the reads. The *variant* is a second trace whose temporal
+# Published and reproduced values, in percent of the reads. The *variant* is a second trace whose temporal
 # distances are closer to those in the paper; because it was chosen for that, it does not decide a claim.
 
 # %%
@@ -116,15 +116,15 @@ pd.concat({name: side.set_index(["policy", "cache_mb"])["hit_ratio_pct"] for nam
 mq.table4(tables4, printed4)
 
 # %% [markdown]
-# All policies of the paper, on every trace and over more cache sizes. OPT knows the future; no policy can be
-# above it.
+# All policies of the paper, on every trace and over more cache sizes. OPT knows the future; no policy can do
+# better.
 
 # %%
 mq.table2(read("results/mq/table2.csv"))
 
 # %% [markdown]
 # Where the hits come from: blue is hit, orange is missed; plain blue and cross-hatched orange are
-# re-accesses nearer than the cache is large. MQ gives up some of the near ones and wins far more of the
+# re-accesses at distances below the cache size. MQ loses some of the near ones and gains far more of the
 # distant ones.
 
 # %%
@@ -153,7 +153,7 @@ mq.fig7_components(read("results/mq/fig7_components.csv"))
 # %% [markdown]
 # ## 5. The verdicts
 #
-# Every statement of the paper's section that can be tested stands in a ledger. How many came out?
+# A ledger lists every statement of the paper's section that can be tested. How many are reproduced?
 
 # %%
 claims = {server: read("results/claims.csv"), variant: read("results/claims_64mb.csv")}
@@ -162,7 +162,7 @@ pd.DataFrame(
 ).fillna(0).astype(int)
 
 # %% [markdown]
-# Those that did not, with what is known of the reason:
+# Those that are not, with the suspected reason:
 
 # %%
 missed = claims[server].query("study == 'mq' and verdict in ('direction', 'not_reproduced')")

@@ -17,14 +17,14 @@
 # # SARC: sequential and random data in one cache
 #
 # A storage controller sees two kinds of reads. Some come at random, and a track read once may be read again. Others
-# come in sequence: what is next is known and can be prefetched, and once read it is of no more use. Both want the
-# same cache. How much should each get?
+# come in sequence: the next track is known and can be prefetched, and once read it is of no further use. Both compete
+# for the same cache. How much should each get?
 #
 # Gill and Modha (USENIX 2005) answered with **SARC**, built it into a large disk array and measured it under a
-# prototype of the SPC-1 benchmark, beside two variants of LRU. This notebook reads the results of our reproduction,
-# and ends with cells in which the lists adapt before your eyes.
+# prototype of the SPC-1 benchmark, together with two variants of LRU. This notebook reads the results of our
+# reproduction, and ends with cells in which the lists adapt before your eyes.
 #
-# The results are made by `make reproduce`; nothing is computed here but the run at the end.
+# The results are made by `make reproduce`; only the run at the end is computed here.
 
 # %%
 # %matplotlib inline
@@ -42,7 +42,7 @@ pd.options.display.precision = 2
 
 
 def read(name):
-    """A table of results/ or data/, or what to do where it is not there."""
+    """A table of results/ or data/; an error that says what to do if it is missing."""
     path = ROOT / name
     if not path.is_file():
         raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
@@ -52,12 +52,12 @@ def read(name):
 # %% [markdown]
 # ## 1. Prefetching, and what can go wrong with it
 #
-# A stream that misses fetches a group of tracks at once (*synchronous* prefetch). That leaves one miss a group,
+# A stream that misses fetches a group of tracks at once (*synchronous* prefetch). That leaves one miss per group,
 # however large the cache. If a hit on one track of the group, the trigger, fetches the next group before it is asked
 # for (*asynchronous* prefetch), no miss need be left.
 #
-# But with plain LRU the new group stands in front of the unread rest of the old one, which is needed sooner and may
-# be thrown out first. The remedy is to move that rest up as well:
+# But with plain LRU the new group is placed ahead of the unread rest of the old one, which is needed sooner but may be
+# evicted first. The remedy is to move that rest up as well:
 
 # %%
 sarc.anomaly(read("results/sarc/anomaly.csv"))
@@ -65,14 +65,14 @@ sarc.anomaly(read("results/sarc/anomaly.csv"))
 # %% [markdown]
 # ## 2. How SARC divides the cache
 #
-# SARC keeps sequential tracks in one list (SEQ) and all others in another (RANDOM), and asks what one page more would
+# SARC keeps sequential tracks in one list (SEQ) and all others in another (RANDOM), and asks what one more page would
 # be worth in each. With *s* sequential misses in an interval and a list of *L* pages, a page of SEQ is worth about
 # 2*s*/*L* misses; one of RANDOM is worth the hits in its bottom, one in ΔL pages. The **ratio** 2*s*ΔL/*L* compares
 # the two: above 1, SEQ should grow; below 1, RANDOM.
 #
 # **LRU Top** treats all tracks alike: sequential ones, which come in large numbers, take most of the cache, and the
 # ratio is far below 1. **LRU Bottom** inserts them near the end of its list: they take little, and under load the
-# ratio is far above 1. SARC goes where the ratio is near 1, and moves with the load (dotted lines):
+# ratio is far above 1. SARC keeps the ratio near 1, and follows the load (dotted lines):
 
 # %%
 sarc.lists(read("results/sarc/minutes.csv"))
@@ -106,8 +106,8 @@ sarc.components(read("results/sarc/components.csv"))
 # %% [markdown]
 # ## 4. How sure is that?
 #
-# Much of the machine is unknown. Each unknown was varied; shaded lines are values with which another policy is first,
-# or the order behind it changes:
+# Much of the machine is unknown. Each unknown was varied; shaded lines are values with which another policy is fastest,
+# or the order of the others changes:
 
 # %%
 sarc.sensitivity(read("results/sarc/sensitivity.csv"), read("results/sarc/orderings.csv"))
@@ -121,7 +121,7 @@ sarc.scale(read("results/sarc/scale.csv"))
 # %% [markdown]
 # ## 5. Beyond the paper
 #
-# Other policies can stand behind the same prefetcher. They know no sequential list:
+# Other policies can run behind the same prefetcher. They have no sequential list:
 
 # %%
 sarc.beyond(read("results/sarc/beyond.csv"))

@@ -48,7 +48,7 @@ pd.options.display.precision = 2
 
 
 def read(name):
-    """A table of results/, or what to do where it is not there."""
+    """A table of results/; an error that says what to do if it is missing."""
     path = ROOT / name
     if not path.is_file():
         raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
@@ -62,7 +62,7 @@ config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["vlog"]
 #
 # On a track with $n$ sectors of which a share $p$ is free, $(1-p)n/(1+pn)$ sectors pass before a free one. A head
 # switch opens all other tracks of the cylinder. Lines are these models, marks a simulation of the disk's mechanics.
-# The triangles are what the virtual log really needs: a free, aligned block of eight sectors.
+# The triangles are what the virtual log actually needs: a free, aligned block of eight sectors.
 
 # %%
 draw.fig1(read("results/vlog/fig1.csv"))
@@ -97,8 +97,8 @@ pd.DataFrame(rows).style.hide().format(precision=0)
 # %% [markdown]
 # ## 3. A crash, live
 #
-# This disk keeps its bytes. It writes at random until the power goes after 5000 more sectors, in the middle of
-# whatever it was doing. What is left is the media and, from residual power, the place of the log's tail.
+# This disk keeps its bytes. It writes at random until the power fails after 5000 more sectors, in the middle of
+# whatever it was doing. What remains is the media and, thanks to residual power, the place of the log's tail.
 
 # %%
 media = np.zeros(small.blocks * 512, np.uint8)
@@ -127,7 +127,7 @@ print(
 # %% [markdown]
 # ## 4. Three platforms: Table 2 and Figure 9
 #
-# The paper prints an order and "almost an order of magnitude"; no numbers.
+# The paper gives an ordering and "almost an order of magnitude", but no numbers.
 
 # %%
 read("results/vlog/table2.csv").style.hide()
@@ -138,8 +138,8 @@ draw.fig9(read("results/vlog/fig9.csv"))
 # %% [markdown]
 # ## 5. Why not ten?
 #
-# Conditions of our own, one by one and together. Those with a star are measured over the first updates after a
-# preparation that updates use up. None of this is judged.
+# Conditions of our own, one by one and together. Those with a star are prepared beforehand and consumed by updates, so
+# they are measured over the first updates. None of this is judged.
 
 # %%
 draw.gap(read("results/vlog/gap.csv"))
@@ -168,7 +168,7 @@ draw.fig8(read("results/vlog/fig8.csv"))
 draw.fig10(read("results/vlog/fig10.csv"), read("results/vlog/fig11.csv"))
 
 # %% [markdown]
-# What the text says about them, held against our tables:
+# What the text says about them, compared with our tables:
 
 # %%
 read("results/vlog/text.csv").style.hide()
@@ -176,8 +176,8 @@ read("results/vlog/text.csv").style.hide()
 # %% [markdown]
 # ## 7. What if the disk were one of 2015, or flash?
 #
-# The same updates on a 7200 rpm SATA disk and on SATA and NVMe flash, with a host of the time. On flash, which maps its
-# blocks anyway, the virtual log's map sector is pure extra work: what it writes more is the last column, KB an update.
+# The same updates on a 7200 rpm SATA disk and on SATA and NVMe flash, with a host of 2015. Flash maps its blocks
+# anyway, so the virtual log's map sector is additional work. The last column shows what is written, in KB per update.
 
 # %%
 later = read("results/vlog/what_if.csv")

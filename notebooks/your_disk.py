@@ -16,8 +16,8 @@
 # %% [markdown]
 # # Your disk
 #
-# Describe a drive or import one, look at its seek curve and zones, replay requests on it, and hold its service times
-# against measured ones.
+# Describe a drive or import one, look at its seek curve and zones, replay requests on it, and compare its service
+# times with measured ones.
 
 # %%
 # %matplotlib inline
@@ -37,8 +37,8 @@ pd.options.display.precision = 3
 # ## 1. A drive
 #
 # These come with the package. A description of your own is a YAML file in the same format:
-# `data/drives/drive.schema.yaml` explains each key for disks, `flash.schema.yaml` for flash. `like: hp97560` takes over
-# all that your file does not say. Parameter files of DiskSim are imported with
+# `data/drives/drive.schema.yaml` explains each key for disks, `flash.schema.yaml` for flash. `like: hp97560` takes
+# everything that your file does not say from that drive. Parameter files of DiskSim are imported with
 #
 # ```
 # misspenalty disk import mine.parv mine.yaml
@@ -89,8 +89,8 @@ axis.grid(alpha=0.3)
 # %% [markdown]
 # ## 3. Replay
 #
-# Each request is issued a delay after the one before it was done. A file of yours is read by `read_requests`; its
-# service times are taken for measured ones.
+# Each request is issued some delay after the previous one completed. `read_requests` reads a file of your own; its
+# service times are taken as measured.
 
 # %%
 if TRACE is None:
@@ -116,9 +116,8 @@ if outcome.measured is not None:
 axis.set(xlabel="Service time (ms)", ylabel="Share of the requests", xlim=(0, None))
 axis.legend(loc="lower right")
 axis.grid(alpha=0.3)
-# %% [markdown]
-# The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the two curves;
-# there is none without measured times.
+# %% The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the [markdown]
+# two curves. It needs measured times.
 
 # %%
 pd.Series(outcome.row()).rename(kind.name).to_frame().transpose()
@@ -126,7 +125,7 @@ pd.Series(outcome.row()).rename(kind.name).to_frame().transpose()
 # %% [markdown]
 # ## 4. The same requests on flash
 #
-# As far as the flash drive reaches: addresses are taken modulo its size. It starts with nothing written.
+# Addresses are taken modulo the size of the flash drive, which starts with nothing written.
 
 # %%
 flash = disks.load(FLASH, "flash")

@@ -39,8 +39,8 @@ pd.options.display.precision = 2
 # %% [markdown]
 # ## 1. Open a trace
 #
-# These formats are known; `.gz`, `.xz`, `.bz2` and `.zst` are read as they are. Mostly the file tells its
-# format; where it does not, name it with `format=`.
+# These formats are known; `.gz`, `.xz`, `.bz2` and `.zst` are read as they are. The format is usually recognised
+# from the file; if it is not, name it with `format=`.
 
 # %%
 pd.DataFrame([{"format": form.name, "grammar": form.summary} for form in formats().values()]).style.hide()
@@ -67,8 +67,8 @@ pd.Series(
 ).to_frame()
 
 # %% [markdown]
-# A raw trace is compiled on the way, which takes most of the time for a large one. Do it once and open the
-# result:
+# A raw trace is compiled when it is opened, which takes most of the time for a large trace. Do it once and open
+# the result:
 #
 # ```
 # misspenalty trace convert mine.spc.gz mine.trace
@@ -97,13 +97,13 @@ mq.hit_ratio_curve(curve)
 # ## 3. A policy of your own
 #
 # A policy is a class with one method: `access(block)` says whether the block was in the cache, and makes
-# room if it was not. This one is CLOCK: blocks stand in a ring, a hit sets a mark, and the hand takes the
-# mark away from a marked block and evicts the first without one.
+# room if it was not. This one is CLOCK: blocks are arranged in a ring, a hit sets a mark, and the hand clears
+# the mark of each marked block that it passes and evicts the first block without one.
 
 
 # %%
 class Clock(Reference):
-    """CLOCK: a ring with one mark a block."""
+    """CLOCK: a ring with one mark per block."""
 
     def __init__(self, capacity):
         self.capacity = capacity
@@ -122,7 +122,7 @@ class Clock(Reference):
 
 
 # %% [markdown]
-# Replayed in Python on the head of the trace, beside policies that are there already:
+# Replayed in Python on the first part of the trace, compared with policies of the package:
 
 # %%
 HEAD = 50_000
@@ -132,7 +132,7 @@ cache_blocks = max(len(set(ids)) // 8, 1)
 
 
 def outcome(policy):
-    """Whether each reference of the head hits, by the kernel of a known policy."""
+    """Whether each reference of the first part hits, according to the kernel of a known policy."""
     hits = np.zeros(len(trace), bool)
     misspenalty.simulate(trace, policy, cache_blocks, hits=hits)
     return hits[:HEAD]
@@ -147,6 +147,6 @@ pd.Series(ratios, name=f"hit ratio of reads, %, {cache_blocks} blocks").to_frame
 # %% [markdown]
 # OPT knows the future and hits most over all references, writes included; a policy above it has a bug.
 #
-# To make it a full member, which the command line, the curves and the workflow know by name, put the class
-# into `src/misspenalty/policies/clock.py` and a kernel beside it; `CONTRIBUTING.md`, *Add a policy*, has the
-# three steps. The tests then compare kernel and reference on random traces without another line.
+# To make it part of the package, so that the command line, the curves and the workflow know it by name, put the
+# class into `src/misspenalty/policies/clock.py` and a kernel next to it; `docs/how-to/policy.md` has the three
+# steps. The tests then compare kernel and reference on random traces without further work.

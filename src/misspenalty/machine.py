@@ -1,119 +1,124 @@
-"""The papers' machines: their parameters, each with value, unit, status and source, read from ``data/machines``."""
+"""Parameters of the papers' machines, read from ``data/machines``: each has a value, a unit, a status and a source."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
+from types import SimpleNamespace
 
 import pandas as pd
 
-from misspenalty.errors import ParameterError
 from misspenalty.io.documents import read_checked
+
+COLUMNS = ("value", "unit", "status", "source", "reason")
 
 
 @dataclass(frozen=True)
-class Testbed:
-    """Parameters of `misspenalty.systems.storage_server.server`, in the units their names end in.
+class Parameter:
+    """One parameter of a machine, as its file states it.
 
-    ``mq_testbed.schema.yaml`` describes each; `database_cpu_us` is None until it is fitted. Properties that end in
-    ``_ns`` are what the model counts in.
+    Attributes
+    ----------
+    value : object
+        In `unit`; None until it is fitted.
+    unit : str
+    status : str
+        ``stated``, ``derived``, ``secondary``, ``recollected``, ``assumed`` or ``fitted``; the head of each file says
+        what they mean there.
+    source : str
+        Section of the paper, or another document; ``none`` where nothing states the value.
+    reason : str
+        Why this value, where nothing states it.
+    vary : sequence
+        Values of the sensitivity run.
+    vary_factors : sequence of float
+        The same, as multiples of the value.
     """
 
-    terminals: int
-    think_time_us: float
-    database_cpus: int
-    database_cpu_us: float | None
-    message_latency_us: float
-    interrupt_us: float
-    network_mb_per_s: float
-    block_bytes: int
-    storage_servers: int
-    server_request_us: float
-    disks: int
-    disk_access_ms: float
-    disk_mb_per_s: float
-    disk_time: str
-    stripe_blocks: int
-    write_through: bool
-    warm_up_share: float
+    value: object
+    unit: str
+    status: str
+    source: str
+    reason: str = ""
+    vary: tuple = ()
+    vary_factors: tuple = ()
 
-    @property
-    def request_ns(self):
-        """Storage server processor time of a request, its interrupt included."""
-        return round(1000 * (self.server_request_us + self.interrupt_us))
+    def alternatives(self, own):
+        """Values of the sensitivity run, in the file's order; `own`, the value in use, is left out.
 
-    @property
-    def transfer_ns(self):
-        """One block over the database's link."""
-        return round(1000 * self.block_bytes / self.network_mb_per_s)
+        Parameters
+        ----------
+        own : object
+            The value in use; None = not fitted yet, so that multiples of it are left out as well.
 
-    @property
-    def reply_ns(self):
-        """From the end of a reply's transfer until the database goes on: message latency and interrupt."""
-        return round(1000 * (self.message_latency_us + self.interrupt_us))
+        Returns
+        -------
+        list
 
-    @property
-    def disk_ns(self):
-        """Mean service time of a disk."""
-        return round(1_000_000 * self.disk_access_ms + 1000 * self.block_bytes / self.disk_mb_per_s)
-
-    def burst_ns(self, reads_per_transaction):
-        """Database processor time after each read.
-
-        Raises
-        ------
-        ParameterError
-            `database_cpu_us` is not fitted yet.
+        Examples
+        --------
+        >>> Parameter(4, "disks", "assumed", "none", vary=(1, 4, 8), vary_factors=(0.5, 2)).alternatives(4)
+        [1, 8, 2.0]
         """
-        if self.database_cpu_us is None:
-            raise ParameterError("database_cpu_us has no value: fit it first, or replace() it")
-        return round(1000 * self.database_cpu_us / reads_per_transaction)
+        multiples = [] if own is None else [own * factor for factor in self.vary_factors]
+        return [value for value in dict.fromkeys([*self.vary, *multiples]) if value != own]
+
+    def row(self):
+        """`COLUMNS` of the parameter, for a table."""
+        return {column: getattr(self, column) for column in COLUMNS}
+
+
+def variations(entries, values):
+    """(name, value) of the sensitivity runs, one parameter at a time, in the file's order.
+
+    Parameters
+    ----------
+    entries : dict of str to Parameter
+    values : dict of str to object
+        The values in use, which are left out.
+
+    Returns
+    -------
+    list of tuple
+    """
+    return [(name, value) for name, entry in entries.items() for value in entry.alternatives(values[name])]
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A testbed and where its parameters come from.
+    """A machine and where its parameters come from.
 
     Attributes
     ----------
-    testbed : Testbed
-        Or another dataclass of parameters.
-    entries : dict of str to dict
-        What the file says of each parameter: ``value, unit, status, source`` and, where given, ``reason, vary,
-        vary_factors``.
+    testbed : object
+        The values, as an instance of the system's own dataclass.
+    entries : dict of str to Parameter
+        What the file says of each parameter.
     """
 
     testbed: object
     entries: dict
 
     def variations(self, testbed):
-        """(parameter, value) of the sensitivity runs around `testbed`, in the file's order, its own values left out."""
-        listed = []
-        for name, entry in self.entries.items():
-            own = getattr(testbed, name)
-            values = list(entry.get("vary", ()))
-            if own is not None:
-                values += [own * factor for factor in entry.get("vary_factors", ())]
-            listed += [(name, value) for value in dict.fromkeys(values) if value != own]
-        return listed
+        """(parameter, value) of the sensitivity runs around `testbed`, see `variations`."""
+        return variations(self.entries, {name: getattr(testbed, name) for name in self.entries})
 
     def table(self):
-        """The parameters as a table: ``parameter, value, unit, status, source, reason``."""
-        columns = ["value", "unit", "status", "source", "reason"]
-        rows = [
-            {"parameter": name} | {key: entry.get(key, "") for key in columns} for name, entry in self.entries.items()
-        ]
-        return pd.DataFrame(rows, columns=["parameter", *columns])
+        """The parameters as a table: ``parameter`` and `COLUMNS`."""
+        rows = [{"parameter": name} | entry.row() for name, entry in self.entries.items()]
+        return pd.DataFrame(rows, columns=["parameter", *COLUMNS])
 
 
-def load_machine(path, schema=None, kind=Testbed):
+def load_machine(path, schema=None, kind=SimpleNamespace):
     """Read and check the parameters of a machine.
 
     Parameters
     ----------
     path : path-like
-        ``mq_testbed.yaml``.
+        For example ``mq_testbed.yaml``.
     schema : path-like, optional
-        Its JSON Schema; by default ``<name>.schema.yaml`` beside it.
-    kind : dataclass
-        What the values become; its fields are the file's keys, and further ones that have defaults.
+        Its JSON Schema; by default ``<name>.schema.yaml`` next to it.
+    kind : type
+        What the values become: the dataclass of a system, such as
+        `misspenalty.systems.storage_server.testbed.StorageServerTestbed`, whose fields are the file's keys and further
+        ones that have defaults; by default a namespace of all values.
 
     Returns
     -------
@@ -125,18 +130,18 @@ def load_machine(path, schema=None, kind=Testbed):
         The file is missing or malformed, or a key is missing, unknown or has an impossible value.
     """
     entries = read_entries(path, schema)
-    values = {field.name: entries[field.name]["value"] for field in fields(kind) if field.name in entries}
-    return Machine(kind(**values), entries)
+    names = [field.name for field in fields(kind) if field.name in entries] if is_dataclass(kind) else list(entries)
+    return Machine(kind(**{name: entries[name].value for name in names}), entries)
 
 
 def read_entries(path, schema=None):
-    """Read and check a file of parameters, each with value, unit, status and source.
+    """Read and check a file of parameters.
 
     Parameters and errors are those of `load_machine`.
 
     Returns
     -------
-    dict of str to dict
+    dict of str to Parameter
     """
-    entries = read_checked(path, schema, "the parameters of a testbed")
-    return entries
+    entries = read_checked(path, schema, "the parameters of a machine")
+    return {name: Parameter(**entry) for name, entry in entries.items()}

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from misspenalty import ParameterError
-from misspenalty.cli.main import main, parse_bytes, parse_setting, parse_size
+from misspenalty.cli.arguments import parse_bytes, parse_setting, parse_size
+from misspenalty.cli.main import main
 from misspenalty.policies import known_policies
 
 

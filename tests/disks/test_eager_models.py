@@ -146,7 +146,7 @@ def test_nearest_by_hand():
 @pytest.mark.parametrize("unit", [1, 8])
 def test_a_unit_that_begins_under_the_head_is_reached(unit):
     """At the boundary itself there is no wait; an ns later, the next free unit's."""
-    kind = HP.slice(1)
+    kind = cut(HP, 2)
     tracks, heads, n = uniform(kind)
     rng = np.random.default_rng(3)
     for track in range(tracks):

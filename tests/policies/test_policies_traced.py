@@ -1,4 +1,4 @@
-"""Short sequences traced by hand, each policy's kernel and reference. h = hit, m = miss; the comments give the reasoning."""
+"""Short sequences traced by hand, for kernel and reference. h = hit, m = miss; the comments give the reasoning."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The sequential prefetcher: traced by hand, closed forms, the anomaly and its remedy, kernels against their references."""
+"""The sequential prefetcher: hand traces, closed forms, the anomaly and its remedy, kernels against references."""
 
 import itertools
 import json
@@ -303,7 +303,7 @@ def test_the_threshold_is_given_once(make_trace):
 
 
 def test_what_cannot_be_prefetched_is_refused(make_trace):
-    with pytest.raises(ParameterError, match="opt looks into the future: it cannot stand behind a prefetcher"):
+    with pytest.raises(ParameterError, match="opt looks into the future: it cannot be used behind a prefetcher"):
         simulate(make_trace([1, 2, 3]), "opt", 2, prefetch="sequential")
     with pytest.raises(ParameterError, match="lru behind a prefetcher"):
         hit_ratio_curve(make_trace([1, 2, 3]), "lru", prefetch="sequential")

@@ -32,7 +32,7 @@ def test_generated_requests_are_repeatable_and_skewed(part):
 def test_giant_run_reports_the_growth_of_cost(part, capsys):
     rows = pd.DataFrame(part("library").giant(["lru"], (20_000, 60_000)))
     growth = rows.set_index("measure")["value"]
-    assert growth["lru, growth of the cost a request"] == pytest.approx(
+    assert growth["lru, growth of the cost per request"] == pytest.approx(
         growth["lru, 60,000 requests"] / growth["lru, 20,000 requests"]
     )
     assert "ns/req" in capsys.readouterr().out
@@ -89,7 +89,7 @@ def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
     pytest.importorskip("libcachesim")
     agreement = part("agreement")
     same = [policy for policy in agreement.PEERS if policy not in agreement.APART]
-    table = pd.DataFrame(agreement.beside_simulator(["cpp", "loop"], [*same, "lirs"]))
+    table = pd.DataFrame(agreement.compare_with_simulator(["cpp", "loop"], [*same, "lirs"]))
     assert table[table["policy"] != "lirs"]["equal"].all()
     agreement.show_simulator(table)
     out = capsys.readouterr().out
@@ -101,7 +101,7 @@ def test_agreement_with_the_literature_is_scored(part, shared_traces, capsys, mo
     agreement = part("agreement")
     few = {policy: agreement.LITERATURE[policy] for policy in ("LRU", "ARC", "MIN")}
     monkeypatch.setattr(agreement, "LITERATURE", few)
-    table = pd.concat(agreement.beside_literature(["gli", "loop"]), ignore_index=True)
+    table = pd.concat(agreement.compare_with_literature(["gli", "loop"]), ignore_index=True)
     scored = table[table["scored"]]
     assert len(scored) > 90
     assert scored[~scored["within"]][["trace", "policy", "cache_blocks"]].to_numpy().tolist() == []

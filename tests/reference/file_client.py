@@ -16,7 +16,7 @@ class FileClientReference(BlockLayerReference):
 
     Parameters
     ----------
-    workload : Workload
+    workload : FileWorkload
     machine : dict
         Costs and sizes as `Machine.kernel` gives them.
     drive : Drive, optional

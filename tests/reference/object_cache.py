@@ -1,7 +1,7 @@
 """The client caches again, slow and readable: objects are Python objects, nothing is moved but list items.
 
-Tests hold the kernels against these references, count by count. Sizes are bytes; a reference is an oref until it is loaded
-and an `Entry` afterwards.
+Tests compare the kernels with these references, count by count. Sizes are bytes; a pointer is an oref until it is
+loaded and an `Entry` afterwards.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Slow, readable reference of the closed-loop storage server: every station has its queue, every arrival its event.
 
-It says what `misspenalty.systems.storage_server.server` describes as processes that wait for each other, with Python's heapq
-and nothing of the kernel; tests hold the two against each other.
+It says what `misspenalty.systems.storage_server.server` describes as processes that wait for each other, with Python's
+heapq and nothing of the kernel; tests compare the two.
 """
 
 import heapq
@@ -15,8 +15,8 @@ from misspenalty.systems.storage_server.server import (
     MISS,
     STATIONS,
     WRITE,
-    LiveOutcome,
-    Outcome,
+    ClosedLoopResult,
+    LiveResult,
     disk_times,
 )
 
@@ -61,8 +61,8 @@ class Station:
 class Reference:
     """One run; the parameters are those of `misspenalty.systems.storage_server.server.run`.
 
-    Live with a `cache`, the reference of a policy, and the `blocks` referenced: `outcome` then says which are writes, and
-    the others are overwritten. `served` lists the references in the order in which they reached the servers.
+    Live with a `cache`, the reference of a policy, and the `blocks` referenced: `outcome` then says which are writes,
+    and the others are overwritten. `served` lists the references in the order in which they reached the servers.
     """
 
     def __init__(self, outcome, disk, testbed, reads_per_transaction, generator=None, cache=None, blocks=None):
@@ -88,7 +88,7 @@ class Reference:
 
         Returns
         -------
-        Outcome or LiveOutcome
+        ClosedLoopResult or LiveResult
         """
         for number in range(self.testbed.terminals):
             self.resume(self.terminal(number), None)
@@ -100,9 +100,9 @@ class Reference:
         elapsed, terminals = self.end - self.begin, self.testbed.terminals
         fields = (transactions, hits, misses, self.writes, elapsed, terminals, *spent, self.utilisation())
         if not self.cache:
-            return Outcome(*fields)
+            return ClosedLoopResult(*fields)
         hits, misses = self.outcome.count(HIT), self.outcome.count(MISS)
-        return LiveOutcome(*fields, hits + misses, hits)
+        return LiveResult(*fields, hits + misses, hits)
 
     def at(self, time, kind, sequence, action):
         """Do `action` at `time`; without a `sequence` number behind those of its kind."""

@@ -14,7 +14,6 @@ from misspenalty.studies.hac import claims
 from misspenalty.studies.hac import measured as hac_measured
 from misspenalty.studies.hac import projections as hac_projections
 from misspenalty.studies.hac import runs as hac_runs
-from misspenalty.studies.hac import settings as hac_settings
 from misspenalty.studies.hac import tables as hac
 from misspenalty.studies.hac import variants as hac_variants
 from misspenalty.studies.hac.prices import Costs, client_us, load_costs, penalty
@@ -263,30 +262,3 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     costs_table = hac_variants.cost_sensitivity(sweeps, POINTS, costs)
     assert set(costs_table["traversal"]) == set(STATIC)
     assert costs_table.groupby("traversal")["parameter"].nunique().nunique() == 1
-
-
-# --- settings
-
-
-def settings(**changes):
-    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["hac"]
-    return config | changes
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"database": {"parts": 0}}, "hac.database: parts"),
-        ({"layouts": {"odd": {"levels": 99}}}, "hac.layouts.odd"),
-        ({"points_mb": {"T6": 0.155, "T1-": 5, "T1": 12, "T1+": 20}}, "hac.points_mb.T6"),
-        ({"dynamic": {"mix": {"T1": 0.5}}}, "hac.dynamic.mix"),
-    ],
-)
-def test_impossible_settings_are_named(change, named):
-    with pytest.raises(ParameterError, match=named):
-        hac_settings.check_settings(settings(**change))
-
-
-def test_the_calibration_has_one_fit_of_the_study():
-    with pytest.raises(ParameterError, match="install_instructions"):
-        hac_settings.check_settings(settings())

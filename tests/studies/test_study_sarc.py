@@ -7,16 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from snakemake.utils import validate
 
 from misspenalty import InputError, ParameterError
 from misspenalty.claims import load_calibration
+from misspenalty.machine import Parameter
 from misspenalty.studies.sarc import claims
 from misspenalty.studies.sarc import fit as sarc_fit
 from misspenalty.studies.sarc import sensitivity as sarc_inside
 from misspenalty.studies.sarc import tables as sarc
 from misspenalty.studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_shark, load_shark
-from misspenalty.studies.sarc.settings import check_settings
 
 ROOT = Path(__file__).parents[2]
 MACHINE = ROOT / "data" / "machines" / "shark.yaml"
@@ -193,42 +192,7 @@ def test_the_fit_chooses_the_nearest_point():
         sarc_fit.choose("space", tried, {})
 
 
-# --- settings ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def settings():
-    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["sarc"]
-    validate(config, schema=str(ROOT / "workflow" / "schemas" / "sarc.schema.yaml"))
-    return config
-
-
-def test_the_archived_runs_settings_are_good(settings):
-    check_settings(settings, MACHINE, FITS)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("beyond", ["larc"], "sarc.beyond: unknown policy 'larc'"),
-        ("beyond", ["opt"], "looks into the future"),
-        ("beyond", ["sarc"], "always run"),
-        ("values", {"treshold": 3}, "sarc.values: the machine has no parameter 'treshold'"),
-        ("values", {"phase_minutes": 3}, "sarc.values: phases of 3 minutes"),
-        ("values", {"strip_kb": 20}, "strip_kb"),
-        ("sensitivity", ["colour"], "no parameter 'colour'"),
-        ("sensitivity", ["arrays"], "lists no other values for arrays"),
-        ("short", {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}, "sarc.short"),
-    ],
-)
-def test_impossible_settings_stop_before_the_first_job(settings, key, value, message):
-    with pytest.raises(ParameterError, match=message):
-        check_settings(settings | {key: value}, MACHINE, FITS)
-
-
-def test_a_variation_that_no_prefetcher_can_have_stops_too(settings):
-    with pytest.raises(ParameterError, match=r"sarc.sensitivity: trigger = 6: .*expected a trigger below the degree"):
-        check_settings(settings | {"values": {"degree": 5}}, MACHINE, FITS)
+# --- machine ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_varied_degree_takes_its_trigger_along(shark):
@@ -257,12 +221,13 @@ def test_a_machine_without_fitted_values_says_so():
         Run(replace(shark, host_slots=3), "cache_sensitive", "sarc", 1)
 
 
-def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_path, settings):
+def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_path):
     path = tmp_path / "values.csv"
     pd.DataFrame({"parameter": VALUES.keys(), "value": VALUES.values()}).to_csv(path, index=False)
-    shark, _ = fitted_shark(MACHINE, path, settings | {"values": {"insertion": 0.2}}, SHORT)
+    shark, _ = fitted_shark(MACHINE, path, {"divisor": 16, "values": {"insertion": 0.2}}, SHORT)
     assert (shark.host_slots, shark.load_factor, shark.insertion, shark.phase_minutes) == (3, 0.8, 0.2, 3)
-    assert sarc_inside.variations(shark, {"host_slots": {"vary_factors": [0.5, 2]}}) == {"host_slots": [2, 6]}
+    slots = Parameter(None, "requests", "fitted", "none", vary_factors=(0.5, 2))
+    assert sarc_inside.variations(shark, {"host_slots": slots}) == {"host_slots": [2, 6]}
 
 
 def test_a_malformed_machine_is_named(tmp_path):

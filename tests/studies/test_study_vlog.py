@@ -76,7 +76,7 @@ def test_more_free_space_is_found_sooner():
 
 
 def test_every_condition_acts_in_its_direction():
-    base, *_ = vlog.both(SEAGATE, WORKLOAD)
+    base, *_ = vlog.compare_systems(SEAGATE, WORKLOAD)
     table = vlog_gap.gap(SEAGATE, WORKLOAD).set_index("conditions")["speedup"]
     assert table["none"] == pytest.approx(base)
     assert set(vlog_gap.ALONE) < set(table.index)

@@ -9,7 +9,7 @@ import pytest
 from misspenalty import ParameterError, disks
 from misspenalty.machine import load_machine
 from misspenalty.prefetch.sequential.prefetcher import track_cache
-from misspenalty.systems.array.controller import LONGEST, PAGE, Controller, StorageController
+from misspenalty.systems.array.controller import MAX_PAGES, PAGE, Controller, StorageController
 from misspenalty.traces.spc1 import Workload
 
 SHARK = load_machine(Path(__file__).parents[2] / "data" / "machines" / "shark.yaml", kind=Controller).testbed
@@ -213,7 +213,7 @@ def test_a_volume_that_fits_neither_drives_nor_cache_is_refused():
         (([0], [0], [1], [0]), 0),
         (([SECOND], [0], [1], [0]), SECOND),
         (([0], [-1], [1], [0]), SECOND),
-        (([0], [0], [LONGEST + 1], [0]), SECOND),
+        (([0], [0], [MAX_PAGES + 1], [0]), SECOND),
         (([0], [0], [0], [0]), SECOND),
         (([0], [PAGES - 1], [2], [0]), SECOND),
         (([0], [0, 1], [1], [0]), SECOND),

@@ -12,7 +12,7 @@ from misspenalty import disks
 from misspenalty.machine import load_machine
 from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
-from misspenalty.systems.array.controller import LONGEST, Controller, StorageController
+from misspenalty.systems.array.controller import MAX_PAGES, Controller, StorageController
 
 SHARK = load_machine(Path(__file__).parents[2] / "data" / "machines" / "shark.yaml", kind=Controller).testbed
 DRIVE = disks.load("ultrastar_146z10")
@@ -49,7 +49,7 @@ def loads(draw):
         st.sampled_from([0, 0, 1, 10, 200]),  # ms since the last
         st.booleans(),  # write
         st.integers(0, 5),  # a stream; from 3 on anywhere
-        st.integers(0, PAGES - LONGEST - 1),
+        st.integers(0, PAGES - MAX_PAGES - 1),
         st.integers(1, 17),
     )
     time, heads, rows = 0, [0, 1000, 3000], []
@@ -57,7 +57,7 @@ def loads(draw):
         time += gap * MS
         page = anywhere
         if stream < 3:
-            page, heads[stream] = heads[stream], (heads[stream] + length) % (PAGES - LONGEST)
+            page, heads[stream] = heads[stream], (heads[stream] + length) % (PAGES - MAX_PAGES)
         rows.append((time, page, length, write))
     return [np.array(column) for column in zip(*rows, strict=True)]
 

@@ -1,4 +1,4 @@
-"""The file client's kernel equals its reference to the nanosecond, on any calls, any caches, with and without predictors."""
+"""The file client's kernel equals its reference to the nanosecond: any calls and caches, with or without predictors."""
 
 from dataclasses import replace
 

@@ -7,7 +7,7 @@ import pytest
 
 from misspenalty import InputError, ParameterError
 from misspenalty.systems.file_client.client import CALL, CALLS
-from misspenalty.systems.file_client.layout import place
+from misspenalty.systems.file_client.placement import place
 from misspenalty.systems.file_client.workload import make_workload, prepare
 
 PATHS = ["a.c", "a.o", "/tmp/cc1.s", "/tmp/cc2.s", "/usr/bin/cc", "a.o.new", "/usr/include"]

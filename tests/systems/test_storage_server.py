@@ -16,9 +16,10 @@ from misspenalty import InputError, ParameterError, Trace, simulate
 from misspenalty.machine import load_machine
 from misspenalty.systems.storage_server.calibration import compatible, fit_database_cpu, sensitivity
 from misspenalty.systems.storage_server.server import COMPONENTS, HIT, MISS, WRITE, disks_of, outcomes, run
+from misspenalty.systems.storage_server.testbed import StorageServerTestbed
 
 YAML = Path(__file__).parents[2] / "data" / "machines" / "mq_testbed.yaml"
-MACHINE = load_machine(YAML)
+MACHINE = load_machine(YAML, kind=StorageServerTestbed)
 TESTBED = replace(MACHINE.testbed, database_cpu_us=3000)
 DATABASE_LINK = 10 + 70 + 81.92 + 30  # us: message, server processor, one block over the link, message and interrupt
 
@@ -30,7 +31,7 @@ def references(count, hits=0.3, writes=0.3, seed=1, disks=24):
     return generator.choice(3, count, p=share).astype(np.uint8), generator.integers(0, disks, count).astype(np.uint8)
 
 
-# -- against the reference --------------------------------------------------------------------------------------------------
+# -- against the reference --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("changes", [{}, {"database_cpus": 2, "database_cpu_us": 20_000}, {"disk_time": "exponential"}])
@@ -255,17 +256,17 @@ def test_a_wrong_file_is_refused(change, message, tmp_path):
     path = tmp_path / "bed.yaml"
     path.write_text(yaml.safe_dump(entries))
     with pytest.raises(InputError, match=message) as caught:
-        load_machine(path, YAML.with_suffix(".schema.yaml"))
+        load_machine(path, YAML.with_suffix(".schema.yaml"), kind=StorageServerTestbed)
     assert str(path) in str(caught.value)
 
 
 def test_unreadable_files_are_refused(tmp_path):
     path = tmp_path / "bed.yaml"
     with pytest.raises(InputError, match="no such file"):
-        load_machine(path)
+        load_machine(path, kind=StorageServerTestbed)
     path.write_text("disks: [1\nvalue: 2\n")
     with pytest.raises(InputError, match="line 2: not YAML"):
-        load_machine(path)
+        load_machine(path, kind=StorageServerTestbed)
 
 
 # -- fit and sensitivity -----------------------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from misspenalty import ParameterError, Trace, simulate
 from misspenalty.machine import load_machine
 from misspenalty.policies import known_policies
 from misspenalty.systems.storage_server import server as storage_server
-from misspenalty.systems.storage_server.server import Outcome, disks_of, outcomes, run, run_live
+from misspenalty.systems.storage_server.server import ClosedLoopResult, disks_of, outcomes, run, run_live
+from misspenalty.systems.storage_server.testbed import StorageServerTestbed
 
-MACHINE = load_machine(Path(__file__).parents[2] / "data" / "machines" / "mq_testbed.yaml")
+MACHINE = load_machine(Path(__file__).parents[2] / "data" / "machines" / "mq_testbed.yaml", kind=StorageServerTestbed)
 TESTBED = replace(MACHINE.testbed, database_cpu_us=3000)
 ALONE = replace(TESTBED, terminals=1)
 ONLINE = [name for name, definition in known_policies().items() if not definition.offline]
@@ -59,7 +60,7 @@ def test_alone_and_without_writes_live_is_priced():
     trace = skewed(writes=0)
     live = run_live(trace, "mq", 150, ALONE, 6.3)
     priced = run(outcomes(replayed(trace, "mq", 150)[1], None), disks_of(trace, ALONE), ALONE, 6.3)
-    assert {field.name: getattr(live, field.name) for field in fields(Outcome)} == vars(priced)
+    assert {field.name: getattr(live, field.name) for field in fields(ClosedLoopResult)} == vars(priced)
 
 
 def test_a_request_follows_the_writes_before_it():

@@ -12,8 +12,11 @@ from misspenalty import ParameterError, Trace
 from misspenalty.machine import load_machine
 from misspenalty.policies import find_policy
 from misspenalty.systems.storage_server.server import HIT, MISS, WRITE, disks_of, outcomes, run, run_live
+from misspenalty.systems.storage_server.testbed import StorageServerTestbed
 
-TESTBED = load_machine(Path(__file__).parents[2] / "data" / "machines" / "mq_testbed.yaml").testbed
+TESTBED = load_machine(
+    Path(__file__).parents[2] / "data" / "machines" / "mq_testbed.yaml", kind=StorageServerTestbed
+).testbed
 MICROSECONDS = st.integers(1, 12)  # few values, so that events tie
 READS_PER_TRANSACTION = st.integers(64, 224).map(lambda reads: reads / 64)
 

@@ -11,7 +11,7 @@ from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.virtual_log.log import physical_blocks, update_in_place, virtual_log
 from misspenalty.systems.file_systems.hosts import load_hosts
 from misspenalty.systems.file_systems.lfs import BUFFER, DATA, RESERVE, SEGMENT, Lfs
-from misspenalty.systems.file_systems.ufs import DIRECT, GROUP, Layout, Ufs
+from misspenalty.systems.file_systems.ufs import DIRECT, GROUP, Ufs, UfsLayout
 
 HOSTS_FILE = Path(__file__).parents[2] / "data" / "machines" / "vlog_hosts.yaml"
 HOSTS = load_hosts(HOSTS_FILE)
@@ -97,16 +97,16 @@ def test_creating_writes_inode_then_directory_and_the_data_behind():
 
 
 def test_a_layout_never_gives_a_block_twice():
-    layout = Layout(5632)
+    layout = UfsLayout(5632)
     taken, indirect = layout.file(4000)
-    more = layout.take(800)
+    more = layout.allocate(800)
     given = [*taken, *indirect.values(), *more]
     assert len(given) == len(set(given)) and max(given) < 5632
     assert next(iter(indirect)) == DIRECT and taken[DIRECT] >= GROUP  # beyond the direct blocks in another group
     with pytest.raises(ParameterError, match="are free"):
-        layout.take(1000)
+        layout.allocate(1000)
     with pytest.raises(ParameterError, match="hold no file system"):
-        Layout(100)
+        UfsLayout(100)
 
 
 def test_a_large_file_goes_in_clusters():

@@ -3,11 +3,9 @@
 # what follows from it is made.
 from misspenalty.io.external import open_register
 from misspenalty.studies.classics.settings import FILES as CLASSICS_FILES
-from misspenalty.studies.classics.settings import load_settings as classics_settings
+from misspenalty.studies.classics.settings import TRACES as CLASSICS_TRACES
 
-CLASSICS = config.get("classics", {})
 try:
-    CLASSICS_TRACES = list(classics_settings(CLASSICS).traces)
     EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
     CLASSICS_PATHS = {
         name: EXTERNAL.find(CLASSICS_FILES[name]) for name in CLASSICS_TRACES
@@ -59,7 +57,6 @@ else:
         threads: 2
         params:
             form=lambda wildcards: CLASSICS_FILES[wildcards.surviving].split("/")[0],
-            settings=CLASSICS,
             code=source_digest("studies/classics/runs", "studies/classics/settings"),
         script:
             "../scripts/classics_replays.py"
@@ -67,7 +64,7 @@ else:
     rule classics_stack:
         input:
             tables=collect(
-                "results/classics/runs/{surviving}.csv", surviving=CLASSICS_TRACES
+                "results/classics/runs/{surviving}.csv", surviving=list(CLASSICS_TRACES)
             ),
         output:
             table="results/classics/replays.csv",

@@ -3,27 +3,22 @@ import re
 from pathlib import Path
 
 import misspenalty
-from misspenalty.claims import load_calibration
 from misspenalty.disks.drive import description
 from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.reporting.paper import paper_inputs
 from misspenalty.reporting.provenance import source_digest
-from misspenalty.studies.epcm import settings as epcm_settings
-from misspenalty.studies.hac import settings as hac_settings
-from misspenalty.studies.mq import settings as mq_settings
-from misspenalty.studies.sarc import settings as sarc_settings
-from misspenalty.studies.vlog import settings as vlog_settings
+from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
-from snakemake.utils import validate
 
-# The blocks of the studies have schemas of their own; validated once more by themselves, they get their defaults.
-STUDIES = ["mq", "vlog", "sarc", "hac", "epcm"]
-
-validate(config, schema="../schemas/config.schema.yaml")
-for study in STUDIES:
-    validate(config[study], schema=f"../schemas/{study}.schema.yaml")
+try:  # files of the command line go over the default one, which Snakemake lists after them
+    files = [*workflow.configfiles, *workflow.overwrite_configfiles]
+    config.update(checked(config, files, "data"))
+except MissPenaltyError as error:
+    raise SystemExit(
+        str(error)
+    ) from None  # the message alone, without lines of this file
 
 CHECKOUT = Path(str(workflow.current_basedir)).parents[1]
 CAPTURES = list(config["captures"])
@@ -56,17 +51,6 @@ def check_build(installed, sources):
 
 
 check_build(Path(misspenalty.__file__).parent, CHECKOUT / "src" / "misspenalty")
-
-try:
-    mq_settings.check_settings(MQ, CAPTURES, load_calibration("data/calibration.yaml"))
-    vlog_settings.check_settings(VLOG, "data/machines/vlog_hosts.yaml")
-    sarc_settings.check_settings(
-        SARC, "data/machines/shark.yaml", load_calibration("data/calibration.yaml")
-    )
-    hac_settings.check_settings(HAC, load_calibration("data/calibration.yaml"))
-    epcm_settings.check_settings(EPCM)
-except MissPenaltyError as error:
-    raise WorkflowError(str(error)) from error
 
 
 def raw_capture(wildcards):

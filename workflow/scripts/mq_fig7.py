@@ -10,6 +10,7 @@ from misspenalty.claims import load_calibration
 from misspenalty.io.files import write_csv
 from misspenalty.machine import load_machine
 from misspenalty.studies.mq import rates as mq_rates
+from misspenalty.systems.storage_server.testbed import StorageServerTestbed
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
@@ -20,7 +21,7 @@ facts = yaml.safe_load(Path(snakemake.input.facts).read_text())[Path(params.raw)
 trace = misspenalty.open_trace(snakemake.input.trace[0])
 result = mq_rates.transaction_rates(
     trace,
-    load_machine(snakemake.input.machine),
+    load_machine(snakemake.input.machine, kind=StorageServerTestbed),
     mq_rates.points(trace, params.cache_mb, threads=snakemake.threads),
     facts["reads"] / facts["transactions"]["all"],
     fitted_mb=published["where"]["cache_mb"],

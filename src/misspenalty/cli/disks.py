@@ -5,21 +5,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from misspenalty.cli.arguments import add_command
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import write_csv
 
 
-def add(commands, command):
-    """Add the commands to a parser's; `command` makes one with the options that all share."""
+def add(commands):
+    """Add the commands to a parser's."""
     parser = commands.add_parser("disk", help="drives: list them, look at one, replay requests, import one")
     disk = parser.add_subparsers(required=True, metavar="COMMAND")
-    command(disk, "list", "list the drives that come with the package", _list)
+    add_command(disk, "list", "list the drives that come with the package", _list)
 
-    info = command(disk, "info", "what a drive is, or where each of its values comes from", _info)
+    info = add_command(disk, "info", "what a drive is, or where each of its values comes from", _info)
     info.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
     info.add_argument("--sources", action="store_true", help="list the sources of its values")
 
-    play = command(disk, "replay", "replay timed requests and compare service times", _replay)
+    play = add_command(disk, "replay", "replay timed requests and compare service times", _replay)
     play.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
     play.add_argument("requests", metavar="REQUESTS", help="lines of R|W action lbn blocks service_us delay_us")
     play.add_argument(
@@ -27,7 +28,7 @@ def add(commands, command):
     )
     play.add_argument("--literal", action="store_true", help="read values imported from DiskSim as DiskSim does")
 
-    get = command(disk, "import", "make a description from DiskSim's parameter files", _import)
+    get = add_command(disk, "import", "make a description from DiskSim's parameter files", _import)
     get.add_argument("file", metavar="FILE", help="a .parv or .diskspecs; .model and .seek stand beside it")
     get.add_argument("output", metavar="OUTPUT", type=Path, help="description to write, such as mine.yaml")
     get.add_argument("--name", help="the drive's name (default: the file's)")

@@ -8,7 +8,7 @@ from misspenalty.errors import InputError, ParameterError
 
 MOST_BYTES = 4 << 30
 LARGEST = 2**53  # a float holds every whole number up to here
-LONGEST = 2**60  # 36 years, ns
+MAX_DELAY_NS = 2**60  # 36 years, ns
 FIELDS = "R|W any-word lbn blocks service-us delay-us"
 
 
@@ -51,7 +51,7 @@ class Replay:
     simulated, measured : array of float64
         Service times, ms; `measured` is None where the requests have none.
     records : structured array
-        A record a request, see `misspenalty.disks.Drive.service`.
+        One record per request, see `misspenalty.disks.Drive.service`.
     """
 
     drive: str
@@ -88,7 +88,7 @@ def demerit(measured, simulated):
 
 
 def replay(kind, requests):
-    """Replay requests one behind the other on a new drive of a kind.
+    """Replay requests one after another on a new drive of a kind.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def replay(kind, requests):
     """
     if not len(requests):
         raise ParameterError("there are no requests to replay")
-    if requests.delay.min() < 0 or requests.delay.sum(dtype=float) > LONGEST:
-        raise ParameterError(f"delays: expected none below 0, and at most {LONGEST} ns in all")
+    if requests.delay.min() < 0 or requests.delay.sum(dtype=float) > MAX_DELAY_NS:
+        raise ParameterError(f"delays: expected none below 0, and at most {MAX_DELAY_NS} ns in all")
     records = kind.one_by_one(requests.lbn, requests.count, requests.write, requests.delay)
     return Replay(kind.name, (records["done"] - records["start"]) / 1e6, requests.measured, records)
 

@@ -8,7 +8,7 @@ import yaml
 from misspenalty.errors import InputError
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is ten times as fast, where PyYAML has it
-SHALLOW = 10_000  # brackets, or characters of a line, below which no nesting exhausts that loader's stack
+MAX_NESTING = 10_000  # brackets, or characters of a line, below which no nesting exhausts that loader's stack
 
 
 def read_yaml(path, expected=None, remedy=None):
@@ -36,7 +36,7 @@ def read_yaml(path, expected=None, remedy=None):
 
 
 def _shallow(text):
-    return text.count("[") + text.count("{") < SHALLOW and max(map(len, text.splitlines()), default=0) < SHALLOW
+    return text.count("[") + text.count("{") < MAX_NESTING and max(map(len, text.splitlines()), default=0) < MAX_NESTING
 
 
 def worst_error(data, schema):

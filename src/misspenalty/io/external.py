@@ -165,11 +165,13 @@ def download(url, sha256, path):
         pooch.retrieve(url, f"sha256:{sha256}", path.name, path.parent, downloader=resume)
     except ValueError as error:  # pooch's verdict on the hash
         partial.unlink(missing_ok=True)
-        raise InputError("differs from the registered file", path=url, expected=f"sha256 {sha256}",
-                         remedy="the file has changed at its source; name a mirror folder that has it") from error  # fmt: skip
+        remedy = "the file has changed at its source; name a mirror folder that has it"
+        raise InputError(
+            "differs from the registered file", path=url, expected=f"sha256 {sha256}", remedy=remedy
+        ) from error
     except OSError as error:
-        raise InputError(f"cannot be downloaded: {error}", path=url,
-                         remedy=f"try again (what has arrived is kept), or set {MIRROR} to a folder with copies") from error  # fmt: skip
+        remedy = f"try again (what has arrived is kept), or set {MIRROR} to a folder with copies"
+        raise InputError(f"cannot be downloaded: {error}", path=url, remedy=remedy) from error
     partial.unlink(missing_ok=True)
     return path
 

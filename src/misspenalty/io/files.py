@@ -2,11 +2,15 @@
 
 import bz2
 import contextlib
+import ctypes
 import errno
+import glob
 import gzip
+import hashlib
 import lzma
 import os
 import shutil
+import socket
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,27 +20,108 @@ from misspenalty.errors import InputError
 
 @contextlib.contextmanager
 def atomic_path(path):
-    """Yield a temporary path beside `path` that replaces it when the block succeeds.
+    """Yield a temporary path next to `path` that replaces it when the block succeeds.
 
-    The temporary path keeps the suffix of `path` and may become a file or a folder; nothing is left behind on error.
+    The temporary path keeps the suffix of `path` and may become a file or a folder. It is on the disk before it is
+    published, and it is published in one step: a process that is killed at any moment leaves the old content or the
+    new, never a part of one. Nothing is left behind on error; what a killed process left is removed by the next one
+    that writes the same path on the same machine.
 
     Raises
     ------
     InputError
-        The folder cannot be written to, or the disk is full.
+        The folder cannot be written to, the name is impossible, or the disk is full.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> with atomic_path(folder / "table.csv") as partial:
+    ...     _ = partial.write_text("a,b\\n")
+    >>> [path.name for path in folder.iterdir()]
+    ['table.csv']
     """
     path = Path(path)
-    partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    prefix = _partial_prefix(path)
+    partial = path.with_name(f"{prefix}{os.getpid()}.partial{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path.parent, prefix)
         yield partial
+        _sync(partial)
         if partial.is_dir() and path.is_dir():
-            shutil.rmtree(path)
-        os.replace(partial, path)
+            _exchange(partial, path)
+        else:
+            os.replace(partial, path)
+        _sync_folder(path.parent)
     except OSError as error:
         raise _explain(error, path) from error
     finally:
         _remove(partial)
+
+
+def _partial_prefix(path):
+    """Start of the names of the temporary files of `path`: short however long its name, and particular to this host."""
+    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]
+    return f".{digest}.{socket.gethostname()[:32]}."
+
+
+def _remove_abandoned(folder, prefix):
+    """Remove temporary files of processes of this host that are gone."""
+    for left in folder.glob(f"{glob.escape(prefix)}*.partial*"):
+        number = left.name[len(prefix) :].partition(".")[0]
+        if number.isdecimal() and not _is_running(int(number)):
+            _remove(left)
+
+
+def _is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _sync(path):
+    """Write a file, or the files of a folder, through to the disk."""
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            with open(file, "rb") as stream:
+                os.fsync(stream.fileno())
+    if path.is_dir():
+        _sync_folder(path)
+
+
+def _sync_folder(folder):
+    """Write the names in a folder through to the disk, where the file system can."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems sync no folders
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(partial, path):
+    """Put the folder `partial` in the place of the folder `path`; the old one is then at `partial`.
+
+    Linux exchanges the two in one step. Elsewhere the old folder is moved aside first.
+    """
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is not None and rename(-100, os.fsencode(partial), -100, os.fsencode(path), 2) == 0:
+        return  # AT_FDCWD twice, RENAME_EXCHANGE
+    old = partial.with_name(f"{partial.name}.old")
+    os.replace(path, old)
+    try:
+        os.replace(partial, path)
+    except OSError:
+        os.replace(old, path)
+        raise
+    _remove(old)
 
 
 def write_csv(frame, path):
@@ -74,6 +159,8 @@ def _explain(error, path):
         return InputError(
             f"no space left on the disk while writing: {error}", path=path, remedy="free some space and rerun"
         )
+    if error.errno == errno.ENAMETOOLONG:
+        return InputError("the name is too long for this file system", path=path, remedy="choose a shorter name")
     if isinstance(
         error, FileNotFoundError | PermissionError | NotADirectoryError | IsADirectoryError | FileExistsError
     ):

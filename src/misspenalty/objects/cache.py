@@ -1,30 +1,31 @@
-"""Client caches that a program truly runs on: HAC, FPC, CLOCK over pages, and a dual buffer like GOM's.
+"""Client caches that programs run on: HAC, FPC, CLOCK over pages, and a dual buffer like GOM's.
 
 A cache is real memory: page frames of 8 KB and an indirection table of 16-byte entries (address, oref, count of
-references, next of the same bucket). A program follows references inside the frames. A reference loaded for the first
-time is swizzled in place, from an oref to a table entry; an entry without an object brings its page, from the frames
-or from the server, and installs the object. Discarded objects lower the counts of what they refer to, and entries that
-nothing refers to are freed. Frames that the program's stack refers to are pinned.
+references, next entry of the same bucket). A program follows references inside the frames. A reference loaded for the
+first time is swizzled in place, from an oref to a table entry; an entry without an object gets its page, from the
+frames or from the server, and installs the object. Discarded objects decrement the counts of what they refer to, and
+entries that nothing refers to are freed. Frames that the program's stack refers to are pinned.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
-1997, sections 2 and 3. Of it: frames, compaction into a target frame, usage bits set by each access and shifted by a
-decay, (threshold, fraction) of a frame, the candidate set, the frame that is always free, copies that stay uninstalled
-where the object is installed elsewhere, lazy reference counts, no-steal. Recollected, and parameters here: decay as
-(usage + 1) >> 1, retention 2/3, 3 frames a scan, 20 fetches in the set, 2 secondary pointers, ties to the newest,
-frames on the stack skipped.
+1997, sections 2 and 3. Taken from the paper: frames, compaction into a target frame, usage bits set by each access and
+shifted by a decay, (threshold, fraction) of a frame, the candidate set, the frame that is always free, copies that stay
+uninstalled where the object is installed elsewhere, lazy reference counts, no-steal. Recollected, and parameters here:
+decay as (usage + 1) >> 1, retention 2/3, 3 frames per scan, 20 fetches in the set, 2 secondary pointers, ties to the
+newest, frames on the stack skipped.
 
-Deviations, and what no source states
-    - When a frame is compacted, its uninstalled copies go. A discarded object whose page is still in a frame as it was
+Deviations, and choices that no source states
+    - When a frame is compacted, its uninstalled copies are dropped. A discarded object whose page is still in a frame
+      as it was
       fetched is installed again from there, without a fetch.
     - A secondary pointer enters only frames that are not in the set.
     - Where every candidate is pinned, the primary scan goes on until it finds one that is not.
     - Entries are freed when their count falls to zero, not in the background.
-    - No-steal in the caches beside HAC as well: FPC and CLOCK keep pages with modified objects until the commit, the
+    - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit, the
       dual buffer such pages and the modified objects of its buffer. A transaction that modifies more than fits is an
       error.
-    - The cache's size pays for the table as well, buckets included: a table is memory that a page cache does not
-      need. With ``table=False`` the size is that of the frames alone. The list of pages in the cache (4 bytes a page of
-      the database) is counted nowhere.
+    - The cache's size includes the table and its buckets, because a page cache does not need that memory. With
+      ``table=False`` the size is that of the frames alone. The list of pages in the cache (4 bytes per page
+      of the database) is not counted.
 """
 
 import math
@@ -190,7 +191,7 @@ class HAC(ClientCache):
     secondary : int
         N: secondary pointers.
     **common
-        As of `ClientCache`.
+        Same as in `ClientCache`.
     """
 
     name = "hac"
@@ -237,7 +238,7 @@ class GOM(ClientCache):
     share : float
         Of the frames, for the object buffer.
     **common
-        As of `ClientCache`.
+        Same as in `ClientCache`.
     """
 
     name = "gom"

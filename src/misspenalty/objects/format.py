@@ -1,10 +1,10 @@
 """Pages and objects as bytes: how a database is laid out, written and read back.
 
-A page has 8192 bytes: a header (page id, 32 bits; number of objects and offset behind the last one, 16 bits each), the
-objects one behind the other, and at its end, growing downwards, the 16-bit offset of every object. No object crosses a
-page. An object begins with a 32-bit header, its class and its number in the page (oid), and takes a multiple of 8
-bytes; arrays of references and strings of bytes have their length in the second word, all other words are fields.
-A reference is an *oref*: the page id above 9 bits of oid, 0 where there is none.
+A page has 8192 bytes: a header (page id, 32 bits; number of objects and offset of the end of the last one, 16 bits
+each), the objects one after another, and at its end, growing downwards, the 16-bit offset of every object. No object
+crosses a page. An object begins with a 32-bit header, its class and its number in the page (oid), and takes a multiple
+of 8 bytes; arrays of references and strings of bytes have their length in the second word, all other words are fields.
+A reference is an *oref*: the page id above 9 bits of oid, or 0 for no object.
 
 Source: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems",
 SOSP 1997, sections 2 and 3: pages of 8 KB, references of 32 bits, no object across a page, larger objects as trees.
@@ -69,7 +69,7 @@ class Object:
     ----------
     oref : int
     kind : int
-        Number of its class; ``ARRAY`` and ``STRING`` beside those of the database.
+        Number of its class; ``ARRAY`` and ``STRING`` in addition to those of the database.
     values : tuple of int or bytes
         Fields, references or characters.
     """

@@ -1,23 +1,23 @@
-"""OO7: the object-database benchmark that HAC was measured with, generated as real bytes on pages.
+"""OO7: the object-database benchmark used to measure HAC, generated as bytes on pages.
 
 A module is a tree of assemblies; base assemblies use composite parts, each a graph of atomic parts joined by
-connections, with a document beside. Objects are laid out in the order of their creation: module, manual and assemblies
-(depth first), then one composite part after the other: the composite, all its atomic parts, all its connections, its
+connections, with a document. Objects are laid out in the order of their creation: module, manual and assemblies
+(depth first), then one composite part after another: the composite, all its atomic parts, all its connections, its
 set of parts and its back-references.
 
 Paper: M. J. Carey, D. J. DeWitt, J. F. Naughton, "The OO7 benchmark", SIGMOD 1993; order of creation, draws and counts
-follow the authors' C++ program (facts only, no code). Of HAC's paper comes the clustering by time of creation (section
+follow the authors' C++ program (facts only, no code). The clustering by time of creation is from HAC's paper (section
 4.2.1). Stated nowhere, and chosen here:
 
 - type names are strings of their own, the connections to and from a part are arrays of their own, as in a language
   whose fields are words; HAC's 500,000 objects read by T2b (section 4.6) are the 100,000 parts, their arrays of
   outgoing connections and the 300,000 connections;
-- documents (trees of strings, since none fits a page) stand in an area of their own behind the composites; with
-  ``documents="between"`` each stands behind its composite;
-- the layout was not found blind: about twenty were compared, before this program was written, with the size of the
-  database and the used shares of a page that are recollected of HAC's paper (38 MB; 3, 27, 49, 91 %).
+- documents (trees of strings, since none fits a page) have an area of their own after the composites; with
+  ``documents="between"`` each follows its composite;
+- the layout was not chosen blindly: before this program was written, about twenty layouts were compared with the size
+  of the database and the used shares of a page recollected from HAC's paper (38 MB; 3, 27, 49, 91 %).
 
-Draws need not match the authors' bit by bit; the seed is a parameter.
+Random draws need not match the authors' exactly; the seed is a parameter.
 """
 
 from dataclasses import dataclass, fields, replace

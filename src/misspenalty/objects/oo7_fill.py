@@ -1,4 +1,4 @@
-"""What stands in the objects of an OO7 database: fields, arrays of references and texts, once all are placed."""
+"""The contents of the objects of an OO7 database: fields, arrays of references and texts, once all are placed."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from misspenalty.objects.oo7_plan import (
 
 
 def _fill_named(pages, serials, kind, types, names_at=1):
-    """The reference to the type's name, and the name itself, which stands behind its object."""
+    """The reference to the type's name, and the name itself, which follows its object."""
     pages.fill(serials, CLASSES[kind].word("type"), pages.orefs[serials + names_at])
     for number in range(TYPES):
         pages.fill_text((serials + names_at)[types == number], b"type%03d\0\0\0" % number)
@@ -112,7 +112,7 @@ def fill_composites(pages, plan, draws):
 
 
 def _fill_ragged(pages, serials, owner, values):
-    """Give each array the values whose owner it is, in their order."""
+    """Give each array the values that it owns, in their order."""
     order = np.argsort(owner, kind="stable")
     counts = np.bincount(owner, minlength=len(serials))
     place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -3,9 +3,9 @@
 T1 visits every atomic part below a module depth first, T6 the root part of each composite part only, T2a and T2b are T1
 and swap x and y of the root part or of every part; "T1 iterative" visits without recursion. HAC's paper adds T1- and
 T1+ and dynamic traversals. What those do is recollected: T1- stops after half of a composite part's atomic parts (and
-reads nothing of that composite any more), T1+ also reads all its other objects but the document; a dynamic traversal is
-a row of operations on two modules, a hot and a cold one that swap roles part-way, each a random path to a composite
-part and one of the static visits of it.
+then reads nothing more of that composite), T1+ also reads all its other objects except the document; a dynamic
+traversal is a series of operations on two modules, a hot and a cold one that swap roles part-way, each a random path to
+a composite part and one of the static visits of it.
 """
 
 import time
@@ -149,7 +149,7 @@ class Ladder:
         return self._kernel.run(step, self._roots)
 
     def prepare(self, step):
-        """Copy what the cache holds anew, references as this step reads them."""
+        """Copy what the cache holds again, with references as this step reads them."""
         self._kernel.prepare(step)
 
     def round(self):
@@ -162,3 +162,11 @@ class Ladder:
         begin = time.thread_time()
         self.run(step)
         return time.thread_time() - begin
+
+
+def ticks_per_second(seconds=0.05):
+    """Rate of the tick counter that `Ladder` times with, measured with the system's clock for `seconds`."""
+    begin, ticks = time.perf_counter(), _hit_time.now()
+    while time.perf_counter() - begin < seconds:
+        pass
+    return (_hit_time.now() - ticks) / (time.perf_counter() - begin)

@@ -1,4 +1,4 @@
-"""Replacement policies: ``<name>.py`` defines one (paper, parameters, readable reference), ``_<name>.pyx`` is its kernel.
+"""Replacement policies: ``<name>.py`` defines one (paper, parameters, reference), ``_<name>.pyx`` is its kernel.
 
 The package can be called: ``misspenalty.policies()`` is every known policy by name.
 """

@@ -23,12 +23,12 @@ cdef class ARC(Policy):
     cdef bint adapts            # whether ghost hits move the target
 
     def __init__(self, capacity, blocks, target=None):
-        cdef size_t seats = self.seats()
-        cdef size_t absent = <size_t>(blocks - self.seats())        # there are ghosts only while the cache is full
-        cdef size_t once = min(seats, absent) + 1
-        cdef size_t again = min(2 * seats, absent) + 1
-        entries = self.allocate_logs(2 * seats + once + again, 4)
-        limit = make_log(&self.t1, entries, make_log(&self.t2, entries, FIRST, seats), seats)
+        cdef size_t max_resident = self.max_resident()
+        cdef size_t absent = <size_t>(blocks - self.max_resident())        # there are ghosts only while the cache is full
+        cdef size_t once = min(max_resident, absent) + 1
+        cdef size_t again = min(2 * max_resident, absent) + 1
+        entries = self.allocate_logs(2 * max_resident + once + again, 4)
+        limit = make_log(&self.t1, entries, make_log(&self.t2, entries, FIRST, max_resident), max_resident)
         make_log(&self.b2, entries, make_log(&self.b1, entries, limit, once), again)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         self.adapts = target is None

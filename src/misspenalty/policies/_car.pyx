@@ -50,16 +50,16 @@ cdef class CAR(Policy):
     cdef readonly double p      # target size of T1
 
     def __init__(self, capacity, blocks):
-        cdef size_t seats = self.seats()
-        cdef size_t absent = <size_t>(blocks - self.seats())        # there are ghosts only while the cache is full
-        cdef size_t once = min(seats, absent) + 1
-        cdef size_t again = min(2 * seats, absent) + 1
+        cdef size_t max_resident = self.max_resident()
+        cdef size_t absent = <size_t>(blocks - self.max_resident())        # there are ghosts only while the cache is full
+        cdef size_t once = min(max_resident, absent) + 1
+        cdef size_t again = min(2 * max_resident, absent) + 1
         entries = self.allocate_logs(once + again + 1, 2)
         make_log(&self.b2, entries, make_log(&self.b1, entries, SET + 1, once), again)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
-        self.t1.places = self.t2.places = <uint32_t>seats
-        self.t1.blocks = <block_t*>self.allocate(seats, sizeof(block_t))
-        self.t2.blocks = <block_t*>self.allocate(seats, sizeof(block_t))
+        self.t1.places = self.t2.places = <uint32_t>max_resident
+        self.t1.blocks = <block_t*>self.allocate(max_resident, sizeof(block_t))
+        self.t2.blocks = <block_t*>self.allocate(max_resident, sizeof(block_t))
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] == CLEAR or self.nodes[block] == SET

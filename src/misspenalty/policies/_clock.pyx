@@ -18,7 +18,7 @@ cdef class Clock(Policy):
     cdef uint8_t top            # highest state
 
     def __init__(self, capacity, blocks, bits):
-        self.room = <uint32_t>self.seats()
+        self.room = <uint32_t>self.max_resident()
         self.top = <uint8_t>(CACHED + (1 << <int>bits) - 1)
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
         self.circle = <block_t*>self.allocate(self.room + FETCHED, sizeof(block_t))

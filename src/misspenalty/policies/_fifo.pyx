@@ -15,7 +15,7 @@ cdef class FIFO(Policy):
     cdef uint32_t gone          # loads up to this number have been evicted
 
     def __init__(self, capacity, blocks):
-        self.room = <uint32_t>self.seats()
+        self.room = <uint32_t>self.max_resident()
         self.loaded = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 
     cdef bint holds(self, block_t block) noexcept nogil:

@@ -29,10 +29,10 @@ cdef struct Newcomer:
 
 
 cdef struct Ranking:
-    Entry* heap                 # one a seat
-    Newcomer* ring              # one a seat
+    Entry* heap                 # one per resident block
+    Newcomer* ring              # one per resident block
     uint32_t size               # entries in the heap
-    uint32_t seats              # room of either
+    uint32_t max_resident       # entries of either
     uint32_t front              # place of the ring's oldest
     uint32_t waiting            # newcomers in the ring
 
@@ -42,9 +42,9 @@ ctypedef uint64_t (*key_t)(const Rank* node, double weight) noexcept nogil
 
 
 cdef inline int make_ranking(Ranking* ranking, Policy policy) except -1:
-    ranking.seats = <uint32_t>policy.seats()
-    ranking.heap = <Entry*>policy.allocate(ranking.seats, sizeof(Entry))
-    ranking.ring = <Newcomer*>policy.allocate(ranking.seats, sizeof(Newcomer))
+    ranking.max_resident = <uint32_t>policy.max_resident()
+    ranking.heap = <Entry*>policy.allocate(ranking.max_resident, sizeof(Entry))
+    ranking.ring = <Newcomer*>policy.allocate(ranking.max_resident, sizeof(Newcomer))
     return 0
 
 
@@ -97,8 +97,8 @@ cdef inline void pop(Ranking* ranking) noexcept nogil:
 cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexcept nogil:
     """A block of which nothing was known before."""
     cdef uint64_t at = <uint64_t>ranking.front + ranking.waiting
-    if at >= ranking.seats:
-        at -= ranking.seats
+    if at >= ranking.max_resident:
+        at -= ranking.max_resident
     ranking.ring[at].block = block
     ranking.ring[at].last = last
     ranking.waiting += 1
@@ -116,7 +116,7 @@ cdef inline void enter_known(
 
 
 cdef inline void leave_ring(Ranking* ranking) noexcept nogil:
-    ranking.front = ranking.front + 1 if ranking.front + 1 < ranking.seats else 0
+    ranking.front = ranking.front + 1 if ranking.front + 1 < ranking.max_resident else 0
     ranking.waiting -= 1
 
 

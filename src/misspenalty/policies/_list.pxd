@@ -1,4 +1,4 @@
-# Doubly linked lists threaded through an array of nodes, one node a block, by dense id.
+# Doubly linked lists threaded through an array of nodes, one node per block, by dense id.
 #
 # Any node struct whose first member is a Link can be listed; `size` is sizeof(node), a constant where these are
 # inlined. The heads of lists are further nodes behind the blocks', each linked to itself while its list is empty.

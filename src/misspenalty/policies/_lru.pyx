@@ -7,11 +7,11 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class LRU(Policy):
-    cdef uint32_t* nodes        # position in the log, or NOWHERE; one a block
-    cdef Log log                # the stack: 12 bytes a resident block
+    cdef uint32_t* nodes        # position in the log, or NOWHERE; one per block
+    cdef Log log                # the stack: 12 bytes per resident block
 
     def __init__(self, capacity, blocks):
-        make_log(&self.log, self.allocate_logs(self.seats(), 1), FIRST, self.seats())
+        make_log(&self.log, self.allocate_logs(self.max_resident(), 1), FIRST, self.max_resident())
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 
     cdef bint holds(self, block_t block) noexcept nogil:

@@ -95,7 +95,7 @@ cdef class LRUK(Policy):
         """The lowest block outside its correlated period, or the lowest of all; others wait behind the heap's end."""
         cdef Entry lowest = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
         cdef Entry spared, chosen = lowest
-        cdef uint32_t aside = self.ranking.seats
+        cdef uint32_t aside = self.ranking.max_resident
         while now - chosen.last <= self.period:
             aside -= 1
             self.ranking.heap[aside] = chosen
@@ -103,7 +103,7 @@ cdef class LRUK(Policy):
                 chosen = lowest
                 break
             chosen = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
-        while aside < self.ranking.seats:
+        while aside < self.ranking.max_resident:
             spared = self.ranking.heap[aside]
             aside += 1
             if spared.block != chosen.block:

@@ -32,11 +32,11 @@ cdef class OPT(Policy):
     def __init__(self, capacity, blocks):
         self.offline = True
         self.last = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
-        self.limit = <uint32_t>min(self.seats() + 2 * blocks + 4096, 0xFFFFFFF0)
+        self.limit = <uint32_t>min(self.max_resident() + 2 * blocks + 4096, 0xFFFFFFF0)
         self.lower = <uint32_t*>self.allocate(self.limit, sizeof(uint32_t))
         self.lower[BASE] = BASE
         self.end = BASE + 2
-        self.spare = <uint32_t>max(self.seats() - 1, 0)
+        self.spare = <uint32_t>max(self.max_resident() - 1, 0)
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* last = self.last

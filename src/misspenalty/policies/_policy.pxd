@@ -18,7 +18,7 @@ cdef class Policy:
     cdef readonly Py_ssize_t blocks         # distinct blocks; every id is below it
     cdef readonly Py_ssize_t resident       # blocks in the cache now
     cdef readonly int64_t requests          # references so far
-    cdef readonly int64_t evictions         # blocks thrown out so far
+    cdef readonly int64_t evictions         # blocks evicted so far
     cdef readonly int64_t ghost_hits        # misses whose block the history still knew
     cdef readonly int64_t memory            # bytes of all arrays
     cdef readonly bint offline              # whether outcomes depend on the future, so that no live cache can be asked
@@ -45,6 +45,6 @@ cdef class Policy:
     # not fit 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
     # Blocks that can be in the cache at once: the capacity, or all there are.
-    cdef Py_ssize_t seats(self)
+    cdef Py_ssize_t max_resident(self)
     # Entries of a history of `multiple` times the cache: no more than blocks can fill.
     cdef Py_ssize_t ghosts(self, double multiple)

@@ -6,15 +6,15 @@ from misspenalty.policies._log cimport FIRST, SPARE
 
 from misspenalty.errors import ParameterError
 
-cdef int64_t MOST = 0xFFFFFFFE  # blocks a cache or a trace can have, references a kernel's 32-bit clock can count
+cdef int64_t MAX_BLOCKS = 0xFFFFFFFE  # blocks a cache or a trace can have, references a kernel's 32-bit clock can count
 
 
 cdef class Policy:
     """A cache of `capacity` blocks over ids below `blocks`, replayed in slices."""
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
-        if not 1 <= capacity <= MOST or not 0 <= blocks <= MOST:
-            raise ParameterError(f"a cache of {capacity} blocks for {blocks}; expected 1 to {MOST} for 0 to {MOST}")
+        if not 1 <= capacity <= MAX_BLOCKS or not 0 <= blocks <= MAX_BLOCKS:
+            raise ParameterError(f"a cache of {capacity} blocks for {blocks}; expected 1 to {MAX_BLOCKS} for 0 to {MAX_BLOCKS}")
         self.capacity = capacity
         self.blocks = blocks
 
@@ -39,7 +39,7 @@ cdef class Policy:
             raise ParameterError(f"{type(self).__name__}: cache and history hold up to {live} blocks; expected at most {most}")
         return <block_t*>self.allocate(n, sizeof(block_t))
 
-    cdef Py_ssize_t seats(self):
+    cdef Py_ssize_t max_resident(self):
         return min(self.capacity, self.blocks)
 
     cdef Py_ssize_t ghosts(self, double multiple):
@@ -77,8 +77,8 @@ cdef class Policy:
         cdef int64_t hits = 0
         if hit.shape[0] < n:
             raise IndexError(f"hit has {hit.shape[0]} places for {n} ids")
-        if n > MOST - self.requests:
-            raise OverflowError(f"{n} references after {self.requests}; at most {MOST} can be replayed")
+        if n > MAX_BLOCKS - self.requests:
+            raise OverflowError(f"{n} references after {self.requests}; at most {MAX_BLOCKS} can be replayed")
         if n:
             with nogil:
                 highest = highest_of(&ids[0], n)

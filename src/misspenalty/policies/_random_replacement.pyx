@@ -13,7 +13,7 @@ cdef class Random(Policy):
     cdef uint64_t state         # of SplitMix64
 
     def __init__(self, capacity, blocks, seed):
-        self.room = self.seats()
+        self.room = self.max_resident()
         self.state = seed
         self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
         self.places = <block_t*>self.allocate(self.room, sizeof(block_t))

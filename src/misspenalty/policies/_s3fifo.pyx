@@ -94,7 +94,7 @@ cdef class S3FIFO(Policy):
         s.most = capacity - share
         s.threshold = threshold
         s.filling = fill_main
-        s.small.size = s.main.size = <uint32_t>self.seats()
+        s.small.size = s.main.size = <uint32_t>self.max_resident()
         make_history(&s.ghost, self, ghost, GHOST)
         s.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         s.small.blocks = <block_t*>self.allocate(<size_t>s.small.size + FETCHED, sizeof(block_t))

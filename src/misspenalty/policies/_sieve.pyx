@@ -17,7 +17,7 @@ cdef enum:
 
 
 cdef struct Queue:
-    block_t* entries            # twice the seats, so that the gap rarely has to be closed
+    block_t* entries            # twice the max_resident, so that the gap rarely has to be closed
     size_t kept                 # entries below survived this round of the hand
     size_t hand                 # next entry to look at; those from `kept` up to here are a gap
     size_t end                  # behind the newest entry
@@ -30,7 +30,7 @@ cdef class SIEVE(Policy):
 
     def __init__(self, capacity, blocks):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
-        self.queue.room = 2 * <size_t>self.seats()
+        self.queue.room = 2 * <size_t>self.max_resident()
         self.queue.entries = <block_t*>self.allocate(self.queue.room + FETCHED, sizeof(block_t))
 
     cdef bint holds(self, block_t block) noexcept nogil:

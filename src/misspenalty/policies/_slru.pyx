@@ -9,7 +9,7 @@ from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
-    MOST = 16                   # segments
+    MAX_SEGMENTS = 16                   # segments
 
 
 cdef struct Segment:
@@ -21,7 +21,7 @@ cdef struct Segment:
 cdef struct State:
     uint32_t* nodes             # position; one a block
     uint32_t top                # number of the highest segment; the lowest is 0
-    Segment segments[MOST]
+    Segment segments[MAX_SEGMENTS]
 
 
 cdef inline uint32_t segment_at(const State* s, uint32_t position) noexcept nogil:
@@ -68,10 +68,10 @@ cdef class SLRU(Policy):
 
     def __init__(self, capacity, blocks, segments, protected, fill_up):
         cdef State* s = &self.state
-        seats = self.seats()
+        max_resident = self.max_resident()
         upper = int(capacity * protected / (segments - 1))
         limits = [capacity - (segments - 1) * upper] + [upper] * (segments - 1)
-        live = [seats] + [min(upper, seats) + 1] * (segments - 1)  # one more before it overflows
+        live = [max_resident] + [min(upper, max_resident) + 1] * (segments - 1)  # one more before it overflows
         entries = self.allocate_logs(sum(live), segments)
         first = FIRST
         for k in range(segments):

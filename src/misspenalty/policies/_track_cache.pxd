@@ -60,7 +60,7 @@ cdef class TrackCache(Policy):
     cdef int n_reads                    # how many
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read, by why
-    cdef readonly int64_t unused        # tracks of fetched groups, read for them or not, thrown out before an access
+    cdef readonly int64_t unused        # tracks of fetched groups, read for them or not, evicted before an access
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).

@@ -41,7 +41,7 @@ cdef class TrackLists(TrackCache):
 
     # Slot of the victim, one of those in the lists, of which there is one at least.
     cdef uint32_t victim(self) noexcept nogil
-    # What else is to be done when a track of so many pages has been thrown out.
+    # Called after a track of this number of pages has been evicted, for what else has to be done.
     cdef void adjust(self, int pages) noexcept nogil
     # Put a slot into its list at the MRU end, or wherever the policy has it enter; take it out.
     cdef void attach(self, uint32_t slot) noexcept nogil

@@ -19,10 +19,10 @@ cdef class TrackLists(TrackCache):
         self.arrange(settings)
         if settings:
             raise TypeError(f"{type(self).__name__} does not know {', '.join(settings)}")
-        seats = min(self.capacity, self.tracks)
-        self.heads = seats + 1
+        max_resident = min(self.capacity, self.tracks)
+        self.heads = max_resident + 1
         self.slot_of = <uint32_t*>self.allocate(self.tracks, sizeof(uint32_t))
-        self.slots = <slot_t*>self.allocate(seats + 1 + HEADS, sizeof(slot_t))
+        self.slots = <slot_t*>self.allocate(max_resident + 1 + HEADS, sizeof(slot_t))
         for i in range(2):
             make_list(self.slots, sizeof(slot_t), self.heads + i)
         make_list(&self.slots[0].merged, sizeof(slot_t), self.heads + 2)

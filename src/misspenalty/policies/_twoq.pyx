@@ -27,7 +27,7 @@ cdef class TwoQ(Policy):
 
     def __init__(self, capacity, blocks, kin, kout):
         self.kin = <uint32_t>min(kin * capacity, 0xFFFFFFFF)
-        self.size = <uint32_t>self.seats()
+        self.size = <uint32_t>self.max_resident()
         self.a1out.room = <uint32_t>self.ghosts(kout)
         cdef size_t names = <size_t>self.a1out.room + 1
         entries = self.allocate_logs(self.size + names, 2)
@@ -88,17 +88,17 @@ cdef class TwoQ(Policy):
 cdef class Simplified2Q(Policy):
     """A1 and Am are logs that share one array; a block is in A1 if its position is `a1.first` or above."""
 
-    cdef uint32_t* nodes        # position, or NOWHERE; one a block
+    cdef uint32_t* nodes        # position, or NOWHERE; one per block
     cdef uint32_t threshold     # A1 gives the victim when it holds more
     cdef uint32_t inside        # blocks in A1; Am has the rest of the resident
     cdef Log am
     cdef Log a1
 
     def __init__(self, capacity, blocks, threshold):
-        cdef size_t seats = self.seats()
+        cdef size_t max_resident = self.max_resident()
         self.threshold = <uint32_t>min(threshold * capacity, 0xFFFFFFFF)
-        entries = self.allocate_logs(2 * seats, 2)
-        make_log(&self.a1, entries, make_log(&self.am, entries, FIRST, seats), seats)
+        entries = self.allocate_logs(2 * max_resident, 2)
+        make_log(&self.a1, entries, make_log(&self.am, entries, FIRST, max_resident), max_resident)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
 
     cdef bint holds(self, block_t block) noexcept nogil:

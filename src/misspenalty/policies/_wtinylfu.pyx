@@ -15,7 +15,7 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                    # counters of a block
     WORDS = 8                   # of a line; two a row
-    MOST = 15                   # highest value of a counter
+    MAX_COUNT = 15                   # highest value of a counter
 
 
 cdef struct Node:
@@ -63,9 +63,9 @@ cdef inline int shift_of(uint64_t draw, int row) noexcept nogil:
 cdef inline int frequency(const Sketch* sketch, uint32_t number) noexcept nogil:
     cdef uint64_t draw = draw_of(number)
     cdef uint64_t* line = line_of(sketch, draw)
-    cdef int row, least = MOST
+    cdef int row, least = MAX_COUNT
     for row in range(ROWS):
-        least = min(least, <int>((word_of(line, draw, row)[0] >> shift_of(draw, row)) & MOST))
+        least = min(least, <int>((word_of(line, draw, row)[0] >> shift_of(draw, row)) & MAX_COUNT))
     return least
 
 
@@ -85,7 +85,7 @@ cdef inline void increment(Sketch* sketch, uint32_t number) noexcept nogil:
     for row in range(ROWS):
         word = word_of(line, draw, row)
         shift = shift_of(draw, row)
-        low = ((word[0] >> shift) & MOST) != MOST
+        low = ((word[0] >> shift) & MAX_COUNT) != MAX_COUNT
         word[0] += low << shift
         any_low |= low
     sketch.size += any_low
@@ -135,14 +135,14 @@ cdef class WTinyLFU(Policy):
         cdef State* s = &self.state
         s.window_limit = max(capacity - int(capacity * (1 - window)), 1)
         s.protected_limit = int((capacity - s.window_limit) * protected)
-        seats = self.seats()
-        live = [min(limit, seats) + 1 for limit in (s.window_limit, capacity - s.window_limit, s.protected_limit)]
+        max_resident = self.max_resident()
+        live = [min(limit, max_resident) + 1 for limit in (s.window_limit, capacity - s.window_limit, s.protected_limit)]
         entries = self.allocate_logs(sum(live), len(live))
         first = make_log(&s.window, entries, FIRST, live[0])
         first = make_log(&s.probation, entries, first, live[1])
         make_log(&s.protected, entries, first, live[2])
         s.nodes = <Node*>self.allocate(blocks, sizeof(Node))
-        s.sketch.lines = max(1 << (seats - 1).bit_length(), WORDS) // WORDS
+        s.sketch.lines = max(1 << (max_resident - 1).bit_length(), WORDS) // WORDS
         s.sketch.sample = int(sample_size * capacity)
         s.sketch.words = <uint64_t*>self.allocate(WORDS * s.sketch.lines, sizeof(uint64_t))
 

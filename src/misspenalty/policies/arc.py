@@ -1,6 +1,6 @@
 """ARC: two LRU lists, of blocks seen once and seen again, share the cache by a target that follows the ghost hits.
 
-L1 = T1 + B1 holds blocks seen once lately, L2 = T2 + B2 those seen at least twice; T1 and T2 are in the cache, B1 and
+L1 = T1 + B1 holds blocks seen once recently, L2 = T2 + B2 those seen at least twice; T1 and T2 are in the cache, B1 and
 B2 are names only, |L1| <= c and |L1| + |L2| <= 2c. A hit moves the block to T2. The target p of |T1| grows when a
 miss is found in B1 and shrinks when it is found in B2, by the ratio of the ghost lists but at least 1; the victim is
 the oldest of T1 where |T1| exceeds p, else the oldest of T2, and its name becomes the newest of B1 or B2. With `target`

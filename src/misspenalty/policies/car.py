@@ -1,7 +1,7 @@
-"""CAR: ARC with two clocks in the place of its two LRU lists, so that a hit only sets a bit.
+"""CAR: ARC with two clocks in place of its two LRU lists, so that a hit only sets a bit.
 
 T1 and T2 are clocks, B1 and B2 LRU lists of names, |T1| + |B1| <= c and all four together hold at most 2c. A miss
-that finds the cache full turns a hand: where T1 holds at least its target p (and at least one block), the block at
+that finds the cache full turns a hand: if T1 holds at least its target p (and at least one block), the block at
 T1's hand leaves for B1 if its bit is clear, else it moves to the tail of T2 with the bit cleared; otherwise T2's hand
 does the same with B2, and a block whose bit is set goes to T2's tail. A block found in B1 or B2 moves p as in ARC and
 enters T2, a new one enters T1.

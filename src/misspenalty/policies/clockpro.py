@@ -1,12 +1,12 @@
 """CLOCK-Pro: LIRS on a clock, with a share of cold pages that adapts; a hit only sets a bit.
 
-All pages stand in one list by the time they were put at its head. A page is hot or cold; cold pages are in their test
-period from entering until they become older than the oldest hot page, and evicted ones stay in the list for the rest
-of it. Three hands look from the old end: HAND_cold takes the oldest cold page in the cache as the victim, but one
-that was used goes to the head, and becomes hot if it was in test; so does an evicted page that is asked for in its
-test. HAND_hot then makes the oldest hot page cold unless it was used, and ends the tests it passes. HAND_test ends
-the oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of
-cold pages grows by one with each use of a page in test and shrinks by one with each test that ends unused.
+All pages are in one list, ordered by when they were put at its head. A page is hot or cold; cold pages are in their
+test period from entering until they become older than the oldest hot page, and evicted ones stay in the list for the
+rest of it. Three hands start from the old end: HAND_cold takes the oldest cold page in the cache as the victim, but one
+that was used goes to the head, and becomes hot if it was in test; so does an evicted page that is requested in its
+test. HAND_hot then makes the oldest hot page cold unless it was used, and ends the tests it passes. HAND_test ends the
+oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of cold
+pages grows by one with each use of a page in test and shrinks by one with each test that ends unused.
 
 Paper: S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005,
 section 4.
@@ -21,9 +21,9 @@ Deviations and decisions:
   meets while making room for that very page is not made hot but enters as cold.
 - A used cold page out of test begins a new test at the head, as the pages LIRS puts on its stack.
 - m_c stays between 1 % (at least one page) and 99 % of the cache, which the paper leaves open. It starts at the least.
-- Where there are no hot pages no test ends by HAND_hot.
-- Room is made before the page asked for is looked up, as in the paper: a page that returns is among the evicted ones
-  until then, so where the list holds all it may, the test that ends for the new victim can be the page's own.
+- If there are no hot pages, HAND_hot ends no test.
+- Room is made before the requested page is looked up, as in the paper: a page that returns is among the evicted ones
+  until then, so if the list is full, the test that ends for the new victim can be that of the page itself.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,7 @@
 """FBR: count the uses of a block, but not those close together; evict the lowest count among the blocks not used for
 long.
 
-The blocks stand in an LRU stack of three sections. A hit moves a block to the top and adds to its count unless it was
+The blocks form an LRU stack of three sections. A hit moves a block to the top and adds to its count unless it was
 in the new section, the top of the stack: that factors locality out. The victim is the block of the old section, the
 bottom of the stack, with the lowest count, the least recently used of them. When the average count exceeds A_max, all
 counts are halved (rounded up).
@@ -15,10 +15,10 @@ vary them):
 - f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, the old one holds at least
   one.
 - c_max bounds the counts kept in order: where all blocks of the old section have higher counts, the least recently
-  used goes. Its default is high enough to be without effect as a rule: the victim has the lowest count.
+  used is evicted. Its default is high enough to have no effect as a rule: the victim has the lowest count.
 - While the cache fills, the sections fill from the top.
 - `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks, first
-  evicted first forgotten; a returning block takes up its count plus one. Halving leaves the history alone.
+  evicted first forgotten; a returning block resumes its count plus one. Halving does not change the history.
 """
 
 from collections import OrderedDict

@@ -2,7 +2,7 @@
 
 Every past use of a block adds (1/2)**(lam * age) to its CRF, age in accesses. With lam = 0 that is the access count,
 so LFU; with lam = 1 a use outweighs all before it, so LRU. CRFs of evicted blocks stay in a bounded history and are
-taken up again when the block returns.
+resumed when the block returns.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "On the existence of a spectrum of
 policies that subsumes the least recently used (LRU) and least frequently used (LFU) policies", SIGMETRICS 1999, where
@@ -16,7 +16,7 @@ Deviations and decisions:
   use. Kernel and reference compute it in the same steps and agree to the bit.
 - Ties go to the least recently used. The history is a FIFO in order of eviction, as MQ's Qout.
 - The default lam = 0.001 is the order of the best values in the LRFU paper as we remember it, found with small caches;
-  as lam times the cache size grows beyond 1 the policy comes close to LRU. The MQ paper tried several values and names
+  as lam times the cache size grows beyond 1 the policy comes close to LRU. The MQ paper tried several values and gives
   none: vary it.
 - Without the correlated reference period of the LRFU paper.
 """

@@ -3,10 +3,10 @@
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, section
 III-A, where it is a baseline.
 
-Deviations and decisions: the paper says no more than near the LRU end. A sequential track enters above the largest run
+Deviations and decisions: the paper says only "near the LRU end". A sequential track enters above the largest run
 of tracks from the LRU end whose pages are at most `insertion` of all that are cached then, itself included, and a hit
-puts it there again. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`) blocks are tracks of one page, and those
-of runs of `threshold` are sequential.
+puts it there again. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`) blocks are tracks of one
+page, and those of runs of `threshold` are sequential.
 """
 
 from misspenalty.policies._lru_bottom import LRUBottom as Kernel

@@ -1,13 +1,13 @@
 """LRU-K: evict the block whose K-th-to-last use is the longest ago; LRU-2 unless another K is given.
 
-A block with fewer than K uses as far as is known goes before all others; among those the least recently used goes
+A block with fewer than K known uses is evicted before all others; among those the least recently used goes
 first. What is known of an evicted block is retained for a while, so that its next use adds to those before. K = 1 is
 LRU.
 
-Correlated reference period: uses of a block no more than so many accesses apart (by one transaction, say) count as one
-use, which lasts from the first of them to the last. Within that period after its last use a block is spared. At the
-next uncorrelated use the time a use lasted is taken out, by moving the older ones nearer, so that only the intervals
-between uses count.
+Correlated reference period: uses of a block that are at most that many accesses apart (by one transaction, say) count
+as one use, which lasts from the first of them to the last. Within that period after its last use a block is spared. At
+the next uncorrelated use the time a use lasted is taken out, by moving the older ones nearer, so that only the
+intervals between uses count.
 
 Paper: E. J. O'Neil, P. E. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk buffering",
 SIGMOD 1993, section 2 and Figure 2.1, with LRU as the subsidiary policy.

@@ -18,7 +18,7 @@ Deviations and decisions:
 - A block found in G leaves it, and is looked for before its miss evicts another, as in the authors' code; algorithm 1
   evicts first.
 - Blocks that S gives to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors' code,
-  eviction goes on until there is room, and looks each time which queue has to give.
+  eviction goes on until there is room, and decides each time which queue gives up a block.
 - S has a share of at least one block, and M, where it holds no more than its share, gives the victim if S is empty.
   libCacheSim cannot hold any block where that share is below two.
 """
@@ -34,7 +34,7 @@ PARAMETERS = (
     Parameter("threshold", 2, "hits in S that let a block move to M", 0, 3),
     Parameter("fill_main", 1, "1 = before the first eviction, blocks beyond the share of S enter M", 0, 1),
 )
-MOST = 3  # of the two-bit counter
+MAX_COUNT = 3  # of the two-bit counter
 
 
 @register("s3fifo", Kernel, PARAMETERS)
@@ -54,7 +54,7 @@ class S3FIFO(Reference):
     def access(self, block):
         """Reference `block`; whether it was in the cache."""
         if block in self.count:
-            self.count[block] = min(self.count[block] + 1, MOST)
+            self.count[block] = min(self.count[block] + 1, MAX_COUNT)
             return True
         known = self.ghost.pop(block, False)
         while len(self.count) == self.capacity:

@@ -1,4 +1,4 @@
-"""SLRU: LRU in segments; a hit moves a block one segment up, what overflows a segment falls back into the one below.
+"""SLRU: LRU in segments; a hit moves a block one segment up, and overflow falls back into the segment below.
 
 A new block enters the probationary segment as its most recently used. A hit moves a block to the most recently used
 end of the next segment up, or of its own where that is the highest (with two: the protected one). A segment above its

@@ -1,7 +1,8 @@
 """A cache of tracks with sequential detection and prefetching: what SARC, LRU Top and LRU Bottom have in common.
 
-The definition of the prefetcher, with paper, decisions and deviations, is in `misspenalty.prefetch.sequential.prefetcher`;
-here is its readable reference, from which the policies on tracks derive theirs.
+The definition of the prefetcher, with paper, decisions and deviations, is in
+`misspenalty.prefetch.sequential.prefetcher`; here is its readable reference, from which the policies on tracks derive
+theirs.
 """
 
 import math

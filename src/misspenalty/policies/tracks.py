@@ -1,6 +1,6 @@
 """The two lists of tracks that SARC, LRU Top and LRU Bottom share: SEQ and RANDOM, slow and readable.
 
-A track is in SEQ where it came in as sequential data, by a prefetch, a sequential miss or the write of a sequential
+A track is in SEQ if it entered as sequential data, by a prefetch, a sequential miss or the write of a sequential
 track, else in RANDOM; a prefetch moves a track of RANDOM to SEQ. Sizes are counted in pages. A track's stamp is the
 number of the request that moved it to the MRU end last, and its list's bottom, deltaL pages, holds it if
 
@@ -105,4 +105,4 @@ class TrackLists(Tracks):
         self.adjust(pages)
 
     def adjust(self, pages):
-        """What else is to be done when a track of so many pages has been thrown out."""
+        """Called after a track of this number of pages has been evicted, for what else has to be done."""

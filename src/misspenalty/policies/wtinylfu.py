@@ -1,10 +1,10 @@
-"""W-TinyLFU: a small LRU window, and a sketch of recent access counts that decides which of its leavers get in.
+"""W-TinyLFU: a small LRU window, and a sketch of recent access counts that decides what is admitted after it.
 
-New blocks enter the window, an LRU of `window` of the cache. What the window overflows is the candidate for the main
-region, an SLRU. While there is room it is admitted; then its count is compared with that of the main region's victim,
-and the block counted less often is evicted, the candidate if both are equal. Counts are kept for all blocks ever seen,
-approximately, in a count-min sketch of four-bit counters; all of them are halved after `sample_size` increments for
-each block of the cache.
+New blocks enter the window, an LRU of `window` of the cache. The block that overflows the window is the candidate for
+the main region, an SLRU. While there is room it is admitted; then its count is compared with that of the main region's
+victim, and the block counted less often is evicted, the candidate if both are equal. Counts are kept for all blocks
+ever seen, approximately, in a count-min sketch of four-bit counters; all of them are halved after `sample_size`
+increments for each block of the cache.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017: the sections on TinyLFU (sketch, reset) and W-TinyLFU (window 1 %, SLRU with 80 % protected).
@@ -13,7 +13,8 @@ sketch's layout and reset are theirs.
 
 Deviations and decisions:
 
-- Hashed is a block's number in order of first use, so that the outcome does not depend on how blocks are named; the
+- The hash is of a block's number in order of first use, so that the outcome does not depend on how blocks are named;
+  the
   hash of the nth is the nth draw of SplitMix64 from 0. Caffeine hashes the key in another way: its counts differ.
 - As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters for
   each block of the cache, rounded up to a power of two.
@@ -23,9 +24,9 @@ Deviations and decisions:
 - The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
   misses than OPT, which loads always.)
 
-libCacheSim's WTinyLFU does not follow the paper: accesses that hit the window are not counted, each leaver of the
-window is counted once more, equal counts are told apart by a sketch with other errors, and the counters are aged after
-32 times the cache in hits of the main region. Its misses are not ours.
+libCacheSim's WTinyLFU does not follow the paper: accesses that hit the window are not counted, each block that leaves
+the window is counted once more, ties are broken by a sketch with different errors, and the counters are aged after
+32 times the cache in hits of the main region. Its misses differ from ours.
 """
 
 from collections import OrderedDict
@@ -38,7 +39,7 @@ PARAMETERS = (
     Parameter("protected", 0.8, "limit of the protected segment, as a share of the main region", 0, 1, float),
     Parameter("sample_size", 10.0, "increments until counters are halved, in multiples of the cache", 1, 1000, float),
 )
-ROWS, COLUMNS, MOST = 4, 32, 15  # of a line of the sketch; a counter's highest value
+ROWS, COLUMNS, MAX_COUNT = 4, 32, 15  # of a line of the sketch; a counter's highest value
 
 
 class Sketch:
@@ -62,7 +63,7 @@ class Sketch:
 
     def increment(self, number):
         """Count one access."""
-        low = [(row, column) for row, column in self._counters(number) if row[column] < MOST]
+        low = [(row, column) for row, column in self._counters(number) if row[column] < MAX_COUNT]
         for row, column in low:
             row[column] += 1
         self.size += bool(low)

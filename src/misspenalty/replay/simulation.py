@@ -86,8 +86,9 @@ def simulate(
         Cache size, blocks.
     prefetch : "sequential" or mapping, optional
         Put the sequential prefetcher in front of the cache, with its defaults or the settings given; see
-        `misspenalty.prefetch.sequential.prefetcher`. A block is a track, and a write reads ahead like a read. A prefetched block
-        may be a hit that no cache alone could have, so that hits and cold misses may add up to more than the requests.
+        `misspenalty.prefetch.sequential.prefetcher`. A block is a track, and a write reads ahead like a read. A
+        prefetched block may be a hit that no cache alone could have, so that hits and cold misses may add up to more
+        than the requests.
     writes : {"count", "ignore", "only"}
         What a write is to the cache: an access that updates it like a read (but never counts as a request), nothing, or
         the only thing replayed (and counted).

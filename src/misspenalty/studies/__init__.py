@@ -1,1 +1,1 @@
-"""One package per paper: settings, runs, tables, figures, claims. A study knows the library; the library knows no study."""
+"""One package per paper: settings, runs, tables, figures, claims. Studies import the library, never the reverse."""

@@ -1,13 +1,13 @@
 """Captures of file activity: what recorded programs did with files, event by event.
 
 A capture is three Parquet files, ``NAME.parquet`` (events), ``NAME_files.parquet`` and ``NAME_processes.parquet``;
-``data/raw/builds/README.md`` tells their columns. `read` checks them and adds ``gap_ns``, the computing before each
-event without what the recording itself cost.
+``data/raw/builds/README.md`` describes their columns. `read` checks them and adds ``gap_ns``, the compute time before
+each event without the cost of the recording.
 
-Recording an event costs the process some 15 µs, and they fall into the gap before its next event. How much a process
-computes when nothing is recorded is known (``plain_us``, measured apart). So from each gap of a process the same time
-is taken, none below zero, as much as makes gaps and calls add up to ``plain_us`` again; neighbouring pages that are
-one row were recorded one by one and give it once each.
+Recording an event costs the process about 15 µs, which fall into the gap before its next event. The compute time of a
+process without recording is known (``plain_us``, measured separately). So the same time is subtracted from each gap of
+a process, never below zero, such that gaps and calls add up to ``plain_us`` again; neighbouring pages in one row were
+recorded one by one, and each counts as an event.
 """
 
 from dataclasses import dataclass

@@ -15,22 +15,21 @@ ASU2-3 0.035     100 % sequential mix    starts in 20-60 %, run 10 %
 ASU3-1 0.281     0 %   sequential mix    starts in 0-70 %, run 30 %
 ====== ========= ===== ========== ====== ==========================
 
-Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. A BSU sends up to 50 requests a second at exponential gaps.
+Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. A BSU sends up to 50 requests per second at exponential gaps.
 Sequential: each request follows the last; one that would reach the end of the run begins a new run, start and end
 rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
 complete binary tree that fits the region are walked; each BSU has its tree at a random place in the rest. A step climbs
 to 2**7 leaves around the last one, and with probability `climb` each to twice as many, and draws a leaf of these. A
 read takes the leaf's next block and advances it; a write takes the first of eight leaves, half the time a random block
-of it, else the next one to be read, and with 15 % the stream's next write repeats it.
+in it, otherwise the next one to be read, and with a probability of 15 % the stream's next write repeats it.
 
-Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests a second; their
+Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests per second; their
 "SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
 walk follow NetApp's open generator (spc1.c, version 1.4, its "classic" walk); published full-disclosure reports give
-the same intensities.
-Deviations and decisions: instead of a clock a stream, one exponential gap leads to a BSU drawn evenly and a stream
-drawn by intensity, which is the same process as all clocks together (superposed Poisson processes) but for the unit of
-time, 1 ns here, 0.1 ms there. One context: all BSUs share the leaves' pointers, as a conforming run's do. Another
-public generator climbs with 0.56 and does not round written leaves; `climb` is a parameter.
+the same intensities. Deviations and decisions: instead of a clock per stream, one exponential gap leads to a BSU drawn
+evenly and a stream drawn by intensity, which is the same process as all clocks together (superposed Poisson processes)
+except for the unit of time, 1 ns here, 0.1 ms there. One context: all BSUs share the leaves' pointers, as a conforming
+run's do. Another public generator climbs with 0.56 and does not round written leaves; `climb` is a parameter.
 """
 
 from dataclasses import dataclass
@@ -162,7 +161,7 @@ def slices(workload, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        `count` or `seconds` is impossible, or so many requests take longer than 10**9 s.
+        `count` or `seconds` is impossible, or the requests take longer than 10**9 s.
     """
     if (count is None) == (seconds is None):
         raise ParameterError("either requests or seconds have to be given, not both")
@@ -195,7 +194,7 @@ def write_spc(workload, path, count=None, seconds=None):
     Parameters
     ----------
     workload, count, seconds
-        As of `slices`.
+        Same as in `slices`.
     path : path-like
         File to make; it appears whole or not at all.
 
@@ -207,7 +206,7 @@ def write_spc(workload, path, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        A value is impossible, or there is no request in so few seconds.
+        A value is impossible, or there is no request within `seconds`.
     """
     totals, last, parts = np.zeros(3, np.int64), 0, slices(workload, count, seconds)
     with atomic_path(path) as partial, open_output(partial) as stream:
@@ -237,7 +236,7 @@ def _lines(table):
 
 
 def self_test(workload, count=1_000_000):
-    """Shares of a run beside those that the table of streams asks for.
+    """Shares of a run next to those of the table of streams.
 
     Parameters
     ----------

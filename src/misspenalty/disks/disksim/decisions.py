@@ -1,26 +1,27 @@
-"""Where a description imported from DiskSim is read otherwise than DiskSim 4.0 reads it.
+"""Where a description imported from DiskSim is read differently from DiskSim 4.0.
 
-Each decision was made with measured traces in sight; none is fitted to one: each follows from the description itself
-or from literature, holds for every drive whose description shows its condition, and can be switched off. A description
-notes in its sources what was decided and DiskSim's value, so that ``Description.as_disksim`` can put it back;
-``benchmarks/disks.py`` prints the effect of each decision alone, and of all but each.
+Each decision was made with knowledge of measured traces, but none is fitted to one: each follows from the description
+itself or from the literature, holds for every drive whose description meets its condition, and can be switched off. A
+description notes in its sources what was decided and DiskSim's value, so that ``Description.as_disksim`` can restore
+it; ``benchmarks/disks.py`` prints the effect of each decision alone, and of all except each.
 
 ``head_switch``
     A head switch takes as long as a single-cylinder seek, but no longer than the track skew leaves for it once a write
-    has settled. Drives with embedded servo must find the track anew on each surface, which is what a single-cylinder
-    seek consists of (Ruemmler and Wilkes, IEEE Computer 27(3), 1994, "Track following"), and a maker lays the skew just
-    so that no revolution is lost. Some drives' extracted head switches are as short as 30 us: DIXtrac (Schindler and
-    Ganger, CMU-CS-99-176) takes them from differences of completion times, in which bus transfers hide a part. So this
-    holds where the description carries DIXtrac's bulk transfer time, and not where the bus was measured by itself.
+    has settled. Drives with embedded servo must find the track again on each surface, which is what a single-cylinder
+    seek consists of (Ruemmler and Wilkes, IEEE Computer 27(3), 1994, "Track following"), and makers choose the skew
+    just large enough that no revolution is lost. Some drives' extracted head switches are as short as 30 us: DIXtrac
+    (Schindler and Ganger, CMU-CS-99-176) takes them from differences of completion times, part of which bus transfers
+    hide. So this applies if the description contains DIXtrac's bulk transfer time, and not if the bus was measured
+    separately.
 ``sequential_ahead``
-    Quantum's drives read ahead only behind a read that follows on the read before it, as far as the description's
+    Quantum's drives read ahead only after a read that continues the previous one, up to the description's
     maximum. Product manuals of the Atlas line say so: it prefetches when requests have shown that they go on from
-    track to track (Maxtor Atlas 10K III product manual, 6.2). DiskSim reads to the end of the track behind any read.
+    track to track (Maxtor Atlas 10K III product manual, 6.2). DiskSim reads to the end of the track after any read.
 ``write_water``
-    A write watermark is, like a read's, the share of a request that is in the cache before the far side is asked for:
+    A write watermark is, like a read's, the share of a request that is in the cache before the other side is asked for:
     the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
     most writes. DiskSim begins with the first block. Where the description has extra disconnects, the head start that
-    DiskSim knows for them stands instead.
+    DiskSim has for them applies instead.
 ``write_settle``
     A write's additional settling time is not negative. DiskSim adds whatever the description says.
 ``stream_in_order``

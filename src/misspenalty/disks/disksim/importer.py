@@ -1,8 +1,8 @@
 """Drive descriptions from DiskSim 4.0's parameter files (``.parv``, ``.diskspecs``, ``.model``, ``.seek``).
 
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
-sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks). What cannot be expressed is refused by name; what has
-no part in our model (statistics, host-side queues) is left out.
+sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks). Parameters that cannot be expressed are refused by
+name; those that play no part in our model (statistics, host-side queues) are ignored.
 """
 
 import re
@@ -71,7 +71,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
     Raises
     ------
     InputError
-        The file is no valid parameter file, or says something the model does not know.
+        The file is not a valid parameter file, or uses something that the model does not have.
     """
     path = Path(path)
     blocks, instances, topology = diskmodel.read(path)

@@ -1,7 +1,7 @@
 """Reader of DiskSim 4.0's parameter files: blocks of ``name = value`` with lists, nested blocks and ``source FILE``.
 
-Only the syntax is known here (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer` knows what the
-parameters mean.
+Only the syntax is known here (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer` knows
+what the parameters mean.
 """
 
 import math
@@ -11,8 +11,8 @@ from pathlib import Path
 from misspenalty.errors import InputError
 
 MOST_BYTES = 16 << 20
-DEEPEST = 32
-LONGEST = 30  # of numbers, characters
+MAX_NESTING = 32
+MAX_DIGITS = 30  # of numbers, characters
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 
@@ -47,7 +47,7 @@ def read(path, _depth=0):
 class _Parser:
     def __init__(self, path, depth):
         self.path, self.depth = Path(path), depth
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             raise InputError("files source each other without end", path=path)
         try:
             if self.path.stat().st_size > MOST_BYTES:
@@ -68,7 +68,7 @@ class _Parser:
             word = self.next()
             first, _, rest = word.partition(" ")
             if first == "source":
-                inner = read(self.beside(rest), self.depth + 1)
+                inner = read(self.sibling(rest), self.depth + 1)
                 blocks += inner[0]
                 instances.update(inner[1])
                 topology = topology or inner[2]
@@ -121,14 +121,14 @@ class _Parser:
             return self.block(word)
         first, _, rest = word.partition(" ")
         if first == "source":
-            blocks, _, _ = read(self.beside(rest), self.depth + 1)
+            blocks, _, _ = read(self.sibling(rest), self.depth + 1)
             if len(blocks) != 1:
                 self.fail(f"{rest!r} holds {len(blocks)} blocks", "one block")
             return blocks[0]
         if not NUMBER.match(word):
             return word
-        if len(word) > LONGEST or not math.isfinite(float(word)):
-            self.fail(f"number {word[:LONGEST]}", f"a finite one of at most {LONGEST} characters")
+        if len(word) > MAX_DIGITS or not math.isfinite(float(word)):
+            self.fail(f"number {word[:MAX_DIGITS]}", f"a finite one of at most {MAX_DIGITS} characters")
         return float(word) if re.search("[.eE]", word) else int(word)
 
     def list(self):
@@ -144,14 +144,14 @@ class _Parser:
     def enter(self, bracket):
         self.expect(bracket)
         self.depth += 1
-        if self.depth > DEEPEST:
-            self.fail("depth", f"at most {DEEPEST} brackets in each other")
+        if self.depth > MAX_NESTING:
+            self.fail("depth", f"at most {MAX_NESTING} brackets in each other")
 
     def leave(self, bracket):
         self.expect(bracket)
         self.depth -= 1
 
-    def beside(self, name):
+    def sibling(self, name):
         """A sourced file: a plain name, in the folder of the file that names it."""
         name = name.strip()
         if not name or Path(name).name != name:

@@ -125,20 +125,6 @@ class Description(Kind):
         """Records of requests on a new drive, each `delay` ns after the one before it is done."""
         return one_by_one(self.drive(), lbn, count, write, delay)
 
-    def slice(self, cylinders):
-        """This kind with its first cylinders only; all else is equal.
-
-        Raises
-        ------
-        ParameterError
-            It has not so many.
-        """
-        if not 1 <= cylinders <= self.data["geometry"]["cylinders"]:
-            raise ParameterError(f"{cylinders} cylinders: the drive has {self.data['geometry']['cylinders']}")
-        zones = [z | {"last_cylinder": min(z["last_cylinder"], cylinders - 1)} for z in self.data["geometry"]["zones"]]
-        zones = [zone for zone in zones if zone["first_cylinder"] < cylinders]
-        return self.replace({"geometry.cylinders": cylinders, "geometry.zones": zones})
-
 
 KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds its own
 
@@ -177,7 +163,7 @@ def load(name_or_path, kind=None):
     Raises
     ------
     InputError
-        There is no such drive, it is of another kind, or the file is no valid description.
+        There is no such drive, it is of another kind, or the file is not a valid description.
     """
     if str(name_or_path) in names():
         found = _packaged(str(name_or_path))
@@ -217,7 +203,7 @@ def _merged(base, changes):
 
 
 def check(data, path=None):
-    """A description held against its kind's schema, with defaults filled in; raises InputError."""
+    """A description checked against its kind's schema, with defaults filled in; raises InputError."""
     kind = data.get("kind") if isinstance(data, dict) else None
     kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
     worst = worst_error(data, _schema(kind))

@@ -2,13 +2,14 @@
 
 A *slot* is a sector of a zone, numbered in the order in which blocks are laid out: cylinder by cylinder, head by head
 (in serpentine order where the description says so), sector by sector. Slipped slots hold no block and shift all later
-ones; a remapped slot's block lies in its spare. Spares are kept back per track, cylinder, range of cylinders or zone.
-This is the layout that DiskSim 4.0 calls G1 (Bucy, Schindler, Schlosser, Ganger: The DiskSim Simulation Environment
-Version 4.0 Reference Manual, CMU-PDL-08-101, section 3.2), with two corrections:
+ones; the block of a remapped slot is in its spare. Spares are kept back per track, cylinder, range of cylinders or
+zone. This is the layout that DiskSim 4.0 calls G1 (Bucy, Schindler, Schlosser, Ganger: The DiskSim Simulation
+Environment Version 4.0 Reference Manual, CMU-PDL-08-101, section 3.2), with two corrections:
 
-* a sector slipped in a cylinder with spares moves that cylinder's last blocks into its spares; DiskSim lays them over
-  the next cylinder's first blocks;
-* spares in front of a cylinder are left out; DiskSim counts them, but lays blocks there.
+* a sector slipped in a cylinder with spares moves that cylinder's last blocks into its spares; DiskSim places them on
+  top
+  of the next cylinder's first blocks;
+* spares in front of a cylinder are left out; DiskSim counts them, but places blocks there.
 """
 
 from math import gcd
@@ -92,7 +93,7 @@ def skew_ms(data):
 
 
 def _head_order(cylinders, first, heads, mapping):
-    """Heads of these cylinders in the order of their blocks, one row a cylinder."""
+    """Heads of these cylinders in the order of their blocks, one row per cylinder."""
     forward = np.arange(heads, dtype=np.int32)
     if mapping == "cylinders":
         return np.tile(forward, (len(cylinders), 1))

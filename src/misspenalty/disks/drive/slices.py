@@ -1,8 +1,8 @@
-"""A part of a described drive as a drive of its own: the first cylinders of its outermost zone, all tracks alike.
+"""Part of a described drive as a drive of its own: the first cylinders of its outermost zone, all tracks alike.
 
-The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), as its disk had to fit
-into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have no
-such component. Everything else is the description's, unless a change is asked for.
+The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), because its disk had to
+fit into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have
+no such component. Everything else is as described, unless a change is requested.
 """
 
 from misspenalty.errors import ParameterError
@@ -31,7 +31,7 @@ def cut(description, cylinders, **changes):
     Raises
     ------
     ParameterError
-        There are not so many cylinders, or a change is unknown.
+        There are fewer cylinders than requested, or a change is unknown.
     InputError
         A value is impossible.
     """

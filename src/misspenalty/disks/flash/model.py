@@ -1,27 +1,28 @@
 """Drives of flash memory: dies on channels behind a controller with a page-mapped, log-structured translation layer.
 
-The model, which is small on purpose:
+The model is deliberately small:
 
-* Dies work in parallel, each one operation at a time. A request's pages share the wires of a channel; those of older
-  writes and of collection, which copies inside a die, do not hold it up there. The planes of a die are used together,
-  so a page here is one of each plane.
-* The controller maps units of 4 KB. A page of them goes to the die that is free first, to the next page of the block
-  that is open there. What a unit's older copy held becomes garbage.
-* A read interrupts what its die programs or erases, which then takes so much longer.
+* Dies work in parallel, each on one operation at a time. The pages of a request share the wires of a channel; those of
+  older writes, and of collection, which copies inside a die, do not delay it there. The planes of a die are used
+  together, so a page here is one page of each plane.
+* The controller maps units of 4 KB. A page of units goes to the die that is free first, to the next page of its
+  open block. The older copy of a unit becomes garbage.
+* A read interrupts its die while it programs or erases, which then takes that much longer.
 * A die with few erased blocks is collected: the full block with the fewest valid units (*greedy*) has these copied to
-  another open block inside the die, as many pages for each programmed one as keep step with it, and is erased. What is
-  as large as the drive is sold and what the flash holds beyond is the spare that this lives on.
-* A power-safe buffer, if the description has one, completes a write as soon as it has room, and gathers units to whole
-  pages. Without one a write is complete when its pages are programmed, the last one padded.
+  another open block inside the die, as many pages for each programmed one as needed to keep up, and is erased. The
+  spare space that this needs is what the flash holds beyond the nominal size of the drive.
+* A power-safe buffer, if the description has one, completes a write as soon as it has room, and gathers units into
+  whole
+  pages. Without one, a write is complete when its pages are programmed, the last one padded.
 * A write of part of a unit reads the unit first, without holding up the buffer. A unit never written is read as if all
-  had been laid out in order across the dies.
+  units had been laid out in order across the dies.
 
 Left out: wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory, idle-time
-collection, and requests at the same time: the next comes when the last is done.
+collection, and concurrent requests: the next one starts when the last is done.
 
 A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
 ``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a
-die that older writes and their collection keep busy; all others are 0.
+die that older writes and their collection keep busy; all other components are 0.
 """
 
 from misspenalty.disks.drive.description import KINDS, Kind
@@ -78,12 +79,12 @@ class FlashDescription(Kind):
         return self.drive().one_by_one(lbn, count, write, delay)
 
     def slice(self, blocks):
-        """This kind with so many erase blocks a plane; its spare share and all else are equal.
+        """This kind with `blocks` erase blocks per plane; its spare share and everything else stay the same.
 
         Raises
         ------
         ParameterError
-            It has not so many.
+            The drive has fewer, or `blocks` is too small.
         """
         most = self.data["geometry"]["blocks"]
         if not 8 <= blocks <= most:
@@ -134,7 +135,7 @@ def _places(settings):
 
 
 def _check_room(units, settings):
-    """Where no block would yield a page, collection could not go on; so many units must not fit."""
+    """If no block yielded a page, collection could not continue; so the units must leave room for it."""
     usable = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
     if not 1 <= units <= usable * settings["page_units"]:
         most = usable * settings["page_units"]

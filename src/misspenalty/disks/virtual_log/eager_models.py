@@ -31,7 +31,7 @@ def track_recurrence(n, k):
 def block_skip(n, p, logical, physical):
     """Sectors that pass unused while a block of `logical` sectors is written as blocks of `physical` ones.
 
-    (1-p) n B / (b + p n), least where the physical block is as long as the logical one.
+    (1-p) n B / (b + p n), smallest if the physical block is as long as the logical one.
     """
     _check(n, p)
     if not 1 <= physical <= logical <= n:

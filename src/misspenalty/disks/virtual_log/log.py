@@ -1,28 +1,30 @@
-"""A disk that writes to free blocks near its head and keeps the map of its blocks in a log without a place.
+"""A disk that writes to free blocks near its head and keeps the map of its blocks in a log without a fixed place.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999:
 the models in section 2, the virtual log in 3.2, the virtual-log disk (VLD) in 4.2, the compactor in 2.3 and 5.5.
 
-A write goes block by block to the free aligned block that passes under a head first (*eager writing*): on the arm's
-track, on another track of its cylinder after a head switch, or on a cylinder above after a seek; lower cylinders come
-only when nothing above is free, from the first one on, so that the arm sweeps one way. Then every touched piece of the
-map goes to the free sector that passes first, with pointers that keep the log a tree (`_map_log.pxd`). Old copies are
-free once the last map sector is on the disk, and then the write is acknowledged. A block is freed by overwriting only.
+Each block of a write goes to the free aligned block that passes under a head first (*eager writing*): on the current
+track, on another track of the cylinder after a head switch, or on a higher cylinder after a seek. Lower cylinders are
+used only when nothing above is free, starting from the first one, so that the arm sweeps one way. Then every changed
+piece of the map goes to the free sector that passes first, with pointers that keep the log a tree (`_map_log.pxd`). Old
+copies are free once the last map sector is on the disk, and then the write is acknowledged. A block is freed only by
+overwriting it.
 
 Reads take the whole track into a buffer, which keeps it until another track is read. A write of less than a block
-reads the rest of the block first, unless the drive still has it from the write before.
+reads the rest of the block first, unless the drive still has it from the previous write.
 
 In idle time the compactor reads a random track and moves its live blocks and map sectors into holes of tracks that
-are in use, so that tracks become empty. It begins with a track only if that can be read before the time is over, and
-moves the blocks of one piece of the map after the other, each piece a transaction. When the time is over it finishes
-the block under way and logs that block's piece, and no more: so far a pause may overrun. With `reserve` the disk fills
-one empty track after the other, down to so many free blocks, before it falls back to the nearest block (section 2.3).
+are in use, so that tracks become empty. It starts on a track only if that can be read before the time is over, and
+moves the blocks of one piece of the map after another, each piece in a transaction. When the time is over it finishes
+the block in progress and logs that block's piece; a pause may overrun by that much. With `reserve` the disk fills one
+empty track after another, down to that number of free blocks, before it falls back to the nearest block (section 2.3).
 
-Deviations and choices, where the paper says nothing or our knowledge of it ends:
+Deviations and choices, where the paper says nothing or is not known to us:
 
 * A map sector holds 100 entries, since its header lies in the same sector: 62 instead of 48 sectors for 24 MB.
-* The paper's records have two pointers. A record that is itself overwritten while it has two current ones hands on both
-  and adds the tail, so ours have up to five; where six were needed, one of them is logged anew first (`relogged`).
+* The paper's records have two pointers. A record that is itself overwritten while both of its pointers are current
+  hands on both and adds the tail, so ours have up to five; if six were needed, one of them is logged again first
+  (`relogged`).
 * Pointers carry the sequence number of the record they lead to.
 * A request of more than 128 blocks (0.5 MB) is several transactions; on a small disk, of more than a 32nd of it.
 * Delivering from the track buffer costs nothing beyond the command, as the paper's latencies have no bus component.
@@ -54,7 +56,7 @@ def longest_transaction(description, block_sectors=BLOCK_SECTORS):
 def capacity(description, block_sectors=BLOCK_SECTORS):
     """Logical blocks that a virtual log on this slice can have at most.
 
-    Beside them there is always room for a transaction's new blocks, for two copies of the map with every record on a
+    Beyond them there is always room for a transaction's new blocks, for two copies of the map with every record on a
     block of its own, and for the tail's place.
     """
     physical = physical_blocks(description, block_sectors) - longest_transaction(description, block_sectors) - 1
@@ -88,7 +90,7 @@ def virtual_log(
     reserve : int, optional
         Free blocks that filling leaves on a track; by default blocks go wherever they pass first.
     search_ns, record_ns : int
-        Processor time of the algorithm, charged to a write's ``other`` when it is done: for each track looked at and
+        Processor time of the algorithm, charged to a write's ``other`` when it is done: for each track examined and
         each map sector built, ns.
     seed : int
         Chooses the compactor's tracks.

@@ -1,14 +1,14 @@
-"""Recovery of a virtual log's map from nothing but the media.
+"""Recovery of a virtual log's map from the media alone.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
 sections 3.2 and 3.3: the tail's place is kept with residual power at power-down, with a checksum, and cleared after the
 recovery; where it is damaged, the disk is scanned for map sectors, which are signed.
 
-From the tail, records are visited newest first. What a pointer leads to counts only if it is a record with a right
-checksum and the sequence number that the pointer tells: the sectors of older copies are reused. The first record met
-of a piece is its newest one. A transaction is complete when its last record is there; the records of one that is not
-are passed through, their content is not taken, and the recovery clears them, as later records would make them look
-complete.
+From the tail, records are visited newest first. The target of a pointer counts only if it is a record with a valid
+checksum and the sequence number that the pointer gives, because the sectors of older copies are reused. The first
+record found for a piece is its newest one. A transaction is complete when its last record is there. The records of an
+incomplete one are followed but their content is not used, and the recovery clears them, because later records would
+make them look complete.
 """
 
 import heapq
@@ -50,7 +50,7 @@ class Recovered:
     next_sequence : int
         Sequence number for the next record.
     sectors_read : int
-        Sectors that the recovery looked at.
+        Sectors that the recovery read.
     from_tail : bool
         Whether the tail's record was there; else the disk was scanned.
     discarded : int
@@ -92,7 +92,7 @@ def recover(media, blocks, take_over=None):
     Raises
     ------
     InputError
-        The media hold no record of a piece that the map needs, or a map of more blocks, or are no whole number of
+        The media hold no record of a piece that the map needs, or a map of more blocks, or are not a whole number of
         sectors.
     """
     if media.ndim != 1 or media.dtype != np.uint8 or media.size == 0 or media.size % SECTOR:

@@ -36,7 +36,7 @@ class Accuracy(NamedTuple):
 
 
 def measure_accuracy(ids, predictor, **parameters):
-    """Let a predictor follow a trace and count how often it foresaw the next event.
+    """Let a predictor follow a trace and count how often it predicted the next event.
 
     Parameters
     ----------

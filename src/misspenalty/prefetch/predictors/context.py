@@ -1,8 +1,8 @@
-"""What the context models have in common: a trie of sequences of files, counted.
+"""What the context models share: a trie of sequences of files with counts.
 
 A node stands for the sequence of files on its path from the root and counts how often that sequence occurred; its
 depth is the sequence's length. A live context is a walk that began at one of the latest events and has followed every
-event since. Partitions, growth and prediction differ from model to model: see fmocm.py, pcm.py, epcm.py.
+event since. Partitions, growth and prediction differ between models: see fmocm.py, pcm.py, epcm.py.
 
 Papers: T. M. Kroeger, D. D. E. Long, "Predicting file system actions from prior events", USENIX 1996, section 2;
 "Design and implementation of a predictive file prefetching algorithm", USENIX ATC 2001, sections 2.1 to 2.3.
@@ -12,14 +12,14 @@ Deviations and decisions, where the papers are silent:
 
 - The likelihood of a child is its count over its parent's count less one (1996, section 2.2): the occurrence that has
   just been counted has no follower yet. It is at least one.
-- Contexts predict longest first, a file only once.
+- The longest context predicts first, and each file is predicted only once.
 - Siblings are ordered by count; of two equals the one that reached the count first comes first.
 - A new node counts 1. Nothing below `order` is kept, so that a model of order 2 predicts from the last file alone.
-- A full partition is halved once for each node it cannot take: integer division of all counts, those that come to
-  nothing are dropped with what is below them, and the context with them if it was there; its first-order node stays.
+- A full partition is halved once for each node it cannot take: integer division of all counts, those that become
+  zero are dropped with what is below them, and the context with them if it was there; its first-order node stays.
 """
 
-from misspenalty.prefetch.predictors.registry import MOST, Parameter, Reference
+from misspenalty.prefetch.predictors.registry import MAX_FILES, Parameter, Reference
 
 ORDER = Parameter("order", 2, "depth of the deepest nodes, that is, length of the longest sequence", 1, 1024)
 PARTITION = Parameter("partition", 64, "most nodes in the partition of a file", 1, 2**20)
@@ -140,4 +140,4 @@ class ContextReference(Reference):
         return any_likely
 
 
-__all__ = ["MOST", "ORDER", "PARTITION", "THRESHOLD", "ContextReference", "Node"]
+__all__ = ["MAX_FILES", "ORDER", "PARTITION", "THRESHOLD", "ContextReference", "Node"]

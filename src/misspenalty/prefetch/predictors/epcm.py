@@ -1,4 +1,4 @@
-"""Extended partitioned context model (EPCM): long sequences that grow by a node a recurrence, predicted as a whole.
+"""Extended partitioned context model (EPCM): long sequences that grow by one node per recurrence, predicted whole.
 
 As PCM, but the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node to it,
 and prediction goes on from a likely child to its likely child, until the likelihood falls below the threshold. With a
@@ -19,13 +19,13 @@ Deviations and decisions, beyond those of context.py:
 - Likelihoods are taken step by step; with `product` 1 they multiply along the chain.
 - All live contexts predict; with `longest` 1 only the longest that predicts anything.
 - Where the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
-- The threshold is not known; the default, 0.75, lies in the middle of the range that makes one sequence.
+- The threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.
 """
 
 from dataclasses import replace
 
 from misspenalty.prefetch.predictors._context import EPCM as Kernel
-from misspenalty.prefetch.predictors.context import MOST, ORDER, PARTITION, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, PARTITION, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import Parameter, register
 
 PARAMETERS = (
@@ -35,7 +35,7 @@ PARAMETERS = (
     Parameter("corrected", 1, "1 = along a chain, a node's own making is taken off its count", 0, 1),
     Parameter("product", 0, "1 = likelihoods multiply along a chain", 0, 1),
     Parameter("longest", 0, "1 = only the longest context that predicts anything predicts", 0, 1),
-    MOST,
+    MAX_FILES,
 )
 
 

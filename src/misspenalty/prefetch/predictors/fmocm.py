@@ -1,7 +1,7 @@
 """Finite multi-order context model: every context up to the order is kept and counted, without limit.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Predicting file system actions from prior events", USENIX 1996, sections 2.1 and
-2.2; section 2.1 of their USENIX 2001 paper. It takes O(n^order) nodes, which is why PCM came.
+2.2; section 2.1 of their USENIX 2001 paper. It takes O(n^order) nodes, which is why PCM was developed.
 Authors' code: none published.
 
 Deviations and decisions: those of context.py. The context of order 0, which would predict the most frequent files
@@ -9,11 +9,11 @@ after any event, does not take part, as in the partitioned models.
 """
 
 from misspenalty.prefetch.predictors._context import FMOCM as Kernel
-from misspenalty.prefetch.predictors.context import MOST, ORDER, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import register
 
 
-@register("fmocm", Kernel, (ORDER, THRESHOLD, MOST))
+@register("fmocm", Kernel, (ORDER, THRESHOLD, MAX_FILES))
 class FMOCM(ContextReference):
     """Finite multi-order context model: predict what likely followed the latest sequences of files."""
 

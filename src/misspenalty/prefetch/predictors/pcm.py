@@ -1,7 +1,7 @@
-"""Partitioned context model (PCM): the trie is divided into partitions of limited size, one a file.
+"""Partitioned context model (PCM): the trie is divided into partitions of limited size, one per file.
 
 A partition is a first-order node and its descendants. When it is full and needs a node, its counts are halved and
-those that come to nothing make room; if none do, the access is ignored there. State is O(n).
+those that become zero make room; if none do, the access is ignored there. State is O(n).
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001, section 2.2. Partitions of 16, 32 and 64 nodes are the paper's; its orders and threshold are not known. The
@@ -12,11 +12,11 @@ Deviations and decisions: those of context.py.
 """
 
 from misspenalty.prefetch.predictors._context import PCM as Kernel
-from misspenalty.prefetch.predictors.context import MOST, ORDER, PARTITION, THRESHOLD, ContextReference
+from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, PARTITION, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import register
 
 
-@register("pcm", Kernel, (PARTITION, ORDER, THRESHOLD, MOST))
+@register("pcm", Kernel, (PARTITION, ORDER, THRESHOLD, MAX_FILES))
 class PCM(ContextReference):
     """Partitioned context model: a context model with a limited partition for each file."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from misspenalty.errors import ParameterError
 from misspenalty.policies.registry import Definition, Parameter
 
-MOST = Parameter("most", None, "files predicted after one event, at most; None = no bound", 1, 2**31 - 1)
+MAX_FILES = Parameter("most", None, "files predicted after one event, at most; None = no bound", 1, 2**31 - 1)
 
 
 class Reference(ABC):

@@ -3,10 +3,10 @@
 A cached track carries a counter, the length of the run that ends there: on the first access to the track, whether that
 brings it in or it has been prefetched, the counter becomes one more than that of the track before, if that is cached,
 else 1, and stays until the track leaves. At `threshold` the track is sequential. A read that misses a sequential track
-also reads the `degree` tracks behind it (synchronous prefetch). The track `trigger` from the end of such a group
+also reads the next `degree` tracks (synchronous prefetch). The track `trigger` from the end of such a group
 carries a trigger: a read hit there reads the next group of `degree` tracks ahead of the stream (asynchronous
 prefetch), and sets a trigger in it. A trigger also moves the tracks of its own group that are still unread to the MRU
-end: they are needed before the new ones, and could otherwise be thrown out before (`remedy`).
+end: they are needed before the new ones, and could otherwise be evicted first (`remedy`).
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
 II-A (detection), II-B (prefetching) and II-C (the anomaly). The remedy's form is that of the authors' US patents
@@ -15,16 +15,16 @@ II-A (detection), II-B (prefetching) and II-C (the anomaly). The remedy's form i
 Deviations and decisions:
 
 - threshold, degree and the trigger's place are not in the paper; the defaults are ours (a public port of the algorithm
-  has threshold 3), and groups are not aligned. A group is as long as what is left of the volume.
+  has threshold 3), and groups are not aligned. The last group ends with the volume.
 - A prefetched track has no counter before its first access, as II-A sets counters on accesses (an unset one counts as
-  0). Marking it as sequential at once, as an unverified account has it, lets a group that was fetched on a wrong guess
-  cause the next: among random data that is cached densely, such groups then breed.
-- Tracks have up to eight pages, any of which may be cached. Pages asked of a cached track that are not there are read
-  alone, and all the rest of the track where it is sequential; that moves the track like a hit but counts as none.
+  0). Marking it as sequential at once, as an unverified source says, lets a group that was fetched on a wrong guess
+  cause the next, and such groups multiply among random data that is densely cached.
+- Tracks have up to eight pages, any of which may be cached. Requested pages that a cached track lacks are read
+  alone, or with the rest of the track if it is sequential; that moves the track like a hit but counts as none.
 - Writes count in the detection and come into the cache, but prefetch nothing; a written track of a run enters as
   sequential data unless `writes_sequential` is 0.
-- Behind the prefetcher any online policy can stand. One that has no SEQ and RANDOM lists sees a prefetch as a
-  reference, and the remedy, which a second one would be, is left out.
+- Any online policy can be used behind the prefetcher. One without SEQ and RANDOM lists treats a prefetch as a
+  reference; the remedy would be a second reference and is left out.
 """
 
 from misspenalty.errors import ParameterError
@@ -50,7 +50,7 @@ OBSERVED = ("delta", "count_writes")  # parameters of SARC's ratio
 
 
 def check(settings):
-    """All settings of the prefetcher, defaults filled in but for the threshold.
+    """All settings of the prefetcher, with defaults filled in except for the threshold.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def track_cache(
     if (tracks is None) == (address is None):
         raise ParameterError("either the number of tracks or the addresses of blocks have to be given, not both")
     if definition.offline:
-        raise ParameterError(f"{policy} looks into the future: it cannot stand behind a prefetcher")
+        raise ParameterError(f"{policy} looks into the future: it cannot be used behind a prefetcher")
     settings, parameters = _settings(definition, prefetch, parameters)
     blocks = tracks = TRACKS.check(tracks, policy)
     if address is not None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import pydantic
 
-from misspenalty.errors import MissPenaltyError, ParameterError
+from misspenalty.errors import MissPenaltyError
 from misspenalty.policies.registry import find_policy
 
 Sizes = Annotated[tuple[pydantic.PositiveInt, ...], pydantic.Field(min_length=1)]
@@ -96,7 +96,7 @@ FILES = {
 
 
 class ClassicsSettings(pydantic.BaseModel):
-    """The block `classics` of the configuration; every key has the value of the archived results as its default."""
+    """What the study replays; the defaults are what the archived results come from."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -113,19 +113,3 @@ class ClassicsSettings(pydantic.BaseModel):
                 if row not in self.rows:
                     raise ValueError(f"traces.{trace}.rows has {row}, which is not among rows: {', '.join(self.rows)}")
         return self
-
-
-def load_settings(block):
-    """The checked settings from a block of the configuration.
-
-    Raises
-    ------
-    ParameterError
-        A key is unknown or a value impossible; the message names the key.
-    """
-    try:
-        return ClassicsSettings.model_validate(block)
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, ("classics", *first["loc"])))
-        raise ParameterError(f"{place}: {first['msg']}") from error

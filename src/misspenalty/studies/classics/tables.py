@@ -39,8 +39,8 @@ def comparison(hit_ratios, published):
     Returns
     -------
     DataFrame
-        ``trace, cache_blocks, policy, source, published_pct, hit_ratio_pct, difference_points, parameters``; one row per
-        published number that was replayed. LFU, whose definition is not stated, is compared with both of ours.
+        ``trace, cache_blocks, policy, source, published_pct, hit_ratio_pct, difference_points, parameters``; one row
+        per published number that was replayed. LFU, whose definition is not stated, is compared with both of ours.
     """
     published = published.rename(columns={"hit_ratio_pct": "published_pct"})
     other = published[published["policy"] == "lfu"].assign(policy="lfu_history")

@@ -1,8 +1,8 @@
 """The EPCM study: predictive file prefetching replayed on recorded builds.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
-2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty.systems.file_client.client`: with cold
-caches, with hot ones, and cold with a predictor that learnt in the training runs.
+2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty.systems.file_client.client`: with
+cold caches, with hot ones, and cold with a predictor that learnt in the training runs.
 
 The criterion
 -------------
@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.prefetch.predictors._foresight import Foresight
+from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor
 from misspenalty.systems.file_client.client import CLASSES, COMPONENTS, Client
 
@@ -111,7 +111,7 @@ class Study(NamedTuple):
     Attributes
     ----------
     benchmark : str
-    workload : Workload
+    workload : FileWorkload
     machine : ClientMachine
     kind : Description or None
         Of the drive.
@@ -177,7 +177,7 @@ def play(study, setting):
 
     Returns
     -------
-    list of Run
+    list of ClientRun
         As of `Client.run`, in order.
     """
     client = Client(study.workload, study.machine, study.kind)

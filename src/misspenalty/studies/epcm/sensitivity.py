@@ -1,7 +1,7 @@
 """The EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
 
-Nothing here is judged: the criterion in `misspenalty.studies.epcm.runs` was fixed first. The tables say what each choice is
-worth, and which of them decide whether EPCM comes out ahead.
+Nothing here is judged: the criterion in `misspenalty.studies.epcm.runs` was fixed first. The tables say what each
+choice is worth, and which of them decide whether EPCM comes out ahead.
 """
 
 from dataclasses import replace

@@ -1,57 +1,203 @@
-"""What the schema of a run's configuration cannot tell: whether the settings of the EPCM study fit the package and one
-another."""
+"""Settings of the EPCM study: what can be configured, what it means, and what is refused before the first job."""
 
 from pathlib import Path
+from typing import Annotated, Literal
 
-from misspenalty.errors import ParameterError
+from pydantic import AfterValidator, Field, model_validator
+
+from misspenalty import settings
 from misspenalty.io.documents import read_yaml
+from misspenalty.settings import Distinct, Number, SettingError, Settings, nearest, setting
+from misspenalty.settings.types import Share, Unique
 from misspenalty.studies.epcm.runs import BASELINES, definition_of, settings_of
 
 
-def check_settings(settings):
-    """Stop before the first job where a job could only fail.
+def _recorded(path):
+    if not path.endswith(".parquet"):
+        raise ValueError(f"{path!r} is not a recorded build; expected NAME.parquet")
+    return path
 
-    Parameters
-    ----------
-    settings : dict
-        The key ``epcm`` of the configuration, valid by its schema and with the schema's defaults.
 
-    Raises
-    ------
-    ParameterError
-        A capture's name, the run of Figure 8 or a workload of the sensitivity is impossible; the message names the key
-        and the remedy.
-    """
-    for name, path in settings["captures"].items():
-        if not path.endswith(".parquet"):
-            raise ParameterError(f"epcm.captures.{name}: {path!r} is no recorded build; expected NAME.parquet")
-        _check_training(name, Path(path), settings["training_runs"])
-    bars = settings_of(
-        settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["thresholds"]
+Build = Annotated[settings.Path, AfterValidator(_recorded)]
+Count = Annotated[int, Field(ge=1, le=1_048_576)]
+Order = Annotated[int, Field(ge=1, le=1024)]
+PositiveShare = Annotated[Number, Field(gt=0, le=1)]
+Switch = list[Literal[0, 1]]
+Temporaries = Literal["recorded", "normal", "dropped"]
+Run = Annotated[int, Field(ge=0)]
+
+
+class Builds(Settings):
+    """Recorded builds."""
+
+    andrew: Build = setting(what="Phase 5 of the Andrew benchmark: a C program of 17 files, 2 libraries, 1 executable.")
+    ld: Build | None = setting(None, "The link of a Linux kernel.")
+    glimpse: Build | None = setting(None, "The index of a tree of documents larger than memory.")
+    ssh: Build | None = setting(None, "A C program patched through eight versions, each built.")
+
+
+class Thresholds(Settings):
+    """Smallest likelihoods."""
+
+    pcm: Share = setting(what="Of PCM.")
+    epcm: Share = setting(what="Of EPCM.")
+
+
+class Figure8(Settings):
+    """A bar of Figure 7."""
+
+    partition_size: Count = setting(what="Nodes of a partition.")
+    model_order: Order = setting(what="Order of the model.")
+
+
+class ModelReadings(Settings):
+    """Parameters of the predictors."""
+
+    threshold: list[Share] | None = setting(None, "Smallest likelihood that is prefetched.")
+    most: Distinct[Count] | None = setting(None, "Files predicted after an event, at most.")
+    corrected: Switch | None = setting(None, "Whether the chain's likelihoods use whole counts.")
+    product: Switch | None = setting(None, "Whether likelihoods are multiplied along the chain.")
+    longest: Switch | None = setting(None, "Whether only the longest context predicts.")
+
+
+class WorkloadReadings(Settings):
+    """How the recorded calls are taken."""
+
+    temporaries: list[Temporaries] | None = setting(None, "What a file with a random name is to the model.")
+    programs: list[PositiveShare] | None = setting(None, "Programs and libraries at this share of their size.")
+    seed: list[Annotated[int, Field(ge=0)]] | None = setting(None, "Seeds of the placement on disk.")
+
+
+class ProtocolReadings(Settings):
+    """How the runs are made."""
+
+    training: list[Run] | None = setting(None, "Runs that teach.")
+    resident: list[Literal["programs", "names", "both"]] | None = setting(
+        None,
+        "What is in memory when everything else is cold: programs and libraries; directories and inodes; both.",
+        "Linux 2.2 keeps directories and inodes in caches of their own, and the paper does not say whether these were "
+        "cleared.",
     )
-    for bar in bars:
-        if bar.model == "epcm" and bar.model_order < 1:
-            raise ParameterError(
-                f"epcm.epcm_shares: of {bar.partition_size} nodes a share rounds to an order of 0; take a larger share"
-            )
-        if bar.model not in BASELINES:
-            definition_of(bar)
-    wanted = (settings["fig8"]["partition_size"], settings["fig8"]["model_order"])
-    there = [(bar.partition_size, bar.model_order) for bar in bars if bar.model == "epcm"]
-    if wanted not in there:
-        listed = ", ".join(f"{ps}/{mo}" for ps, mo in there)
-        raise ParameterError(f"epcm.fig8: {wanted[0]}/{wanted[1]} is no bar of Figure 7 ({listed}); name one of them")
-    for name in settings["sensitivity"]["machine"]:
-        if name not in settings["captures"]:
-            raise ParameterError(f"epcm.sensitivity.machine: {name!r} is none of epcm.captures; name one of them")
+
+
+class Readings(Settings):
+    """Other readings of the paper."""
+
+    runs: Count = setting(what="Measured runs of each.")
+    machine: Unique[Literal["andrew", "ld", "glimpse", "ssh"]] = setting(
+        what="Workloads on which the machine's parameters vary as its file says."
+    )
+    model: ModelReadings = setting(what="Parameters of the predictors.", block=True)
+    workload: WorkloadReadings = setting(what="How the recorded calls are taken.", block=True)
+    protocol: ProtocolReadings = setting(what="How the runs are made.", block=True)
+
+
+class EpcmSettings(Settings):
+    """EPCM, USENIX 2001. The choices that are judged are those of the criterion in misspenalty.studies.epcm.runs."""
+
+    captures: Builds = setting(
+        {
+            "andrew": "data/raw/builds/andrew.parquet",
+            "ld": "data/raw/builds/ld.parquet",
+            "glimpse": "data/raw/builds/glimpse.parquet",
+            "ssh": "data/raw/builds/ssh.parquet",
+        },
+        "Recorded builds by the names of the paper's workloads; Figure 7 is judged on andrew. Next to each are its "
+        "files and processes, and captures.yaml.",
+        block=True,
+    )
+    partition_sizes: Distinct[Count] = setting([16, 32, 64], "Partitions of PCM and EPCM, nodes.", "The paper's three.")
+    pcm_orders: Distinct[Order] = setting(
+        [2, 4], "Orders of PCM.", "The paper does not say; its 1996 predecessor: 2 is good and 4 adds nothing."
+    )
+    epcm_shares: Distinct[PositiveShare] = setting(
+        [0.7, 0.8],
+        "Orders of EPCM as shares of the partition size.",
+        "The text says 75 to 85 %, the caption of Figure 8 has 45 of 64.",
+    )
+    thresholds: Thresholds = setting(
+        {"pcm": 0.1, "epcm": 0.75},
+        "Smallest likelihood that is prefetched.",
+        "The paper: above 0.5 makes EPCM predict one sequence; 1996: 0.05 to 0.1.",
+    )
+    temporaries: Temporaries = setting(
+        "recorded",
+        "What a file with a random name is to the model: recorded, a new file each time; normal, the same in every "
+        "run; dropped, nothing.",
+    )
+    training_runs: Count = setting(
+        3,
+        "Runs of each workload, the first recorded, that teach the models and warm the hot runs.",
+        "The paper's.",
+    )
+    measured_runs: Count = setting(
+        20,
+        "Runs of each workload after those that are measured, at most.",
+        "The paper's; of glimpse and ssh, 5 were recorded.",
+    )
+    fig8: Figure8 = setting(
+        {"partition_size": 64, "model_order": 45},
+        "Partition size and order of the EPCM run of Figure 8; both are among those of Figure 7.",
+        'The caption: "ps 64 or 45".',
+    )
+    seed: int = setting(1, "Seed of the placement of directories on disk and of the phases of its rotation.", ge=0)
+    sensitivity: Readings = setting(
+        {
+            "runs": 3,
+            "machine": ["andrew"],
+            "model": {
+                "threshold": [0.05, 0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 0.95],
+                "most": [1, 2, 4, 8, 16],
+                "corrected": [0],
+                "product": [1],
+                "longest": [1],
+            },
+            "workload": {"temporaries": ["normal", "dropped"], "programs": [0.25, 0.5], "seed": [2, 3]},
+            "protocol": {"training": [0, 1, 2, 5, 10, 20], "resident": ["programs", "names", "both"]},
+        },
+        "Every other reading of the paper, one at a time, on fewer measured runs. Parameters of the machine vary on "
+        "the workloads named here; model, workload and protocol vary on all, as far as they have runs recorded.",
+        block=True,
+    )
+
+    @model_validator(mode="after")
+    def check(self):
+        """Workloads have runs to measure, and Figure 8 is one of Figure 7's bars."""
+        builds = self.captures.plain()
+        for name, path in builds.items():
+            _check_training(name, Path(path), self.training_runs)
+        self._check_bars()
+        for name in self.sensitivity.machine:
+            if name not in builds:
+                raise SettingError(
+                    f"{name!r} is none of epcm.captures{nearest(name, builds)}; name one of them",
+                    "sensitivity",
+                    "machine",
+                )
+        return self
+
+    def _check_bars(self):
+        bars = settings_of(self.partition_sizes, self.pcm_orders, self.epcm_shares, self.thresholds.plain())
+        for bar in bars:
+            if bar.model == "epcm" and bar.model_order < 1:
+                raise SettingError(
+                    f"of {bar.partition_size} nodes a share rounds to an order of 0; take a larger share", "epcm_shares"
+                )
+            if bar.model not in BASELINES:
+                definition_of(bar)
+        wanted = (self.fig8.partition_size, self.fig8.model_order)
+        known = [(bar.partition_size, bar.model_order) for bar in bars if bar.model == "epcm"]
+        if wanted not in known:
+            listed = ", ".join(f"{size}/{order}" for size, order in known)
+            raise SettingError(f"{wanted[0]}/{wanted[1]} is no bar of Figure 7 ({listed}); name one of them", "fig8")
 
 
 def _check_training(name, path, training):
-    """Where the capture program's facts stand beside a capture, they tell how many runs it has."""
+    """Where the capture program's facts are next to a capture, they tell how many runs it has."""
     facts = path.with_name("captures.yaml")
     runs = read_yaml(facts).get(path.stem, {}).get("runs", {}) if facts.is_file() else {}
     recorded = sum(map(len, runs.values()))
     if runs and recorded <= training:
-        raise ParameterError(
-            f"epcm.training_runs: {training}, but {name} has {recorded} runs, and one must be left to measure"
+        raise SettingError(
+            f"{training}, but {name} has {recorded} runs, and one must be left to measure", "training_runs"
         )

@@ -97,11 +97,12 @@ def make(capture, machine, kind, placement):
     kind : Description or None
         Of the drive; without one the disk has `SECTORS`.
     placement : dict
-        ``runs, temporaries, seed`` and optionally ``programs``; as of `misspenalty.systems.file_client.workload.prepare`.
+        ``runs, temporaries, seed`` and optionally ``programs``; see
+        `misspenalty.systems.file_client.workload.prepare`.
 
     Returns
     -------
-    Workload
+    FileWorkload
     """
     return prepare(
         capture,

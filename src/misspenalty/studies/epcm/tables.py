@@ -2,21 +2,19 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from misspenalty.studies.epcm.runs import BUCKETS, KEYS, definition_of, waited_early
+from misspenalty.studies.statistics import half_width
 from misspenalty.systems.file_client.client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
 CONFIDENCE = 0.90  # of the paper's intervals
 
 
-def half_width(values):
-    """Half the width of the 90 % confidence interval of the mean, by Student's t; NaN for a single value."""
+def confidence_interval(values):
+    """Half the width of the 90 % confidence interval of the mean; NaN for a single value."""
     values = np.asarray(values, float)
-    if len(values) < 2:
-        return np.nan
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(half_width(values.std(ddof=1), len(values), CONFIDENCE)) if len(values) > 1 else np.nan
 
 
 def _timed(runs):
@@ -64,9 +62,9 @@ def fig7(runs):
                 "read_reduction_pct": _share(
                     mean["read_latency_us_cold"] - mean["read_latency_us"], mean["read_latency_us_cold"]
                 ),
-                "elapsed_ci_s": half_width(group["elapsed_s"]),
-                "reduction_ci_s": half_width(saved),
-                "read_latency_ci_us": half_width(group["read_latency_us"]),
+                "elapsed_ci_s": confidence_interval(group["elapsed_s"]),
+                "reduction_ci_s": confidence_interval(saved),
+                "read_latency_ci_us": confidence_interval(group["read_latency_us"]),
                 "runs": len(group),
             }
         )
@@ -182,7 +180,7 @@ def accuracy(benchmark, workload, training, measured, settings):
     Parameters
     ----------
     benchmark : str
-    workload : Workload
+    workload : FileWorkload
     training, measured : sequence of int
         Runs.
     settings : list of Setting

@@ -17,18 +17,9 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.objects._hit_time import now
 from misspenalty.objects.cache import HAC, TIMED
-from misspenalty.objects.traversals import HIT_STEPS, Ladder, Program
+from misspenalty.objects.traversals import HIT_STEPS, Ladder, Program, ticks_per_second
 from misspenalty.studies.hac.runs import MB
-
-
-def ticks_per_second(seconds=0.05):
-    """Rate of the tick counter, against the system's clock."""
-    begin, ticks = time.perf_counter(), now()
-    while time.perf_counter() - begin < seconds:
-        pass
-    return (now() - ticks) / (time.perf_counter() - begin)
 
 
 def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):

@@ -53,7 +53,7 @@ class Costs(NamedTuple):
 
     Attributes
     ----------
-    testbed : Testbed
+    testbed : ObjectServerTestbed
         Its `install_instructions` set.
     pages : int
         Pages of the database.
@@ -90,7 +90,7 @@ def priced(fetches, cache_mb, costs, processor=None):
     Parameters
     ----------
     fetches : DataFrame
-        `Run.fetches`.
+        `TraversalRun.fetches`.
     cache_mb : float
     costs : Costs
     processor : Processor, optional
@@ -214,7 +214,7 @@ def client_us(fetches, cache_mb, costs):
     return {name: spent[name] for name in (*REPLACEMENT, "replacement", "conversion")}
 
 
-class Fit(NamedTuple):
+class InstallFit(NamedTuple):
     """The one fitted cost.
 
     Attributes
@@ -247,19 +247,20 @@ def fit_install(fetches, cache_mb, costs, target, low, high):
 
     Returns
     -------
-    Fit
+    InstallFit
     """
 
-    def found(value):
+    def penalty_at(value):
         with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
         return penalty(fetches, cache_mb, with_value)
 
     value = low
     for _ in range(3):  # the fetch time hardly depends on it: only what the drive reads ahead meanwhile
-        there = found(value)
-        per_instruction = Prices(costs.testbed).processor.instruction_ns * there.counts["installed"] / 1000
-        rest = there.us["conversion"] - value * per_instruction
-        value = (target / 100 * there.us["fetch"] - rest) / per_instruction
+        at_value = penalty_at(value)
+        per_instruction = Prices(costs.testbed).processor.instruction_ns * at_value.counts["installed"] / 1000
+        rest = at_value.us["conversion"] - value * per_instruction
+        value = (target / 100 * at_value.us["fetch"] - rest) / per_instruction
     bounded = float(min(max(value, low), high))
-    there = found(bounded)
-    return Fit(bounded, target, float(100 * there.us["conversion"] / there.us["fetch"]), bool(bounded != value))
+    at_bound = penalty_at(bounded)
+    share = 100 * at_bound.us["conversion"] / at_bound.us["fetch"]
+    return InstallFit(bounded, target, float(share), bool(bounded != value))

@@ -21,7 +21,7 @@ MB = 2**20
 MISSES = ["traversal", "system", "cache_mb", "frames_mb", "table_mb", "share", "cold_misses", "hot_misses"]
 
 
-class Run(NamedTuple):
+class TraversalRun(NamedTuple):
     """A cache's fetches.
 
     Attributes
@@ -61,7 +61,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
 
     Returns
     -------
-    Run
+    TraversalRun
 
     Raises
     ------
@@ -77,7 +77,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
         tables.append(intervals(pages, counts, before))
         tables[-1].insert(0, "iteration", iteration)
         before = counts[-1]
-    return Run(pd.concat(tables, ignore_index=True), cache.memory_used)
+    return TraversalRun(pd.concat(tables, ignore_index=True), cache.memory_used)
 
 
 def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
@@ -86,7 +86,7 @@ def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
     Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
     table = intervals(*cache.log())
     table.insert(0, "iteration", 0)
-    return Run(table, cache.memory_used)
+    return TraversalRun(table, cache.memory_used)
 
 
 def make_cache(data, system, cache_mb, **parameters):
@@ -97,7 +97,7 @@ def make_cache(data, system, cache_mb, **parameters):
 
 
 def intervals(pages, counts, before=None):
-    """`Run.fetches` of one iteration, without its number, from a cache's log.
+    """`TraversalRun.fetches` of one iteration, without its number, from a cache's log.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def at_size(runs, cache_mb):
     Parameters
     ----------
     runs : DataFrame
-        `Run.fetches` of several sizes below each other, told apart by ``cache_mb``.
+        `TraversalRun.fetches` of several sizes below each other, told apart by ``cache_mb``.
     cache_mb : float
 
     Raises

@@ -1,9 +1,9 @@
 """The MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
-ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty.systems.storage_server.server` prices them.
-The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU with a larger
-cache over LRU with the smallest, and every other bar is a prediction.
+ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty.systems.storage_server.server` prices
+them. The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU with a
+larger cache over LRU with the smallest, and every other bar is a prediction.
 """
 
 import functools
@@ -121,11 +121,11 @@ def transaction_rates(
     def time(cpu_us, chosen):
         testbed = replace(machine.testbed, database_cpu_us=cpu_us)
 
-        def one(point):
+        def run_point(point):
             return run(found[point], disk, testbed, reads_per_transaction, np.random.default_rng(seed))
 
         with ThreadPoolExecutor(threads) as pool:
-            return dict(zip(chosen, pool.map(one, chosen), strict=True))
+            return dict(zip(chosen, pool.map(run_point, chosen), strict=True))
 
     @functools.cache
     def ratio(cpu_us):
@@ -145,13 +145,13 @@ def transaction_rates(
 
 
 def _live(trace, testbed, found, reads_per_transaction, seed, threads):
-    def one(point):
+    def run_point(point):
         mb, policy = point
         generator = np.random.default_rng(seed)
         return run_live(trace, policy, blocks_of(trace, mb), testbed, reads_per_transaction, generator)
 
     with ThreadPoolExecutor(threads) as pool:
-        return dict(zip(found, pool.map(one, found), strict=True))
+        return dict(zip(found, pool.map(run_point, found), strict=True))
 
 
 def _rates(timed, live, baseline):

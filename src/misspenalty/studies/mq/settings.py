@@ -1,81 +1,206 @@
-"""What the schema of a run's configuration cannot tell: whether the settings of the MQ study fit the package and one
-another."""
+"""Settings of the MQ study: what can be configured, what it means, and what is refused before the first job."""
 
 import itertools
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
 
 from misspenalty.errors import ParameterError
 from misspenalty.policies.registry import find_policy
+from misspenalty.settings import Distinct, Name, Number, SettingError, Settings, at, nearest, setting
+from misspenalty.settings.types import Positive
 
 PARTS = ("server", "variant", "client")
+Numbers = Annotated[list[Number], Field(min_length=1)]
+POLICIES = {
+    "opt": {"policy": "opt"},
+    "mq": {"policy": "mq", "parameters": {"queues": 8, "history": 4}},
+    "2q": {"policy": "2q", "parameters": {"kout": 0.5}},
+    "lru2": {"policy": "lru2", "parameters": {"history": 4}},
+    "lfru": {"policy": "lfru", "parameters": {"history": 4}, "grid": {"lam": [1e-7, 1e-6, 1e-5, 1e-4, 1e-3]}},
+    "fbr": {
+        "policy": "fbr",
+        "parameters": {"history": 4},
+        "grid": {"f_new": [0.1, 0.25], "f_old": [0.5, 0.7], "a_max": [10, 100]},
+    },
+    "lfu": {"policy": "lfu", "parameters": {"history": 4}},
+    "lfu-in-cache": {"policy": "lfu", "parameters": {"history": 0}},
+    "lru": {"policy": "lru"},
+    "mru": {"policy": "mru"},
+}
 
 
-def check_settings(settings, captures, fits=()):
-    """Stop before the first job where a job could only fail, or a table lose rows.
+def _counted(writes):
+    if "count" not in writes:
+        raise ValueError("count is missing; expected a list with count, which Table 4 and Figure 7 are made with")
+    return writes
 
-    Parameters
-    ----------
-    settings : dict
-        The key ``mq`` of the configuration, valid by its schema and with the schema's defaults.
-    captures : iterable of str
-        Names of the captures.
-    fits : iterable of Fit
-        From `misspenalty.claims.load_calibration`; the cells that the study's fits aim at have to be among its sizes.
+
+class PolicyRow(Settings):
+    """One row of Tables 2 and 3."""
+
+    policy: str = setting(what="Name of a policy, see `misspenalty policies`.")
+    parameters: dict[str, Number] | None = setting(
+        None, "The policy's parameters by name; what is absent keeps the policy's default."
+    )
+    grid: dict[str, Numbers] | None = setting(
+        None, "Parameters of which every combination is tried; the best one is kept for each size."
+    )
+
+    @model_validator(mode="after")
+    def check_combinations(self):
+        """Every combination that the replay would try is possible."""
+        check_policy(self.policy, self.parameters, self.grid)
+        return self
+
+
+class FirstLevel(Settings):
+    """Simulated first levels."""
+
+    policies: Annotated[list[str], Field(min_length=1)] = setting(what="Policies of the first level.")
+    sizes_mb: Distinct[Positive] = setting(what="Sizes of the first level, MB.")
+
+    @model_validator(mode="after")
+    def check_policies(self):
+        """No first level looks into the future."""
+        for name in self.policies:
+            with at("policies"):
+                check_policy(name)
+            if find_policy(name).offline:
+                raise SettingError(
+                    f"{name} looks into the future, which no first level can; name another policy", "policies"
+                )
+        return self
+
+
+class MqSettings(Settings):
+    """Multi-Queue, USENIX 2001."""
+
+    server: Name = setting("128mb", "Capture that Table 4 and Figure 7 are judged on.")
+    variant: Name = setting(
+        "64mb", "Capture of the variant, whose results carry the suffix _64mb; its verdicts count as fitted."
+    )
+    client: Name = setting("2mb", "Capture that shows the client's side of Figures 2 to 4.")
+    cache_mb: Distinct[Positive] = setting(
+        [128, 256, 512], "Storage caches of Table 4 and Figure 7, MB; all of them are among table2_mb.", "The paper's."
+    )
+    table2_mb: Distinct[Positive] = setting(
+        [64, 128, 256, 512, 1024], "Storage caches of Table 2, MB.", "The paper's three, and one doubling on each side."
+    )
+    table3_mb: Positive = setting(
+        512, "Storage cache of Table 3, MB; one of table2_mb.", "The paper's; 512 MB are 64k blocks of 8 KB."
+    )
+    lru_curve_mb: Distinct[Positive] = setting(
+        [128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048],
+        "LRU caches for the doubling argument, MB.",
+        "Fine enough that the line between two points is the curve.",
+    )
+    writes: Annotated[Distinct[Literal["count", "ignore"]], AfterValidator(_counted)] = setting(
+        ["count", "ignore"],
+        "What a write is to the storage cache: count, an access like a read; ignore, nothing.",
+        "The paper does not say which of the two its simulator did, so Tables 2 and 3 show both. Hits are counted over "
+        "reads in either case.",
+    )
+    warm_up: int = setting(
+        0,
+        "References at the head of the trace that fill the cache and are not counted.",
+        "The paper's Table 2 follows from its Table 3 only if nothing was left out.",
+        ge=0,
+    )
+    policies: dict[Name, PolicyRow] = setting(
+        POLICIES,
+        "Rows of Tables 2 and 3: label -> policy, its parameters, and a grid of which the best combination is kept for "
+        "each size. Table 4 compares mq with lru, so these two are required.",
+        "The authors tried several settings of FBR and LFRU and reported the best; theirs are unknown. Histories are 4 "
+        "times the cache wherever the paper says so; 2Q's is half of it.",
+        notes={"lfu-in-cache": "LFU as commonly defined: a count ends when its block is evicted"},
+        block=True,
+    )
+    sensitivity: Annotated[dict[str, Numbers], Field(min_length=1)] = setting(
+        {
+            "life_time_factor": [0.25, 0.5, 1, 2, 4],
+            "queues": [1, 2, 4, 6, 8, 10, 12],
+            "history": [0, 0.5, 1, 2, 4, 8],
+        },
+        "MQ's own parameters and the values each takes, one at a time, on the server capture.",
+        "Values around the paper's setting.",
+        notes={
+            "life_time_factor": "times the estimated peak temporal distance",
+            "queues": "the paper: eight are enough",
+            "history": "Qout, in multiples of the cache (the paper: 4)",
+        },
+        block=True,
+    )
+    first_level: FirstLevel = setting(
+        {"policies": ["lru", "2q"], "sizes_mb": [16, 32, 64, 128]},
+        "Simulated first levels on the client's capture.",
+        "What they let through drives the storage cache, so that the ratio of the two levels varies on one workload.",
+        block=True,
+    )
+    seed: int = setting(
+        1,
+        "Seed of the disks' service times in Figure 7's model.",
+        "They are drawn only where the testbed says so.",
+        ge=0,
+    )
+
+    @model_validator(mode="after")
+    def check(self, info):
+        """Tables 3 and 4 are made from the replays of Table 2, and the study's fit from Table 4's sizes."""
+        for label in ("mq", "lru"):
+            if label not in self.policies:
+                raise SettingError(f"{label} is missing; Table 4 compares mq with lru: add it", "policies")
+        for name, values in self.sensitivity.items():
+            with at("sensitivity", name):
+                check_policy("mq", None, {name: values})
+        for key, sizes in (("cache_mb", self.cache_mb), ("table3_mb", [self.table3_mb])):
+            missing = [f"{size:g}" for size in sizes if size not in self.table2_mb]
+            if missing:
+                raise SettingError(
+                    f"{', '.join(missing)} MB is not replayed; add it to mq.table2_mb ({_listed(self.table2_mb)})", key
+                )
+        for fit in (info.context or {}).get("fits", ()):
+            if fit.study == "mq":
+                _check_fit(fit, self.cache_mb)
+        return self
+
+    def check_captures(self, captures):
+        """Stop if a part is played by no capture.
+
+        Raises
+        ------
+        SettingError
+        """
+        for part in PARTS:
+            name = getattr(self, part)
+            if name not in captures:
+                raise SettingError(
+                    f"{name!r} is none of the captures ({', '.join(captures)}){nearest(name, captures)}; name one of "
+                    "them, or add it to `captures`",
+                    "mq",
+                    part,
+                )
+
+
+def check_policy(policy, parameters=None, grid=None):
+    """Check every combination of parameters that `misspenalty.studies.mq.tables.replay` would try.
 
     Raises
     ------
     ParameterError
-        A policy, a parameter, a capture or a cache size is impossible; the message names the key and the remedy.
+        The policy or a parameter is unknown, or a value is impossible.
     """
-    _check_captures(settings, list(captures))
-    for label, entry in settings["policies"].items():
-        _check_policy(f"mq.policies.{label}", **entry)
-    for name, values in settings["sensitivity"].items():
-        _check_policy(f"mq.sensitivity.{name}", "mq", grid={name: values})
-    for name in settings["first_level"]["policies"]:
-        _check_first_level(name)
-    _check_sizes(settings)
-    for fit in fits:
-        if fit.study == "mq":
-            _check_fit(fit, settings["cache_mb"])
-
-
-def _check_captures(settings, captures):
-    for part in PARTS:
-        if settings[part] not in captures:
-            raise ParameterError(
-                f"mq.{part}: {settings[part]!r} is none of the captures ({', '.join(captures)}); name one of them, or "
-                f"add it to `captures`"
-            )
-
-
-def _check_policy(key, policy, parameters=None, grid=None):
-    """Check every combination that `misspenalty.studies.mq.tables.replay` would try."""
     grid = grid or {}
     try:
         definition = find_policy(policy)
         for values in itertools.product(*grid.values()):
             definition.check({**(parameters or {}), **dict(zip(grid, values, strict=True))})
     except ParameterError as error:
-        raise ParameterError(f"{key}: {error}; `misspenalty policies` lists what there is") from error
+        raise ParameterError(f"{error}; `misspenalty policies` lists what there is") from error
 
 
-def _check_first_level(policy):
-    key = "mq.first_level.policies"
-    _check_policy(key, policy)
-    if find_policy(policy).offline:
-        raise ParameterError(f"{key}: {policy} looks into the future, which no first level can; name another policy")
-
-
-def _check_sizes(settings):
-    """Tables 3 and 4 are made from the replays of Table 2."""
-    replayed = settings["table2_mb"]
-    for key, sizes in (("cache_mb", settings["cache_mb"]), ("table3_mb", [settings["table3_mb"]])):
-        missing = [f"{size:g}" for size in sizes if size not in replayed]
-        if missing:
-            raise ParameterError(
-                f"mq.{key}: {', '.join(missing)} MB is not replayed; add it to mq.table2_mb "
-                f"({', '.join(f'{size:g}' for size in replayed)})"
-            )
+def _listed(sizes):
+    return ", ".join(f"{size:g}" for size in sizes)
 
 
 def _check_fit(fit, sizes):
@@ -83,7 +208,8 @@ def _check_fit(fit, sizes):
     for cell in fit.published:
         fitted = cell["where"].get("cache_mb")
         if fitted is not None and (fitted not in sizes or fitted == min(sizes)):
-            raise ParameterError(
-                f"mq.cache_mb: {fit.parameter} is fitted to {fitted:g} MB over the smallest size; add "
-                f"{fitted:g} MB or a smaller size to {', '.join(f'{size:g}' for size in sizes)}"
+            raise SettingError(
+                f"{fit.parameter} is fitted to {fitted:g} MB over the smallest size; add {fitted:g} MB or a smaller "
+                f"size to {_listed(sizes)}",
+                "cache_mb",
             )

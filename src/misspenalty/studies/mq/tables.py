@@ -13,8 +13,8 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty.replay.simulation import hit_ratio_curve, simulate
 from misspenalty.traces import Trace
-from misspenalty.traces._compile import Interner
-from misspenalty.traces._distance import previous_use
+from misspenalty.traces.distances import previous_use
+from misspenalty.traces.trace import Interner
 
 MB = 1 << 20
 KEYS = ["cache_mb", "policy", "writes"]

@@ -109,7 +109,7 @@ def variations(shark, entries):
     Parameters
     ----------
     shark : Shark
-    entries : dict
+    entries : dict of str to Parameter
         From `load_shark`.
 
     Returns
@@ -120,10 +120,9 @@ def variations(shark, entries):
     found = {}
     for name, entry in entries.items():
         own = getattr(shark, name)
-        values = [*entry.get("vary", ()), *(own * factor for factor in entry.get("vary_factors", ()))]
+        values = entry.alternatives(own)
         if name == "host_slots":
-            values = [max(1, round(value)) for value in values]
-        values = [value for value in dict.fromkeys(values) if value != own]
+            values = [value for value in dict.fromkeys(max(1, round(value)) for value in values) if value != own]
         if values:
             found[name] = values
     return found

@@ -1,87 +1,214 @@
-"""What the schema of a run's configuration cannot tell: whether the settings of the SARC study fit the package and one
-another."""
+"""Settings of the SARC study: what can be configured, what it means, and what is refused before the first job."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import check as check_prefetch
+from misspenalty.settings import Distinct, SettingError, Settings, at, nearest, setting
+from misspenalty.settings.types import Identifier, Label, Positive, Seed, Unique
 from misspenalty.studies.sarc.fit import STEPS, targets_of
 from misspenalty.studies.sarc.runs import CONFIGS, PAPERS, load_shark
 from misspenalty.studies.sarc.sensitivity import changes, variations
 
-
-def check_settings(settings, machine, fits=()):
-    """Stop before the first job where a job could only fail, or a table lose rows.
-
-    Parameters
-    ----------
-    settings : dict
-        The key ``sarc`` of the configuration, valid by its schema and with the schema's defaults.
-    machine : path-like
-        ``shark.yaml``.
-    fits : iterable of Fit
-        From `misspenalty.claims.load_calibration`.
-
-    Raises
-    ------
-    ParameterError
-        A policy, a parameter or a value is impossible, or a fit has no target; the message names key and remedy.
-    """
-    _check_policies(settings["beyond"])
-    shark, entries = load_shark(machine)
-    try:
-        shark = shark.with_values(settings["values"])
-    except (ParameterError, ValueError) as error:
-        raise ParameterError(f"sarc.values: {error}") from error
-    if shark.phase_minutes <= shark.discarded_minutes:
-        raise ParameterError(
-            f"sarc.values: phases of {shark.phase_minutes} minutes without their first {shark.discarded_minutes}; "
-            "expected phase_minutes to be more than discarded_minutes"
-        )
-    if settings["short"]["phase_minutes"] <= settings["short"]["discarded_minutes"]:
-        short = settings["short"]
-        raise ParameterError(
-            f"sarc.short: phases of {short['phase_minutes']} minutes without their first {short['discarded_minutes']}; "
-            "expected phase_minutes to be more than discarded_minutes"
-        )
-    _check_sensitivity(settings["sensitivity"], shark, entries)
-    for number, values in enumerate(_combinations(settings["fit"])):
-        tried = shark.with_values({**values, **settings["values"]})
-        for divisor in {settings["divisor"], *settings["scale_divisors"]} if number == 0 else ():
-            model = tried.with_values({"divisor": divisor})
-            model.model().check()
-            for config in CONFIGS:
-                model.footprint_bytes(config)
-    for step, (names, _) in STEPS.items():
-        if not targets_of(fits, step):
-            raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
+MACHINE = "machines/shark.yaml"
+SENSITIVITY = [
+    "threshold", "degree", "trigger", "remedy", "writes_sequential", "delta", "count_writes", "large_ratio",
+    "insertion", "cache_mb", "write_cache_mb", "array_members", "strip_kb", "host_slots", "drive_scheduler",
+    "drive_window", "destage_low", "destages", "footprint_sensitive_gb", "footprint_insensitive_gb", "load_factor",
+    "climb", "warm_up_minutes",
+]  # fmt: skip
 
 
-def _combinations(fit):
-    """The corners of the fit's grid: all lowest, all highest."""
-    return [{name: choose(values) for name, values in fit.items()} for choose in (min, max)]
+def _scalar(value):
+    if not isinstance(value, (int, float, str)):
+        raise ValueError(f"{value!r}; expected a number, text, or true or false")
+    return value
 
 
-def _check_policies(names):
-    for name in names:
+Minutes = Annotated[int, Field(ge=0, le=1440)]
+Divisor = Literal[1, 2, 4, 8, 16]
+Load = Annotated[int, Field(ge=0, le=5)]
+Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["number", "string", "boolean"]})]
+
+
+class Phases(Settings):
+    """Lengths of phases."""
+
+    warm_up_minutes: Minutes = setting(what="Time before the first phase, minutes.")
+    phase_minutes: Minutes = setting(what="Length of a phase, minutes.")
+    discarded_minutes: Minutes = setting(what="Minutes at the head of a phase that are not counted.")
+
+    @model_validator(mode="after")
+    def check(self):
+        """Something of a phase is left to count."""
+        _check_phases(self.phase_minutes, self.discarded_minutes)
+        return self
+
+
+class FitGrid(Settings):
+    """What is tried for the fitted parameters."""
+
+    load_factor: Distinct[Positive] = setting(what="Requests per second per scaled IOPS, full size.")
+    host_slots: Distinct[Annotated[int, Field(ge=1)]] = setting(
+        what="Requests of one array that the host has in progress at most."
+    )
+    footprint_sensitive_gb: Distinct[Positive] = setting(
+        what="Space of the cache-sensitive configuration, 2^30 bytes, full size."
+    )
+    insertion: Distinct[Positive] = setting(
+        what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end."
+    )
+
+
+class Anomaly(Settings):
+    """Streams in one LRU list."""
+
+    streams: int = setting(what="Sequential streams, interleaved at random.", ge=1, le=10_000)
+    length: int = setting(what="Tracks that each stream reads on average.", ge=10, le=100_000)
+    degrees: Annotated[list[Annotated[int, Field(ge=1, le=256)]], Field(min_length=1)] = setting(
+        what="Tracks of a prefetched group."
+    )
+    tracks_a_stream: Distinct[Positive] = setting(what="Cache sizes, tracks per stream.")
+
+
+class SarcSettings(Settings):
+    """SARC, USENIX 2005."""
+
+    divisor: Divisor = setting(
+        16,
+        "Scale of the model: caches, arrays, space and load of the paper's machine (data/machines/shark.yaml) are "
+        "divided by it.",
+        "full.yaml runs the whole machine.",
+    )
+    seeds: Distinct[Seed] = setting(
+        [1, 2, 3],
+        "Seeds of the workload: the tables are means over them, with confidence intervals; the first alone is plotted "
+        "over time.",
+    )
+    beyond: Unique[Identifier] = setting(
+        ["arc", "mq", "lirs", "s3fifo"],
+        "Policies that the paper does not have, behind the same prefetcher on the same load; first seed alone.",
+    )
+    values: dict[str, Scalar] = setting(
+        {}, "Parameters of data/machines/shark.yaml with other values than the file's or the fitted ones."
+    )
+    short: Phases = setting(
+        {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
+        "Phases of the fit, of the sensitivity and of the scale runs.",
+        "The study's own are 30 minutes after a warm-up of 20.",
+    )
+    fit: FitGrid = setting(
+        {
+            "load_factor": [0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05],
+            "host_slots": [3, 4, 5],
+            "footprint_sensitive_gb": [200, 250, 300, 350, 400],
+            "insertion": [0.03, 0.05, 0.07, 0.1, 0.2],
+        },
+        "Values tried for each fitted parameter, in all combinations of a step; their ranges are those of "
+        "data/calibration.yaml.",
+        "The first two are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
+        "and LRU Bottom's.",
+        block=True,
+    )
+    scale_divisors: Distinct[Divisor] = setting(
+        [16, 8],
+        "Scales that are compared with one another.",
+        "A model is worth as much as its results are the same at each of them.",
+    )
+    scale_loads: Distinct[Load] = setting(
+        [1, 3, 5], "Which of a configuration's six load points are run at each scale, counted from 0."
+    )
+    sensitivity: Distinct[Label] = setting(
+        SENSITIVITY,
+        "Parameters of data/machines/shark.yaml that are varied one at a time, through the values it lists.",
+        notes={"degree": "the trigger keeps its share of the group"},
+        block=True,
+    )
+    sensitivity_load: Load = setting(
+        4, "Which of a configuration's six load points the sensitivity is run at, counted from 0."
+    )
+    anomaly: Anomaly = setting(
+        {
+            "streams": 50,
+            "length": 800,
+            "degrees": [4, 8, 16],
+            "tracks_a_stream": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 24, 28, 32, 40],
+        },
+        "Streams in one LRU list, for the anomaly of Figures 1 and 3.",
+        block=True,
+    )
+
+    @model_validator(mode="after")
+    def check(self, info):
+        """Policies exist, and every machine that the study builds is possible."""
+        for name in self.beyond:
+            _check_beyond(name)
+        folder = (info.context or {}).get("data")
+        if folder is not None:
+            self._check_machine(Path(folder) / MACHINE)
+            self._check_targets(info.context["fits"])
+        return self
+
+    def _check_machine(self, path):
+        shark, entries = load_shark(path)
         try:
-            offline = find_policy(name).offline
-        except ParameterError as error:
-            raise ParameterError(f"sarc.beyond: {error}; `misspenalty policies` lists what there is") from error
-        if offline:
-            raise ParameterError(f"sarc.beyond: {name} looks into the future, which no live cache can")
-        if name in PAPERS:
-            raise ParameterError(f"sarc.beyond: {name} is one of the paper's own policies, which are always run")
+            shark = shark.with_values(self.values)
+        except (ParameterError, ValueError) as error:
+            raise SettingError(str(error), "values") from error
+        with at("values"):
+            _check_phases(shark.phase_minutes, shark.discarded_minutes)
+        self._check_sensitivity(shark, entries)
+        grid = self.fit.plain()
+        for choose in (min, max):  # the corners of the grid: all lowest, all highest
+            corner = {name: choose(values) for name, values in grid.items()}
+            tried = shark.with_values(corner | self.values)
+            for divisor in {self.divisor, *self.scale_divisors}:
+                with at("values"):
+                    _check_model(tried.with_values({"divisor": divisor}))
+
+    def _check_sensitivity(self, shark, entries):
+        listed = variations(shark, entries)
+        for name in self.sensitivity:
+            if name not in entries:
+                raise SettingError(f"the machine has no parameter {name!r}{nearest(name, entries)}", "sensitivity")
+            if not entries[name].vary and not entries[name].vary_factors:
+                raise SettingError(f"shark.yaml lists no other values for {name}; add `vary` there", "sensitivity")
+            for value in listed.get(name, ()):
+                try:
+                    check_prefetch(shark.with_values(changes(shark, name, value)).prefetch())
+                except ParameterError as error:
+                    raise SettingError(f"{name} = {value}: {error}", "sensitivity") from error
+
+    def _check_targets(self, fits):
+        for step, (names, _) in STEPS.items():
+            if not targets_of(fits, step):
+                raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
 
 
-def _check_sensitivity(names, shark, entries):
-    listed = variations(shark, {name: entry for name, entry in entries.items() if "vary" in entry})
-    for name in names:
-        if name not in entries:
-            raise ParameterError(f"sarc.sensitivity: the machine has no parameter {name!r}")
-        if not {"vary", "vary_factors"} & set(entries[name]):
-            raise ParameterError(f"sarc.sensitivity: shark.yaml lists no other values for {name}; add `vary` there")
-        for value in listed.get(name, ()):
-            try:
-                check_prefetch(shark.with_values(changes(shark, name, value)).prefetch())
-            except ParameterError as error:
-                raise ParameterError(f"sarc.sensitivity: {name} = {value}: {error}") from error
+def _check_phases(minutes, discarded):
+    if minutes <= discarded:
+        raise ParameterError(
+            f"phases of {minutes} minutes without their first {discarded}; expected phase_minutes to be more than "
+            "discarded_minutes"
+        )
+
+
+def _check_model(shark):
+    shark.model().check()
+    for config in CONFIGS:
+        shark.footprint_bytes(config)
+
+
+def _check_beyond(name):
+    try:
+        offline = find_policy(name).offline
+    except ParameterError as error:
+        raise SettingError(f"{error}; `misspenalty policies` lists what there is", "beyond") from error
+    if offline:
+        raise SettingError(f"{name} looks into the future, which no live cache can", "beyond")
+    if name in PAPERS:
+        raise SettingError(f"{name} is one of the paper's own policies, which are always run", "beyond")

@@ -6,12 +6,11 @@ rising order. A point of a phase is the mean of its one-minute averages without 
 value of a table is the mean of its points over the seeds.
 """
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from misspenalty.errors import ParameterError
 from misspenalty.studies.sarc.runs import LOADS, PAPERS, Run
+from misspenalty.studies.statistics import half_width
 
 WARM_UP = 0  # phase
 CONFIDENCE = 0.95
@@ -145,9 +144,8 @@ def over_seeds(table, columns):
     groups = table.groupby(KEYS, sort=False)
     result = groups[list(columns)].mean()
     number = groups.size()
-    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(number - 1, 1))
     for column in columns:
-        result[f"{column}_ci"] = quantile * groups[column].std(ddof=1) / np.sqrt(number)
+        result[f"{column}_ci"] = half_width(groups[column].std(ddof=1), number, CONFIDENCE)
     result["seeds"] = number
     return result.reset_index()
 

@@ -15,7 +15,7 @@ from misspenalty.disks.virtual_log.log import capacity, physical_blocks, update_
 from misspenalty.studies.vlog.runs import _file_blocks, random_updates, steady_log
 from misspenalty.systems.file_systems.disk_client import BLOCK, BLOCK_SECTORS
 from misspenalty.systems.file_systems.lfs import Lfs
-from misspenalty.systems.file_systems.ufs import DIRECT, POINTERS_A_BLOCK, Layout, Ufs
+from misspenalty.systems.file_systems.ufs import DIRECT, POINTERS_A_BLOCK, Ufs, UfsLayout
 
 SYSTEMS = tuple(itertools.product(("ufs", "lfs"), ("regular", "vld")))
 SMALL_PHASES = ("create", "read", "delete")
@@ -108,7 +108,7 @@ def _fits(platform, system, workload):
     if system == "virtual_log":
         return files + workload.inode <= capacity(platform.kind)
     indirect = -(-max(0, files - DIRECT) // POINTERS_A_BLOCK)
-    return files + indirect <= Layout(physical_blocks(platform.kind)).used.count(0)
+    return files + indirect <= UfsLayout(physical_blocks(platform.kind)).used.count(0)
 
 
 def settled_lfs(platform, workload, rng):

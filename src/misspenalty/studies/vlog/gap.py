@@ -11,7 +11,7 @@ from dataclasses import replace
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.studies.vlog.runs import both
+from misspenalty.studies.vlog.runs import compare_systems
 
 FIRST_UPDATES = 500  # measured where the state is one that updates use up
 RESERVED = 0.12  # of the disk, that `df` counts as used (section 5.3)
@@ -106,7 +106,7 @@ def gap(platform, workload, seeds=1):
     rows = []
     for conditions in chosen:
         changed, load = apply(conditions, platform, workload)
-        runs = [both(changed, replace(load, seed=load.seed + i)) for i in range(seeds)]
+        runs = [compare_systems(changed, replace(load, seed=load.seed + i)) for i in range(seeds)]
         old, new = (pd.DataFrame([run[side] for run in runs]).mean() for side in (1, 2))
         rows.append(
             {
@@ -219,7 +219,7 @@ def drive_variations(platform):
 
 
 def _row(platform, workload):
-    speedup, old, new = both(platform, workload)
+    speedup, old, new = compare_systems(platform, workload)
     parts = {name: new[name] for name in COMPONENTS}
     largest = max(parts, key=parts.get)
     return {

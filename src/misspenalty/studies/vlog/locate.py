@@ -9,7 +9,7 @@ import pandas as pd
 
 from misspenalty.disks.drive.slices import uniform
 from misspenalty.disks.virtual_log import eager_models as models
-from misspenalty.disks.virtual_log._eager import FreeSpace
+from misspenalty.disks.virtual_log.free_space import FreeSpace
 
 PATTERNS = 25  # free-space patterns a point
 BLOCK = 8  # sectors

@@ -31,7 +31,7 @@ from misspenalty.disks.virtual_log.log import (
 from misspenalty.errors import ParameterError
 from misspenalty.systems.file_systems.disk_client import BLOCK
 from misspenalty.systems.file_systems.hosts import Host
-from misspenalty.systems.file_systems.ufs import Layout
+from misspenalty.systems.file_systems.ufs import UfsLayout
 
 SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
@@ -181,7 +181,7 @@ def _file_blocks(platform, workload):
 
 def _in_place(platform, workload, files):
     """Where UFS puts the file's blocks; behind them, where it is written, the block of its inode."""
-    blocks, _ = Layout(physical_blocks(platform.kind)).file(files)
+    blocks, _ = UfsLayout(physical_blocks(platform.kind)).file(files)
     return np.array([*blocks, INODE_BLOCK] if workload.inode else blocks, np.int64)
 
 
@@ -266,7 +266,7 @@ def table2(latencies):
     return totals.rename_axis(columns=None).reset_index()
 
 
-def both(platform, workload):
-    """``(speed-up, in place, virtual log)``, the latter two as of `random_updates`."""
+def compare_systems(platform, workload):
+    """``(speed-up, in place, virtual log)``, the latter two as returned by `random_updates`."""
     old, new = (random_updates(platform, system, workload) for system in SYSTEMS)
     return old["total"] / new["total"], old, new

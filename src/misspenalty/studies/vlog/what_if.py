@@ -1,6 +1,7 @@
 """What if: the virtual-log paper's random updates on a disk of 2015 and on flash, with a host of 2015.
 
-The workload is that of Table 2 (`misspenalty.studies.vlog.runs`). No published number is involved, and no claim is judged.
+The workload is that of Table 2 (`misspenalty.studies.vlog.runs`). No published number is involved, and no claim is
+judged.
 
 On flash nothing is located: the drive writes wherever it likes anyway, and keeps a map of its own. An update in place
 is a write of the drive. The virtual log inside the drive costs the same write, and the map sector beside it: a write of

@@ -113,8 +113,8 @@ cdef class Array(BackEnd):
             self.work(until)
             self.now = until
 
-    def take(self):
-        """What happened since the last call: ``(counts, spent, response)``, then nothing has."""
+    def drain_counters(self):
+        """``(counts, spent, response)`` since the last call; they start again from zero."""
         counts = np.array([self.counts[i] for i in range(COUNTS)])
         spent = np.array([[self.spent[side][i] for i in range(COMPONENTS)] for side in range(2)])
         response = np.array([self.response[side] for side in range(2)])

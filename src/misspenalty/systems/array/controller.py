@@ -5,25 +5,27 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
 
 1. the host's queue of its array: the host has at most `host_slots` requests of an array under way (FCFS);
 2. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher say what has to be read from
-   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those that are on their way
-   already. A write puts its pages into the read cache and into the write cache, and waits for room there (FCFS);
+   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those that are on
+   their way already. A write puts its pages into the read cache and into the write cache, and waits for room there
+   (FCFS);
 3. the array's host adapter, which moves the data (FCFS), and a constant time of the controller.
 
-Behind the caches, pages that neighbour on one drive are one operation of it. A drive takes, of the operations that have
-waited longest, the one whose first sector it reaches first, and moves as `misspenalty.disks` says. The write cache is
-emptied by stripe, each array's oldest first, by linear thresholds (`destage_low`, `destage_high`, `destages`): a stripe
-that is dirty throughout is written with its parity; else the parity is made from the old one or from the whole stripe,
-whichever reads less, so that a single dirty page costs four operations. Its room is free when the last is written.
+Behind the caches, neighbouring pages on one drive are one operation. Of the operations that have waited longest, a
+drive takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache
+is emptied by stripe, each array's oldest first, by linear thresholds (`destage_low`, `destage_high`, `destages`): a
+stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the old one or from the
+whole stripe, whichever reads less, so that a single dirty page costs four operations. Its space is free when the last
+of them is complete.
 
-Addresses are 4 KB pages of one volume; its stripes go round the arrays. Every latency is a record of `COMPONENTS`.
+Addresses are 4 KB pages of one volume, which is striped over the arrays. Every latency is a record of `COMPONENTS`.
 
-Deviations and decisions, as the paper doesn't say: ``data/machines/shark.yaml`` has each parameter with its status.
+Deviations and decisions, where the paper doesn't say: ``data/machines/shark.yaml`` has each parameter with its status.
 The volume is striped over all arrays (wide striping), where the authors' host striped over four at a time; a scale
-model has fewer arrays than that, and the paper holds that striping changes none of its results (IV-E). Pages are in the
-read cache from the moment their read is issued, may be evicted while on their way, and then still serve whoever
-waits. Pages of a stripe under destage that are written again are a new entry, and the two may be written in either
-order; a read of pages under destage goes to the drives. Reads and destages are equal to a drive. Nothing fails, and no
-spare drive works.
+model has fewer arrays than that, and the paper states that striping changes none of its results (IV-E). Pages are in
+the read cache from the moment their read is issued, may be evicted while on their way, and then still serve the
+requests that wait. Pages of a stripe under destage that are written again are a new entry, and the two may be written
+in either order; a read of pages under destage goes to the drives. A drive gives reads and destages equal priority.
+Nothing fails, and there are no spare drives.
 """
 
 import math
@@ -38,7 +40,7 @@ from misspenalty.systems.array._back_end import MEMBERS, STRIP
 
 PAGE = 4096  # bytes
 MB = 1 << 20
-LONGEST = 64  # pages of a request
+MAX_PAGES = 64  # pages of a request
 COMPONENTS = (
     "host_queue",
     "controller",
@@ -124,7 +126,7 @@ class Controller:
     def check(self):
         """Raise a `ParameterError` that names the first impossible value and what is possible."""
         strip = self.strip_kb * 1024 // PAGE
-        least = LONGEST * PAGE / MB  # a request has to fit above the fill at which destages begin
+        least = MAX_PAGES * PAGE / MB  # a request has to fit above the fill at which destages begin
         strips = range(8, STRIP + 1, 8)
         tests = {
             "cache_mb": (0.25 <= self.cache_mb <= 1 << 24, f"0.25 to {1 << 24} MB"),
@@ -148,7 +150,7 @@ class Controller:
             "stripes_per_turn": (1 <= self.stripes_per_turn <= 1 << 20, f"1 to {1 << 20} stripes"),
             "host_slots": (
                 self.host_slots is not None and 1 <= self.host_slots <= 1 << 20,
-                f"1 to {1 << 20} requests an array",
+                f"1 to {1 << 20} requests per array",
             ),
             "controller_us": (0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
             "adapter_mb_per_s": (1e-6 <= self.adapter_mb_per_s <= 1e6, "1e-06 to 1e+06 times 10^6 bytes/s"),
@@ -210,7 +212,7 @@ class Interval:
         return _mean_ms(sum(self.response_ns), self.counts["reads"] + self.counts["writes"])
 
     def row(self):
-        """Everything as a flat dict; times by component in ms a request."""
+        """Everything as a flat dict; times by component in ms per request."""
         row = {"seconds": self.seconds, **self.counts, **{f"staged_{name}": n for name, n in self.staged.items()}}
         row |= {"read_ms": self.read_ms, "write_ms": self.write_ms, "response_ms": self.response_ms}
         for side, spent in (("read", self.read_ns), ("write", self.write_ns)):
@@ -253,7 +255,7 @@ class StorageController:
         strip = controller.strip_kb * 1024 // PAGE
         if strip % cache.track_pages:
             raise ParameterError(
-                f"a strip of {strip} pages is no multiple of the cache's tracks of {cache.track_pages}"
+                f"a strip of {strip} pages is not a multiple of the cache's tracks of {cache.track_pages}"
             )
         layout = {
             "arrays": controller.arrays,
@@ -278,11 +280,6 @@ class StorageController:
         self.cache, self.pages = cache, pages
         self._kernel = Array(cache, front, drives, layout, marks, pages)
         self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
-
-    @property
-    def now_ns(self):
-        """Time reached."""
-        return self._kernel.now
 
     def run_workload(self, workload, bases, until_ns):
         """Go on with the requests of a generator; the GIL is released meanwhile.
@@ -324,7 +321,7 @@ class StorageController:
         time_ns, page : int64, shape (n,)
             Arrivals in order, not before the time reached, and first pages.
         pages : int32, shape (n,)
-            Lengths, 1 to `LONGEST`.
+            Lengths, 1 to `MAX_PAGES`.
         write : bool, shape (n,)
         until_ns : int
             Nothing at or after this time happens; later than the last arrival.
@@ -342,8 +339,8 @@ class StorageController:
         if time_ns.size:
             if time_ns[0] < begin or time_ns[-1] >= until_ns or (time_ns[1:] < time_ns[:-1]).any():
                 raise ParameterError(f"arrivals are not in order between {begin} and {until_ns} ns")
-            if page.min() < 0 or pages.min() < 1 or pages.max() > LONGEST or (page > self.pages - pages).any():
-                raise ParameterError(f"a request of 1 to {LONGEST} pages within {self.pages} pages was expected")
+            if page.min() < 0 or pages.min() < 1 or pages.max() > MAX_PAGES or (page > self.pages - pages).any():
+                raise ParameterError(f"a request of 1 to {MAX_PAGES} pages within {self.pages} pages was expected")
         self._kernel.run(time_ns, page, pages, write, self.pages // self.cache.track_pages, until_ns)
         return self._interval(begin)
 
@@ -354,7 +351,7 @@ class StorageController:
 
     def _interval(self, begin):
         kernel, cache = self._kernel, self.cache
-        counts, spent, response = kernel.take()
+        counts, spent, response = kernel.drain_counters()
         length = kernel.now - begin
         busy, staged = sum(kernel.busy), np.array(cache.tracks_staged)
         utilisation = (busy - self._busy) / max(length, 1) / max(len(kernel.busy), 1)

@@ -301,7 +301,7 @@ cdef class BlockLayer:
         return False
 
     cdef void gone(self, int32_t entry, bint buffer) noexcept nogil:
-        """An entry's page or buffer has been thrown out."""
+        """An entry's page or buffer has been evicted."""
         pass
 
     # ---------------------------------------------------------------------------------------- write-back

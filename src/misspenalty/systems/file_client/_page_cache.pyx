@@ -179,7 +179,7 @@ cdef class PageCache(BlockLayer):
                 if not self.entries[inode.first + other].flags & (PAGE | COMING):
                     now = self.bring(inode, other, now, copies)
                 other += 1
-            if not self.entries[inode.first + page].flags & (PAGE | COMING):    # thrown out for its neighbours
+            if not self.entries[inode.first + page].flags & (PAGE | COMING):    # evicted for its neighbours
                 now = self.bring(inode, page, now, copies)
         return self.settle_page(inode, page, now, waits)
 

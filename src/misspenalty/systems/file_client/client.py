@@ -1,22 +1,23 @@
 """A file client of 1999: one processor, Linux 2.2's page and buffer cache, one disk, and a prefetch engine.
 
-Recorded calls of serial programs are replayed one after the other, the recorded compute between them. What a call
-takes follows from the state of the caches and of the disk:
+Recorded calls of serial programs are replayed one after another, with the recorded compute between them. The time of a
+call follows from the state of the caches and of the disk:
 
 - **Two caches** (fs/buffer.c, mm/filemap.c of Linux 2.2). Reads and mappings go through the page cache. Written data
   goes into the buffer cache, and to a page only if the page cache has it already (`update_vm_cache`). A page that is
-  absent while its buffers are there is filled by copying them, block by block, inside the call that needs it
+  absent while its buffers are present is filled by copying them, block by block, inside the call that needs it
   (`brw_page`): the buffer-to-page copy. With `separate_buffers` off, as in Linux 2.4, written data is in the page cache
-  at once and nothing is copied. Both share `memory_mb`; a clock throws out what was not used since its hand passed.
-- **Read-ahead** as `do_generic_file_read` and `generic_file_readahead` have it: synchronous behind a page that has to
+  at once and nothing is copied. Both share `memory_mb`; a clock evicts what was not used since its hand passed.
+- **Read-ahead** as `do_generic_file_read` and `generic_file_readahead` have it: synchronous after a page that has to
   be fetched, asynchronous when the reader reaches the last window, doubling from 3 up to 31 pages, back to 3 when a
   page is missing within a window.
 - **Page faults** ask for the aligned cluster of 16 pages around an absent page (`filemap_nopage`).
-- A hole, a page of a file made in the run that nothing has been written to, is there at once; a new file's inode too.
+- A hole, a page of a file made in the run that nothing has been written to, is available at once; so is a new file's
+  inode.
 - **Paths** are walked directory by directory; inodes and directory blocks come through the buffer cache.
 - **Requests** are merged with queued neighbours up to 254 sectors and sorted by the one-way elevator (`make_request`,
-  `add_request`); an idle queue is plugged until somebody waits. Dirty blocks are written when they are 30 s old.
-- **Prefetching**: after each successful open and exec the predictor takes the file in, and the engine asks for all
+  `add_request`); an idle queue is plugged until a process waits. Dirty blocks are written when they are 30 s old.
+- **Prefetching**: after each successful open and exec the predictor is given the file, and the engine requests all
   that is absent of each predicted file, its metadata and then its pages in order, and starts the disk without waiting.
 
 Sources: T. M. Kroeger, D. D. E. Long, USENIX ATC 2001, sections 3 and 4; the Linux 2.2 sources for the functions named.
@@ -25,13 +26,13 @@ Deviations and decisions:
 
 - One thread of control. Builds are serial; what parent and child did at once is replayed in the order recorded.
 - Processor time of read calls is `read_call_us` and `copy_us_per_kb` for each KB moved; all other calls keep their
-  recorded, scaled processor time. What a write copies is in there.
+  recorded, scaled processor time. That includes what a write copies.
 - Files are contiguous: indirect blocks, fragments and reading a block before a part of it is overwritten are left out.
 - The table of requests has no limit of 128. Between runs everything is written back.
-- Predicted files whose size is not known to the file system (they do not exist) are passed over.
+- Predicted files whose size is not known to the file system (they do not exist) are skipped.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -116,7 +117,7 @@ class ClientMachine:
 
 
 @dataclass(frozen=True)
-class Run:
+class ClientRun:
     """What one run took and did.
 
     Attributes
@@ -171,7 +172,7 @@ class Client:
 
     Parameters
     ----------
-    workload : Workload
+    workload : FileWorkload
         From `misspenalty.systems.file_client.workload.prepare`.
     machine : ClientMachine
     kind : Description, optional
@@ -212,7 +213,7 @@ class Client:
 
         Returns
         -------
-        Run
+        ClientRun
         """
         if cold:
             self.kernel.begin_cold()
@@ -228,12 +229,7 @@ class Client:
         )  # fmt: skip
         components = dict(zip(COMPONENTS, self.kernel.components.tolist(), strict=True))
         counts = {name: getattr(self.kernel, name) for name in COUNTS}
-        return Run(components, latency, outcome, copies, counts)
+        return ClientRun(components, latency, outcome, copies, counts)
 
 
-def parameters_of(machine):
-    """Names of the client's parameters."""
-    return [field.name for field in fields(machine)]
-
-
-__all__ = ["CALL", "CALLS", "CLASSES", "COMPONENTS", "HIT", "MISS", "PARTIAL", "Client", "ClientMachine", "Run"]
+__all__ = ["CALL", "CALLS", "CLASSES", "COMPONENTS", "HIT", "MISS", "PARTIAL", "Client", "ClientMachine", "ClientRun"]

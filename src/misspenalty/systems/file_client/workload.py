@@ -6,14 +6,14 @@ import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.systems.file_client.client import CALL, CALLS, PAGE_BYTES, SECTOR_BYTES
-from misspenalty.systems.file_client.layout import PAGE_SECTORS, place
+from misspenalty.systems.file_client.placement import PAGE_SECTORS, place
 
 TEMPORARIES = ("recorded", "normal", "dropped")
 MOST_BYTES = 2**40  # of one file
 
 
 @dataclass
-class Workload:
+class FileWorkload:
     """What the client replays.
 
     Attributes
@@ -59,10 +59,6 @@ class Workload:
         file = self.records[number]["file"]
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
-    def compute_ns(self, number):
-        """Recorded compute of a run, but for what read calls took."""
-        return int(self.records[number]["gap"].sum())
-
 
 def make_workload(paths, initial, records, *, sizes=None, known=None, files=None, sectors, block_kb, generator):
     """A workload from calls.
@@ -77,7 +73,7 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
         Calls of each run, dtype `CALL`. `path` is a path's number, -1 with a compute record; `file` is what the
         predictor takes the call for, -1 = it does not see it.
     sizes, known : lists of arrays, optional
-        As of `Workload`; by default the initial sizes, and each path is a file of its own.
+        Same as in `FileWorkload`; by default the initial sizes, and each path is a file of its own.
     files : int, optional
         Files that the predictor tells apart; by default the paths.
     sectors : int
@@ -89,7 +85,7 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
 
     Returns
     -------
-    Workload
+    FileWorkload
 
     Raises
     ------
@@ -116,7 +112,7 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
     granule = 2 * block_kb
     last = -(-(most[held] - PAGE_BYTES * (pages[held] - 1)) // SECTOR_BYTES)
     taken[first[1:][held] - 1] = np.minimum(-(-last // granule) * granule, PAGE_SECTORS)
-    return Workload(
+    return FileWorkload(
         lba=np.concatenate([lba, blocks]),
         sectors=np.concatenate([taken, np.full(len(blocks), granule, np.int64)]),
         metadata=int(first[-1]),
@@ -184,7 +180,7 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="re
     capture : Capture
         From `misspenalty.traces.builds.read`.
     sectors, block_kb, generator
-        As of `make_workload`.
+        Same as in `make_workload`.
     runs : sequence of int, optional
         Runs to take, by the numbers of the capture, in order; by default all.
     temporaries : str
@@ -196,7 +192,7 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="re
 
     Returns
     -------
-    Workload
+    FileWorkload
 
     Raises
     ------

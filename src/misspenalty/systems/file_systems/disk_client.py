@@ -30,7 +30,7 @@ class DiskClient:
         self.now += ns
 
     def call(self, size=0):
-        """A call of the file system that copies so many bytes."""
+        """A call of the file system that copies `size` bytes."""
         self.compute(self.host.write_ns(size))
 
     def behind(self, write, sector, count):

@@ -6,6 +6,7 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty.io.documents import read_checked
+from misspenalty.machine import COLUMNS, Parameter, variations
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ class Host:
     record: float
 
     def ns(self, instructions):
-        """Time of so many instructions of the kernel."""
+        """Time of this number of instructions of the kernel."""
         return round(1000 * instructions / (self.clock_mhz * self.instructions_per_clock))
 
     def copy_ns(self, size):
-        """Time to copy so many bytes."""
+        """Time to copy `size` bytes."""
         return round(1000 * size / self.copy_mb_per_s)
 
     def write_ns(self, size):
@@ -39,7 +40,7 @@ class Host:
         return self.ns(self.file_system) + self.copy_ns(size)
 
     def request_ns(self, size):
-        """One request to the disk of so many bytes."""
+        """One request of `size` bytes to the disk."""
         return self.ns(self.request + self.request_byte * size)
 
     @property
@@ -70,8 +71,9 @@ class Hosts:
     Attributes
     ----------
     hosts : dict of str to Host
-    entries : dict
-        The file's content.
+    entries : dict of str to dict of str to Parameter
+        What the file says of the parameters of each host by its label, and of `PATHS`, which all hosts share, under
+        ``both``.
     """
 
     hosts: dict
@@ -84,24 +86,18 @@ class Hosts:
 
     def variations(self, label):
         """(parameter, value, host) of the sensitivity runs around one host."""
-        rows = [("paths", key) for key in PATHS] + [("own", key) for key in OWN]
-        return [
-            (key, value, replace(self[label], **{key: value}))
-            for kind, key in rows
-            for value in self._entry(kind, label, key).get("vary", ())
-        ]
-
-    def _entry(self, kind, label, key):
-        return self.entries["paths"][key] if kind == "paths" else self.entries["hosts"][label][key]
+        host = self[label]
+        listed = variations(self.entries["both"] | self.entries[label], vars(host))
+        return [(name, value, replace(host, **{name: value})) for name, value in listed]
 
     def table(self):
         """The parameters as a table: ``host, parameter, value, unit, status, source, reason``."""
-        columns = ["value", "unit", "status", "source", "reason"]
-        named = [("both", key, entry) for key, entry in self.entries["paths"].items()]
-        for label, host in self.entries["hosts"].items():
-            named += [(label, key, host[key]) for key in OWN]
-        rows = [{"host": h, "parameter": k} | {c: entry.get(c, "") for c in columns} for h, k, entry in named]
-        return pd.DataFrame(rows, columns=["host", "parameter", *columns])
+        rows = [
+            {"host": label, "parameter": name} | entry.row()
+            for label, entries in self.entries.items()
+            for name, entry in entries.items()
+        ]
+        return pd.DataFrame(rows, columns=["host", "parameter", *COLUMNS])
 
 
 def load_hosts(path, schema=None):
@@ -112,7 +108,7 @@ def load_hosts(path, schema=None):
     path : path-like
         ``vlog_hosts.yaml``.
     schema : path-like, optional
-        Its JSON Schema; by default ``<name>.schema.yaml`` beside it.
+        Its JSON Schema; by default ``<name>.schema.yaml`` next to it.
 
     Returns
     -------
@@ -123,10 +119,11 @@ def load_hosts(path, schema=None):
     InputError
         The file is missing or malformed, or a key is missing, unknown or has an impossible value.
     """
-    entries = read_checked(path, schema, "the hosts' parameters")
-    paths = {key: entries["paths"][key]["value"] for key in PATHS}
-    hosts = {
-        label: Host(label, host["name"], **{key: host[key]["value"] for key in OWN}, **paths)
-        for label, host in entries["hosts"].items()
-    }
+    data = read_checked(path, schema, "the hosts' parameters")
+    entries = {"both": {key: Parameter(**data["paths"][key]) for key in PATHS}}
+    entries |= {label: {key: Parameter(**host[key]) for key in OWN} for label, host in data["hosts"].items()}
+    hosts = {}
+    for label, host in data["hosts"].items():
+        values = {name: entry.value for name, entry in (entries["both"] | entries[label]).items()}
+        hosts[label] = Host(label, host["name"], **values)
     return Hosts(hosts, entries)

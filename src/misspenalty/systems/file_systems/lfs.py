@@ -1,4 +1,4 @@
-"""A log-structured logical disk and a file system on it, as the virtual-log paper's LFS.
+"""A log-structured logical disk and a file system on it, like the virtual-log paper's LFS.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5: the log-structured logical disk of
 W. de Jonge, M. F. Kaashoek, W. C. Hsieh (The logical disk, SOSP 1993) under a Minix file system, 4 KB blocks, segments
@@ -7,7 +7,7 @@ of 0.5 MB, a buffer of 6.1 MB, partial segments written at 75 %, no read-ahead.
 A written block stays in the buffer, which survives power failures. When the buffer is full its oldest blocks are
 written as one segment: a summary block, then data. `flush_all` writes what is in the buffer; a segment filled to the
 threshold counts as full, one below it is written too but stays in memory and is written again, to another place, when
-it has grown. When hardly a segment is free, the cleaner reads the one with the fewest live blocks (greedy, as in the
+it has grown. When few segments are free, the cleaner reads the one with the fewest live blocks (greedy, as in the
 log-structured file system's first simulations); these are carried in memory until they fill a segment.
 """
 
@@ -25,7 +25,7 @@ FILE_INODES = 64  # inodes a block, 64 bytes each as in Minix
 
 
 class Lfs(DiskClient):
-    """The logical disk, empty, with a buffer of so many blocks.
+    """The logical disk, empty, with a buffer of the given number of blocks.
 
     Attributes
     ----------

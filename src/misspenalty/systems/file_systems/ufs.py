@@ -2,20 +2,20 @@
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5. The layout is that of the fast file
 system (M. K. McKusick et al., A fast file system for UNIX, ACM TOCS 2(3), 1984): cylinder groups of a superblock's
-copy, a map block, inode blocks and data. A file's inode lies in its directory's group, its data behind each other;
-after every indirect block's worth the file goes on in the next group.
+copy, a map block, inode blocks and data. A file's inode is in its directory's group, and its data is contiguous;
+after each indirect block's worth of data the file continues in the next group.
 
 What is written when:
 
 * Create: the inode's block and the directory's block, synchronously, in this order; a directory that grows writes its
-  own inode too. The file's fragments are written behind at the end of the phase, one request a file, since requests
-  are clustered within a file only.
+  own inode too. The file's fragments are written behind at the end of the phase, one request per file, since requests
+  are clustered only within a file.
 * Delete: the directory's block and the inode's block, synchronously.
 * Sequential writing: clusters of 56 KB, written behind. Sequential reading: the next cluster is read while this one
-  is copied. Random writing: 4 KB, synchronously; a block that is there already changes neither inode nor indirect block
+  is copied. Random writing: 4 KB, synchronously; a block that already exists changes neither inode nor indirect block
   (see `misspenalty.studies.vlog.runs` for the inode's time stamp as a variant).
 
-The paper names the file system and not these rules; clusters and group size are those of Solaris at the time.
+The paper names the file system but not these rules; clusters and group size are those of Solaris at the time.
 """
 
 from misspenalty.errors import ParameterError
@@ -31,13 +31,13 @@ CLUSTER = 14  # blocks, 56 KB
 GROUP = 2048  # blocks of a cylinder group, 8 MB
 
 
-class Layout:
+class UfsLayout:
     """Which blocks of a disk are free, and where the next files go.
 
     Parameters
     ----------
     blocks, group_blocks
-        As of `Ufs`.
+        Same as in `Ufs`.
     """
 
     def __init__(self, blocks, group_blocks=GROUP):
@@ -50,8 +50,8 @@ class Layout:
             self.used[group : group + first_data] = bytes([1]) * (min(group + first_data, blocks) - group)
         self.rotor = 0  # where the next free block is looked for
 
-    def take(self, count):
-        """Free data blocks, behind each other as far as possible."""
+    def allocate(self, count):
+        """Free data blocks, contiguous if possible."""
         free = self.used.count(0)
         if free < count:
             raise ParameterError(f"{count} blocks are asked for; {free} of the disk's {self.blocks} are free")
@@ -75,18 +75,18 @@ class Layout:
             worth = DIRECT if not blocks else POINTERS_A_BLOCK
             if blocks:
                 self.next_group()
-                indirect[len(blocks)] = self.take(1)[0]
-            blocks += self.take(min(worth, count - len(blocks)))
+                indirect[len(blocks)] = self.allocate(1)[0]
+            blocks += self.allocate(min(worth, count - len(blocks)))
         return blocks, indirect
 
 
 class Ufs(DiskClient):
-    """The file system on a disk of so many blocks, empty.
+    """The file system on a disk of the given number of blocks, empty.
 
     Parameters
     ----------
     store, host
-        As of `DiskClient`.
+        Same as in `DiskClient`.
     blocks : int
         4 KB blocks of the disk.
     group_blocks : int
@@ -95,7 +95,7 @@ class Ufs(DiskClient):
 
     def __init__(self, store, host, blocks, group_blocks=GROUP):
         super().__init__(store, host)
-        self.layout = Layout(blocks, group_blocks)
+        self.layout = UfsLayout(blocks, group_blocks)
         self.cached = set()  # inode and directory blocks in memory
 
     def block(self, number, write=True):
@@ -109,8 +109,8 @@ class Ufs(DiskClient):
 
     def small_files(self, count):
         """Create, read after emptying memory, and delete files of one fragment; ns of each phase."""
-        directory = self.layout.take(-(-count * ENTRY // BLOCK))
-        data = self.layout.take(-(-count * FRAGMENT // BLOCK))
+        directory = self.layout.allocate(-(-count * ENTRY // BLOCK))
+        data = self.layout.allocate(-(-count * FRAGMENT // BLOCK))
         where = [data[i // 4] * BLOCK_SECTORS + i % 4 * FRAGMENT_SECTORS for i in range(count)]
         entry = [directory[i * ENTRY // BLOCK] for i in range(count)]
         return {
@@ -170,7 +170,7 @@ class Ufs(DiskClient):
         }
 
     def runs(self, blocks):
-        """Clusters: at most 56 KB, behind each other on the disk, beginning where the file does."""
+        """Clusters: at most 56 KB, contiguous on the disk, beginning where the file does."""
         begin = 0
         for i in range(1, len(blocks) + 1):
             if i == len(blocks) or i - begin == CLUSTER or blocks[i] != blocks[i - 1] + 1:

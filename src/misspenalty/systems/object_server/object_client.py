@@ -1,9 +1,9 @@
-"""Prices for what a client cache counted: counts in, nanoseconds out, for a processor of the time.
+"""Prices for what a client cache counted: counts in, nanoseconds out, for a processor of the 1990s.
 
-An operation costs instructions, each a processor's cycles an instruction, and cache lines that are not at hand: a line
+An operation costs instructions, each taking the processor's cycles per instruction, and cache misses: a line
 of the client cache (frame or table entry) is in the second-level cache with probability (its size / size of the client
-cache), otherwise in memory; a line of the stack is always in the second-level cache. The unit costs stand in
-``data/machines/hac_testbed.yaml``, each with its source; the same hold for all traversals.
+cache), otherwise in memory; a line of the stack is always in the second-level cache. The unit costs are in
+``data/machines/hac_testbed.yaml``, each with its source; they are the same for all traversals.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.machine import read_entries
+from misspenalty.machine import read_entries, variations
 from misspenalty.objects.format import PAGE
 
 REPLACEMENT = ("usage_computation", "compaction", "stack_scanning")
@@ -50,15 +50,15 @@ class Processor:
 
 
 @dataclass(frozen=True)
-class Testbed:
+class ObjectServerTestbed:
     """The testbed's values by name, and where they come from.
 
     Attributes
     ----------
     values : dict
-        As of ``hac_testbed.schema.yaml``; ``install_instructions`` is None until it is fitted.
-    entries : dict of str to dict
-        What the file says of each: ``value, unit, status, source`` and, where given, ``reason, vary, vary_factors``.
+        See ``hac_testbed.schema.yaml``; ``install_instructions`` is None until it is fitted.
+    entries : dict of str to Parameter
+        What the file says of each.
     """
 
     values: dict
@@ -87,20 +87,13 @@ class Testbed:
 
     def variations(self):
         """(name, value) of the sensitivity runs, in the file's order, its own values left out."""
-        listed = []
-        for name, entry in self.entries.items():
-            own = self.values[name]
-            values = list(entry.get("vary", ()))
-            if own is not None:
-                values += [own * factor for factor in entry.get("vary_factors", ())]
-            listed += [(name, value) for value in dict.fromkeys(values) if value != own]
-        return listed
+        return variations(self.entries, self.values)
 
 
 def load_testbed(path, schema=None):
     """Read and check ``hac_testbed.yaml``; parameters and errors are those of `read_entries`."""
     entries = read_entries(path, schema)
-    return Testbed({name: entry["value"] for name, entry in entries.items()}, entries)
+    return ObjectServerTestbed({name: entry.value for name, entry in entries.items()}, entries)
 
 
 class Prices:
@@ -108,7 +101,7 @@ class Prices:
 
     Parameters
     ----------
-    testbed : Testbed
+    testbed : ObjectServerTestbed
     processor : Processor, optional
         The testbed's client by default.
     """
@@ -165,7 +158,7 @@ class Prices:
         return pd.DataFrame(dict(zip(REPLACEMENT, (usage, compaction, stack), strict=True)))
 
     def conversion(self, counts, cache_bytes):
-        """Installing objects and swizzling references, ns; parameters as of `replacement`."""
+        """Installing objects and swizzling references, ns; parameters as in `replacement`."""
         return self.testbed["install_instructions"] * counts["installed"] * self.processor.instruction_ns + (
             self.conversion_without_install(counts, cache_bytes)
         )
@@ -176,7 +169,7 @@ class Prices:
         return self._ns(cache_bytes, swizzles, counts["installed"] + 2 * counts["swizzled"])
 
     def hit_time(self, counts, cache_bytes):
-        """Time of the traversal itself, without misses, line by line, ns; parameters as of `replacement`.
+        """Time of the traversal itself, without misses, line by line, ns; parameters as in `replacement`.
 
         Returns
         -------

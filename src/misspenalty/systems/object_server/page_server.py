@@ -2,9 +2,9 @@
 
 Clients are given as streams of fetches: the page, and the client's processor time before the request. Each fetch
 crosses the network to the server, takes its processor, is found in the page cache (LRU) or read from the drive, and
-comes back. Wire, server processor and drive serve first come, first served; with one client there are no queues. The
-drive is `misspenalty.disks`' model with its own cache: pages that stand one behind the other may have been read ahead
-when they are asked for.
+comes back. Wire, server processor and drive are first come, first served; with one client there are no queues. The
+drive is `misspenalty.disks`' model with its own cache: contiguous pages may have been read ahead when they are
+requested.
 
 Time is in whole nanoseconds; events of equal time follow in the order in which they were scheduled.
 """
@@ -42,7 +42,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FetchTimes:
     """What happened to the fetches of one client.
 
     Attributes
@@ -58,11 +58,6 @@ class Outcome:
     ns: np.ndarray
     begun: np.ndarray
     hit: np.ndarray
-
-    @property
-    def fetch_ns(self):
-        """Fetch time of each fetch."""
-        return self.ns.sum(1)
 
 
 def message_ns(testbed, payload, rate=None):
@@ -83,7 +78,7 @@ class PageServer:
 
     Parameters
     ----------
-    testbed : Testbed
+    testbed : ObjectServerTestbed
     pages : int
         Pages of the database, ids from 1.
     rate : float, optional
@@ -96,7 +91,7 @@ class PageServer:
     Raises
     ------
     ParameterError
-        The database does not fit the drive, or `hit_share` is no share.
+        The database does not fit the drive, or `hit_share` is not between 0 and 1.
     """
 
     def __init__(self, testbed, pages, *, rate=None, hit_share=None, generator=None):
@@ -133,11 +128,11 @@ class PageServer:
 
         Returns
         -------
-        list of Outcome
+        list of FetchTimes
         """
         run = _Run(self, streams, earlier)
         run.go()
-        return [Outcome(*parts) for parts in zip(run.ns, run.begun, run.hit, strict=True)]
+        return [FetchTimes(*parts) for parts in zip(run.ns, run.begun, run.hit, strict=True)]
 
 
 class _Run:

@@ -1,4 +1,4 @@
-"""The one fit of the storage-server model, and how far its results hang on what no source states."""
+"""The one fit of the storage-server model, and how much its results depend on what no source states."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from misspenalty.systems.storage_server.server import disks_of, run
 
 
 @dataclass(frozen=True)
-class Fit:
+class DatabaseCpuFit:
     """A fitted processor time.
 
     Attributes
@@ -58,8 +58,9 @@ class Fit:
 def fit_database_cpu(run_ratio, target, low, high):
     """Processor time of a transaction at which two rates have the published ratio, by bisection.
 
-    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1, but
-    for the model's noise where the disks are the bottleneck; there `compatible` tells how little the value means.
+    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1,
+    except for the model's noise where the disks are the bottleneck; there `compatible` shows how little the value
+    means.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def fit_database_cpu(run_ratio, target, low, high):
 
     Returns
     -------
-    Fit
+    DatabaseCpuFit
         Of the two neighbouring whole us that enclose the target, the one that comes closer (the smaller on a tie).
 
     Raises
@@ -91,16 +92,16 @@ def fit_database_cpu(run_ratio, target, low, high):
         left, right = (middle, right) if tried[middle] >= target else (left, middle)
     ends = (left, right) if reached else (low, high)
     value = min(ends, key=lambda us: (abs(tried[us] - target), us))
-    return Fit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
+    return DatabaseCpuFit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
 
 
 def compatible(run_ratio, target, low, high):
-    """Processor times whose ratio cannot be told from the published one, rounded as printed.
+    """Processor times whose ratio is indistinguishable from the published one, rounded as printed.
 
     Parameters
     ----------
     run_ratio, target, low, high
-        As of `fit_database_cpu`; `target` with as many digits as are printed.
+        Same as in `fit_database_cpu`; `target` with as many digits as are printed.
 
     Returns
     -------
@@ -113,9 +114,9 @@ def compatible(run_ratio, target, low, high):
         at_end = run_ratio(end)
         inside = at_end <= edge if end == low else at_end >= edge
         ends.append(end if inside else fit_database_cpu(run_ratio, edge, low, high))
-    if any(isinstance(end, Fit) and not end.reached for end in ends):
+    if any(isinstance(end, DatabaseCpuFit) and not end.reached for end in ends):
         return None
-    return tuple(end.value if isinstance(end, Fit) else end for end in ends)
+    return tuple(end.value if isinstance(end, DatabaseCpuFit) else end for end in ends)
 
 
 def sensitivity(
@@ -127,20 +128,20 @@ def sensitivity(
     ----------
     machine : Machine
         Says which values to try.
-    testbed : Testbed
+    testbed : StorageServerTestbed
         The study's own, with its fitted processor time.
     trace : Trace
     outcomes : dict of hashable to uint8 array, shape (len(trace),)
         Outcome of each reference, by point, such as ``(cache_mb, policy)``.
     reads_per_transaction : float
     baseline : hashable
-        The point whose rate is 1, anew under every variation.
+        The point whose rate is 1 under each variation.
     seed : int
         Of the exponential service times; each run draws the same.
     references : int, optional
         Length of the head of the trace that is simulated; by default all of it.
     threads : int, optional
-        Runs at a time; by default one a processor. The result does not depend on it.
+        Runs at a time; by default one per processor. The result does not depend on it.
 
     Returns
     -------

@@ -3,24 +3,25 @@
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Implementation" (the machine) and "Results" (Figure 7: the transaction rate, normalised).
 
-`terminals` database processes run one transaction after another. A transaction is a number of reads, one after the
-other; each takes
+`terminals` database processes run one transaction after another. A transaction is a number of reads, one after
+another; each takes
 
 1. a request message to the storage server (constant latency),
 2. the processor of the server that owns the block's disk (FCFS; an interrupt and the request's handling),
-3. where the cache misses, the block's disk (FCFS) and an interrupt at the same processor when it is done,
+3. on a cache miss, the block's disk (FCFS) and an interrupt at the same processor when it is done,
 4. the database's incoming link (FCFS, one block), the message latency and an interrupt,
 5. a burst of database processor time (FCFS, one queue for all processors).
 
 Which block is read comes from a real trace, and so do the writes: sent by the database's writer they take outgoing
-link, server processor and disk. Nobody waits for a write's disk, but the reads share it. There are two ways to say
-whether the cache has a block:
+link, server processor and disk. No process waits for a write's disk, but the reads share it. There are two ways to
+decide whether the cache has a block:
 
-- Priced (`run`): the paper's simulation. The trace was replayed before, untimed; one cursor runs over it, and whichever
-  terminal's request reaches the servers next takes the next read and its outcome. Writes that the cursor passes are
+- Priced (`run`): the paper's simulation. The trace has been replayed beforehand, untimed; one cursor runs over it, and
+  the
+  terminal whose request reaches the servers next takes the next read and its outcome. Writes that the cursor passes are
   sent at that moment.
-- Live (`run_live`): the paper's implementation. The policy sits in the servers. A terminal that begins a transaction
-  takes the next stretch of the trace, up to its number of reads, and works through it while the others work through
+- Live (`run_live`): the paper's implementation. The policy runs in the servers. A terminal that begins a transaction
+  takes the next part of the trace, up to its number of reads, and works through it while the others work through
   theirs. A read looks its block up when its request reaches the servers, a write is an access when the block reaches
   them; so the timing decides the order in which the cache sees the references, and the cache the timing. A terminal
   sends the writes before its next read with that read's request, on one connection that keeps their order, as a
@@ -60,7 +61,7 @@ LONGEST_ACCESS = 0xFFFFFFFF  # ns of disk service a kernel can hold
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClosedLoopResult:
     """What happened between the end of the warm-up and the moment when a terminal found no read left to ask for.
 
     A read or transaction counts when its terminal asks for its next block.
@@ -75,8 +76,8 @@ class Outcome:
         Length of the measurement.
     terminals : int
     hit_ns, miss_ns, transaction_ns : dict of str to int
-        Time spent by hits, by misses, by transactions (all their reads), by component of `COMPONENTS`; a
-        transaction's thinking is no part of it.
+        Time spent by hits, by misses, by transactions (all their reads), by component of `COMPONENTS`; the
+        think time of a transaction is not included.
     utilisation : dict of str to float
         Mean over the servers of each of `STATIONS`, a fraction.
     """
@@ -151,7 +152,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class LiveOutcome(Outcome):
+class LiveResult(ClosedLoopResult):
     """An outcome whose hits were decided live.
 
     Attributes
@@ -169,7 +170,7 @@ class LiveOutcome(Outcome):
         return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
 
     def row(self):
-        """As of `Outcome`, with the reads, hits and hit ratio of the whole trace."""
+        """Like `ClosedLoopResult`, with the reads, hits and hit ratio of the whole trace."""
         whole = {"trace_reads": self.trace_reads, "trace_hits": self.trace_hits, "hit_ratio": self.hit_ratio}
         return super().row() | whole
 
@@ -208,7 +209,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
         `HIT`, `MISS` or `WRITE` of each reference, in the trace's order.
     disk : uint8, shape (n,)
         Disk of each reference, below ``testbed.disks``.
-    testbed : Testbed
+    testbed : StorageServerTestbed
     reads_per_transaction : float
         Mean, at least 1; kept to 2**-20 and spread evenly over the transactions.
     generator : numpy.random.Generator, optional
@@ -216,7 +217,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
 
     Returns
     -------
-    Outcome
+    ClosedLoopResult
 
     Raises
     ------
@@ -227,7 +228,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
     outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
     server = _server(testbed, reads_per_transaction)
     server.run(outcome, disk, disk_times(testbed, len(outcome), generator), _warm_up(outcome, testbed))
-    return Outcome(**_collect(server, testbed, len(outcome)))
+    return ClosedLoopResult(**_collect(server, testbed, len(outcome)))
 
 
 def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, generator=None, *, hits=None, **parameters):
@@ -243,7 +244,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     cache_blocks : int
         Cache size, blocks.
     testbed, reads_per_transaction, generator
-        As of `run`.
+        Same as in `run`.
     hits : bool array, shape (len(trace),), optional
         Filled with whether each read found its block; False for writes.
     **parameters
@@ -251,7 +252,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
 
     Returns
     -------
-    LiveOutcome
+    LiveResult
 
     Raises
     ------
@@ -269,7 +270,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     if hits is not None:
         hits[:] = found
     counts = {"trace_reads": int(np.count_nonzero(outcome != WRITE)), "trace_hits": int(np.count_nonzero(found))}
-    return LiveOutcome(**_collect(server, testbed, len(trace)), **counts)
+    return LiveResult(**_collect(server, testbed, len(trace)), **counts)
 
 
 def _server(testbed, reads_per_transaction):
@@ -324,7 +325,7 @@ def _check(outcome, disk, testbed, reads_per_transaction):
 
 
 def _collect(server, testbed, references):
-    """The fields of an `Outcome`."""
+    """The fields of a `ClosedLoopResult`."""
     if not server.transactions or server.end == server.begin:
         raise ParameterError(f"no transaction was completed in {references} references; use a longer trace")
     (hits, misses), elapsed = server.reads, server.end - server.begin

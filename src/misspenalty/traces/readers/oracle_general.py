@@ -11,7 +11,7 @@ from misspenalty.traces.reader import Clock, Format, Requests, records, register
 
 RECORD = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
 SECOND = 1_000_000_000  # ns
-LONGEST = 1 << 40  # accesses a trace may have
+MAX_ACCESSES = 1 << 40  # accesses a trace may have
 
 
 def read(path, block_bytes):
@@ -27,7 +27,7 @@ def sniff(name, head):
         return True
     rows = np.frombuffer(head[: len(head) // RECORD.itemsize * RECORD.itemsize], RECORD)
     number, coming = np.arange(rows.size), rows["next"]
-    forwards = (coming == -1) | ((coming > number) & (coming < LONGEST))
+    forwards = (coming == -1) | ((coming > number) & (coming < MAX_ACCESSES))
     return rows.size > 1 and bool(np.all(np.diff(rows["time"].astype(np.int64)) >= 0) and np.all(forwards))
 
 

@@ -25,7 +25,7 @@ SHORT, SUSPECT = 1, 4
 VERSIONS = range(1, 5)
 SIZE, ID, SECONDS, MICROSECONDS, BYTES, SECTOR_NUMBER, DEVICE, FLAGS = 0, 1, 2, 3, 6, 7, 8, 11
 CHUNK = 1 << 22  # bytes read at a time
-LONGEST = 60  # bytes of a record
+MAX_RECORD_BYTES = 60  # bytes of a record
 FORM_FEED = b"\f"
 
 
@@ -49,7 +49,7 @@ def _rows(path):
         if order is None:
             raise InputError("no SRT record begins here", path=path, byte=at, expected="a record of 52 to 60 bytes")
         while len(data) > at:
-            more = read_some(stream, CHUNK, path) if len(data) - at < LONGEST else b""
+            more = read_some(stream, CHUNK, path) if len(data) - at < MAX_RECORD_BYTES else b""
             done, data, at = done + at, data[at:] + more, 0
             words = np.frombuffer(data, order, len(data) // 4)
             size = int(words[SIZE]) if words.size > ID else 0

@@ -1,12 +1,12 @@
-"""Where files lie on the client's disk: an ext2 file system, freshly filled.
+"""Where files are placed on the client's disk: an ext2 file system, freshly filled.
 
 Disk space is divided into groups of 8 blocks a bit of a block's bitmap; each has an inode table and data blocks. A
 directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
-groups with room, here in an order drawn once by a seeded generator. Within a directory files lie one behind the other
-in the order of their names, as unpacked or installed; what a build makes lies behind them. Larger files than a
-group's data take whole groups of their own; where too few are left, the free ends of the groups from theirs on.
+groups with room, here in an order drawn once by a seeded generator. Within a directory files are contiguous, in
+the order of their names, as unpacked or installed; files that a build makes follow them. Files larger than a group's
+data take whole groups of their own or, if too few are left, the free ends of the groups from theirs on.
 
-Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes an inode, one inode per 4 KB).
+Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
 
 from pathlib import PurePosixPath
@@ -42,7 +42,7 @@ class Disk:
         self.directories += 1
         return int(self.order[(self.directories - 1) % self.number])
 
-    def take(self, group, sectors):
+    def allocate(self, group, sectors):
         """Stretches of a file, (first sector, sectors): one in the group if it has room, else in the next that has."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
@@ -112,7 +112,7 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
     """
     disk = Disk(sectors, block_bytes, generator)
     blocks, groups, ways = {}, {ROOT: disk.new_group()}, {}
-    ways[ROOT] = [blocks.setdefault(disk.take(groups[ROOT], disk.block)[0][0], 0)]
+    ways[ROOT] = [blocks.setdefault(disk.allocate(groups[ROOT], disk.block)[0][0], 0)]
 
     def way_to(directory):
         """Blocks that are read to look a name up in a directory."""
@@ -120,7 +120,7 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
             above = way_to(directory.parent)
             groups[directory] = disk.new_group()
             inode = blocks.setdefault(disk.inode(groups[directory]), len(blocks))
-            names = blocks.setdefault(disk.take(groups[directory], disk.block)[0][0], len(blocks))
+            names = blocks.setdefault(disk.allocate(groups[directory], disk.block)[0][0], len(blocks))
             ways[directory] = [*above, inode, names]
         return ways[directory]
 
@@ -130,5 +130,5 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
         way = way_to(full[i].parent)
         group = groups[full[i].parent]
         walks[i] = [*way, blocks.setdefault(disk.inode(group), len(blocks))]
-        stretches[i] = disk.take(group, max(-(-int(sizes[i]) // SECTOR), 1))
+        stretches[i] = disk.allocate(group, max(-(-int(sizes[i]) // SECTOR), 1))
     return stretches, np.array(list(blocks), np.int64), walks

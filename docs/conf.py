@@ -1,0 +1,49 @@
+"""Settings of the documentation: ``make docs`` builds it into ``build/docs`` without warnings and without a network."""
+
+import re
+
+from sphinx.domains.python import PythonDomain
+
+import misspenalty
+
+project = "Miss Penalty"
+author = "The Miss Penalty authors"
+project_copyright = author  # no year, so that the same sources give the same pages
+release = version = misspenalty.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autosummary_generate = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+default_role = "py:obj"  # `name` in a docstring links to the object, where there is one
+
+html_theme = "furo"
+html_title = "Miss Penalty"
+html_show_sourcelink = False
+pygments_style = "default"
+
+
+class Python(PythonDomain):
+    """Python's domain, in which a short name that several modules have gets no link rather than a wrong one."""
+
+    def find_obj(self, *arguments, **keywords):
+        """The objects a name may mean: one, or none."""
+        matches = super().find_obj(*arguments, **keywords)
+        return matches if len(matches) == 1 else []
+
+
+def escape_sizes(app, what, name, obj, options, lines):
+    """Keep ``|T1|``, the length of list T1 as the papers write it, from being read as a substitution."""
+    lines[:] = [re.sub(r"\|(\w+)\|", r"\\|\1\\|", line) for line in lines]
+
+
+def setup(app):
+    """Register both with Sphinx."""
+    app.add_domain(Python, override=True)
+    app.connect("autodoc-process-docstring", escape_sizes)

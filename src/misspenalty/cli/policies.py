@@ -1,0 +1,19 @@
+"""The command line's ``policies``."""
+
+import pandas as pd
+
+import misspenalty
+from misspenalty.cli.arguments import add_command
+
+
+def add(commands):
+    """Add the command to a parser's."""
+    add_command(commands, "policies", "list the replacement policies and their parameters", _policies)
+
+
+def _policies(options):
+    rows = []
+    for name, policy in misspenalty.policies().items():
+        settings = ", ".join(f"{p.name}={'auto' if p.default is None else p.default}" for p in policy.parameters)
+        rows.append({"policy": name, "summary": policy.summary, "parameters": settings})
+    return pd.DataFrame(rows)

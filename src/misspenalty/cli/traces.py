@@ -1,0 +1,62 @@
+"""The command line's ``trace info|convert|generate``."""
+
+from pathlib import Path
+
+from misspenalty.cli.arguments import add_command, add_format_options, open_named, parse_bytes
+from misspenalty.errors import ParameterError
+from misspenalty.traces import spc1
+
+
+def add(commands):
+    """Add the commands to a parser's."""
+    trace = commands.add_parser("trace", help="look at a trace, or compile it").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    info = add_command(trace, "info", "what a trace holds", _info)
+    info.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
+    add_format_options(info)
+    convert = add_command(trace, "convert", "compile a raw trace, once and for all", _convert)
+    convert.add_argument("trace", metavar="TRACE", help="a raw trace")
+    convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to make, such as mine.trace")
+    add_format_options(convert)
+    generate = trace.add_parser("generate", help="make the trace of a workload")
+    _spc1_command(generate.add_subparsers(required=True, metavar="WORKLOAD"))
+
+
+def _spc1_command(workloads):
+    command = add_command(workloads, "spc1", "an SPC-1-like workload, as an SPC trace", _generate_spc1)
+    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
+    command.add_argument("--space", metavar="BYTES", default="32GB", help="the three units together (default: 32GB)")
+    command.add_argument("--bsus", metavar="N", type=int, default=1, help="business scaling units (default: 1)")
+    command.add_argument("--iops", metavar="N", type=float, help="requests a second (default: 50 a BSU)")
+    length = command.add_mutually_exclusive_group(required=True)
+    length.add_argument("--requests", metavar="N", type=int, help="length in requests")
+    length.add_argument("--seconds", metavar="S", type=float, help="length in seconds")
+    command.add_argument("--seed", metavar="N", type=int, default=0, help="chooses every draw (default: 0)")
+    command.add_argument("--climb", metavar="P", type=float, default=0.44, help="of the walk's tree (default: 0.44)")
+
+
+def _info(options):
+    trace = open_named(options)
+    seconds = None if trace.time is None else int(trace.time.max() - trace.time.min()) / 1e9
+    return {"name": trace.name, "format": trace.format, "references": len(trace), "reads": trace.reads,
+            "writes": len(trace) - trace.reads, "blocks": trace.blocks, "block_bytes": trace.block_bytes,
+            "footprint_bytes": trace.blocks * trace.block_bytes, "seconds": seconds}  # fmt: skip
+
+
+def _convert(options):
+    if options.output.exists():
+        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    trace = open_named(options)
+    trace.save(options.output)
+    return {"output": str(options.output), "references": len(trace), "blocks": trace.blocks}
+
+
+def _generate_spc1(options):
+    if options.output.exists():
+        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    workload = spc1.Workload(
+        parse_bytes(options.space, "space"), options.bsus, options.iops, seed=options.seed, climb=options.climb
+    )
+    made = spc1.write_spc(workload, options.output, options.requests, options.seconds)
+    return {"output": str(options.output)} | made

@@ -1,0 +1,5 @@
+"""Perfect foresight: predicts the events that follow, since it is given them. A ceiling, not in the register."""
+
+from misspenalty.prefetch.predictors._foresight import Foresight
+
+__all__ = ["Foresight"]

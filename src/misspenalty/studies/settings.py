@@ -1,0 +1,185 @@
+"""The configuration of a run: one typed model, from which the default file, its schema and its documentation are made.
+
+``python -m misspenalty.studies.settings`` tells which of these files are stale, and with ``--write`` writes them:
+``config/config.yaml``, ``workflow/schemas/config.schema.yaml`` and the tables in ``config/README.md``.
+"""
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError, model_validator
+
+from misspenalty import settings
+from misspenalty.claims import load_calibration
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.files import atomic_path
+from misspenalty.settings import Name, Settings, explain, setting
+from misspenalty.settings.documents import block_of, default_text, schema_text, table_text
+from misspenalty.settings.messages import allowed
+from misspenalty.studies.epcm.settings import EpcmSettings
+from misspenalty.studies.hac.settings import HacSettings
+from misspenalty.studies.mq.settings import MqSettings
+from misspenalty.studies.sarc.settings import SarcSettings
+from misspenalty.studies.vlog.settings import VlogSettings
+
+COMMAND = "python -m misspenalty.studies.settings --write"
+MADE = f"# Made by `{COMMAND}`\n# from src/misspenalty/studies/*/settings.py: change the settings there, not here.\n"
+CONFIG_HEAD = f"""\
+# yaml-language-server: $schema=../workflow/schemas/config.schema.yaml
+{MADE}#
+# The run that the archived results come from. It is about science only: cores, memory and folders belong to the command
+# line. To run something else, put the keys that differ into a file of your own; config/README.md says how.
+"""
+MARKERS = ("<!-- keys -->", "<!-- /keys -->")
+
+
+def _block(model):
+    return setting({}, model.__doc__.strip())
+
+
+class Configuration(Settings):
+    """Configuration of a run."""
+
+    captures: Annotated[dict[Name, settings.Path], Field(min_length=1)] = setting(
+        {
+            "128mb": "data/raw/tpcc/128mb.parquet",
+            "64mb": "data/raw/tpcc/64mb.parquet",
+            "16mb": "data/raw/tpcc/16mb.parquet",
+            "2mb": "data/raw/tpcc/2mb.parquet",
+        },
+        "Raw traces, by names that become part of file names; paths are relative to the folder that Snakemake runs in. "
+        "Any format that `misspenalty trace info` reads will do.",
+        "A name says how much memory the first level had, that is, the database's own buffer cache.",
+        notes={
+            "128mb": "as the paper says: Oracle had 128 MB",
+            "64mb": "the variant: behind 64 MB the re-access distances are closer to those the paper prints",
+            "16mb": "the paper's second trace",
+            "2mb": "almost every logical reference: the client's side",
+        },
+        block=True,
+    )
+    mirror: settings.Path | None = setting(
+        None,
+        "Folder with copies of the files that data/external.yaml names; what is in it need not be downloaded. The "
+        "environment variable MISSPENALTY_MIRROR does the same.",
+    )
+    mq: MqSettings = _block(MqSettings)
+    vlog: VlogSettings = _block(VlogSettings)
+    sarc: SarcSettings = _block(SarcSettings)
+    hac: HacSettings = _block(HacSettings)
+    epcm: EpcmSettings = _block(EpcmSettings)
+
+    @model_validator(mode="after")
+    def check(self):
+        """The parts of the MQ study are played by captures."""
+        self.mq.check_captures(list(self.captures))
+        return self
+
+
+def checked(config, files=(), data=None):
+    """A configuration with its defaults filled in, once all of it is possible.
+
+    Parameters
+    ----------
+    config : dict
+        As merged from `files`.
+    files : sequence of path-like
+        In the order in which they were read; errors name the one that is wrong.
+    data : path-like, optional
+        The folder ``data``, whose machines and calibration the settings have to fit.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ParameterError
+        Says for each key that is wrong which file it is in, its value, and what is allowed.
+    """
+    context = {}
+    if data is not None:
+        context = {"data": Path(data), "fits": load_calibration(Path(data) / "calibration.yaml")}
+    try:
+        return Configuration.model_validate(config, context=context).plain()
+    except ValidationError as error:
+        raise ParameterError(explain(error, Configuration, config, files)) from error
+
+
+def documents(root="."):
+    """The files that are made from the settings.
+
+    Parameters
+    ----------
+    root : path-like
+        The project's folder.
+
+    Returns
+    -------
+    dict of Path to str
+
+    Raises
+    ------
+    InputError
+        ``config/README.md`` is missing or has lost a marker.
+    """
+    root = Path(root)
+    return {
+        root / "config" / "config.yaml": default_text(Configuration, CONFIG_HEAD),
+        root / "workflow" / "schemas" / "config.schema.yaml": schema_text(Configuration, MADE),
+        root / "config" / "README.md": _with_tables(root / "config" / "README.md"),
+    }
+
+
+def _with_tables(path):
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy="run this in the project's folder, or name it with --root")
+    begin, end = MARKERS
+    before, found, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise InputError(f"no markers {begin} and {end}", path=path, remedy="put them back, each once")
+    return f"{before}{begin}\n\n{_tables()}\n{end}{after}"
+
+
+def _tables():
+    """Tables of all keys: those of the run, then one table per study."""
+    parts = [table_text(Configuration, "", allowed, nested=False)]
+    for name, field in Configuration.model_fields.items():
+        if block_of(field):
+            parts.append(f"### `{name}`\n\n{field.description}\n\n{table_text(block_of(field), f'{name}.', allowed)}")
+    return "\n".join(parts)
+
+
+def stale(root="."):
+    """Differences between the files and what the settings make, as a unified diff; empty where there are none."""
+    lines = []
+    for path, text in documents(root).items():
+        own = path.read_text(encoding="utf-8") if path.is_file() else ""
+        lines += difflib.unified_diff(
+            own.splitlines(keepends=True), text.splitlines(keepends=True), str(path), f"{path} from the settings"
+        )
+    return "".join(lines)
+
+
+def main(arguments=None):
+    """Run the command line; the exit status: 0, or 1 where a file is stale."""
+    parser = argparse.ArgumentParser(prog="python -m misspenalty.studies.settings", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the files instead of showing what is stale")
+    parser.add_argument("--root", default=".", help="the project's folder (default: the current one)")
+    options = parser.parse_args(arguments)
+    if options.write:
+        for path, text in documents(options.root).items():
+            with atomic_path(path) as partial:
+                partial.write_text(text, encoding="utf-8")
+        return 0
+    difference = stale(options.root)
+    sys.stdout.write(difference)
+    return 1 if difference else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

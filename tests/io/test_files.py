@@ -1,0 +1,107 @@
+"""Files appear whole or not at all, whoever is killed in between, and what a killed process left is cleaned."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from misspenalty.errors import InputError
+from misspenalty.io import files
+from misspenalty.io.files import atomic_path
+
+WRITER = """
+import sys, time
+from misspenalty.io.files import atomic_path
+with atomic_path(sys.argv[1]) as partial:
+    partial.mkdir()
+    (partial / "a").write_text("new")
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_replaced_whole_or_kept(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic_path(path) as partial:
+        partial.write_text("half")
+        raise RuntimeError
+    assert (path.read_text(), names(tmp_path)) == ("old", ["table.csv"])
+    with atomic_path(path) as partial:
+        partial.write_text("new")
+        assert path.read_text() == "old"
+        assert partial.suffix == ".csv"
+    assert (path.read_text(), names(tmp_path)) == ("new", ["table.csv"])
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_is_there_at_every_moment(tmp_path, monkeypatch, exchange):
+    path = tmp_path / "trace"
+    path.mkdir()
+    (path / "old").write_text("old")
+    if not exchange:
+        monkeypatch.setattr(files.ctypes, "CDLL", lambda name: object())
+    with atomic_path(path) as partial:
+        partial.mkdir()
+        (partial / "new").write_text("new")
+    assert (names(path), names(tmp_path)) == (["new"], ["trace"])
+
+
+def test_a_folder_is_published_in_one_step(tmp_path, monkeypatch):
+    """No call between the old folder and the new one: `path` is never moved aside or deleted first."""
+    path = tmp_path / "trace"
+    path.mkdir()
+    calls = []
+    monkeypatch.setattr(files.os, "replace", lambda *arguments: calls.append(arguments))
+    with atomic_path(path) as partial:
+        partial.mkdir()
+    assert calls == []
+
+
+def test_a_file_is_published_by_a_rename_after_it_is_synced(tmp_path, monkeypatch):
+    order = []
+    replace, fsync = os.replace, os.fsync
+    monkeypatch.setattr(files.os, "replace", lambda *arguments: (order.append("rename"), replace(*arguments)))
+    monkeypatch.setattr(files.os, "fsync", lambda descriptor: (order.append("sync"), fsync(descriptor)))
+    with atomic_path(tmp_path / "a.csv") as partial:
+        partial.write_text("x")
+    assert order == ["sync", "rename", "sync"]
+
+
+def test_a_killed_writer_keeps_the_old_and_the_next_one_cleans_up(tmp_path):
+    path = tmp_path / "trace"
+    path.mkdir()
+    (path / "a").write_text("old")
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout.readline() == "begun\n"
+        writer.send_signal(signal.SIGKILL)
+    assert (path / "a").read_text() == "old"
+    assert len(names(tmp_path)) == 2
+    with atomic_path(path) as partial:
+        partial.mkdir()
+    assert names(tmp_path) == ["trace"]
+
+
+def test_what_a_running_process_writes_is_left_alone(tmp_path):
+    path = tmp_path / "trace"
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout.readline() == "begun\n"
+        with atomic_path(path) as partial:
+            partial.write_text("mine")
+        assert len(names(tmp_path)) == 2
+        writer.send_signal(signal.SIGKILL)
+
+
+def test_a_name_as_long_as_the_file_system_takes(tmp_path):
+    path = tmp_path / ("n" * 251 + ".csv")
+    with atomic_path(path) as partial:
+        partial.write_text("x")
+    assert path.read_text() == "x"
+    with pytest.raises(InputError, match="too long"), atomic_path(tmp_path / ("n" * 300 + ".csv")) as partial:
+        partial.write_text("x")

@@ -1,0 +1,107 @@
+"""The documentation: it builds without a warning, and every code block of it and of the README runs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pages import LANGUAGES, blocks, run
+
+from misspenalty.cli.main import main
+from misspenalty.policies import known_policies
+from misspenalty.prefetch.predictors.registry import known_predictors
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PLAIN = ("text", "bibtex")  # languages of blocks that show something and are not code
+NOT_RUN = 12  # blocks, at most, that are too long or too large to run here
+
+
+def named(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A folder with what a reader has: the command, a trace, timed requests, a drive's parameter files."""
+    folder = tmp_path_factory.mktemp("reader")
+    for file in (ROOT / "tests" / "data" / "pages").iterdir():
+        shutil.copy(file, folder)
+    trace = folder / "mine.spc"
+    assert main(["trace", "generate", "spc1", str(trace), "--space", "1GB", "--requests", "20000", "--seed", "1"]) == 0
+    command = folder / "bin" / "misspenalty"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m misspenalty.cli.main "$@"\n')
+    command.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_code_blocks_run(page, reader, tmp_path):
+    folder = tmp_path / "page"
+    shutil.copytree(reader, folder)
+    environment = os.environ | {
+        "PATH": os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), *sys.path])),
+    }
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "pages.py"), str(page)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_few_blocks_are_left_out():
+    every = {page: list(blocks(page.read_text())) for page in PAGES}
+    unknown = [
+        (named(page), b.line) for page, found in every.items() for b in found if b.language not in LANGUAGES + PLAIN
+    ]
+    assert unknown == []
+    assert sum(bool(block.not_run) for found in every.values() for block in found) <= NOT_RUN
+    assert sum(not block.not_run for found in every.values() for block in found if block.language in LANGUAGES) >= 20
+
+
+@pytest.mark.parametrize(
+    "block", ["```python\n1 / 0\n```\n", "```console\n$ echo a\nb\n```\n", "```pycon\n>>> 1\n2\n```\n"]
+)
+def test_a_wrong_block_fails(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.md").write_text("Text.\n\n" + block)
+    with pytest.raises(AssertionError, match=r"page\.md:4: "):
+        run("page.md")
+
+
+def test_documentation_builds_without_warnings(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "doctrees")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [*command, str(ROOT / "docs"), str(tmp_path / "html")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "html" / "index.html").read_text()
+    assert "Miss Penalty" in page
+    assert not [
+        part for part in page.split('"') if part.startswith(("http:", "https:")) and part.endswith((".js", ".css"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "package", "names"),
+    [("policies", "policies", known_policies()), ("predictors", "prefetch.predictors", known_predictors())],
+)
+def test_every_registered_one_has_its_reference(page, package, names):
+    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text()
+    modules = {definition.reference.__module__ for definition in names.values()}
+    assert [module for module in modules if f"automodule:: {module}\n" not in text] == []

@@ -1,0 +1,139 @@
+"""What `make reproduce` runs: the whole workflow, from wherever the last run stopped, with progress per study.
+
+A killed run leaves Snakemake's lock and unfinished files. Both are seen to here, so that the same command always goes
+on: the lock is taken off when no other run uses the folder, and unfinished outputs are made again. Snakemake's own
+log is in ``.snakemake/log``; what an error printed is shown.
+"""
+
+import argparse
+import collections
+import contextlib
+import fcntl
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
+STEPS = re.compile(r"^(\d+) of (\d+) steps")
+COUNT = re.compile(r"^(\w+) +(\d+)$")
+STATE = Path(".snakemake")
+
+
+@contextlib.contextmanager
+def only_run():
+    """Hold this folder for one `make reproduce`; stop if another one holds it."""
+    STATE.mkdir(exist_ok=True)
+    with open(STATE / "reproduce.lock", "w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            sys.exit(f"Another `make reproduce` is running in {Path.cwd()}: wait for it, or stop it first.")
+        yield
+
+
+def running_elsewhere():
+    """Process numbers of other Snakemake runs in this folder, where the system tells (Linux)."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            snakemake = any(Path(os.fsdecode(word)).name in ("snakemake", "snakemake.py") for word in words[:4])
+            if snakemake and os.path.samefile(process / "cwd", "."):
+                found.append(int(process.name))
+    return found
+
+
+def unlock(command):
+    """Take off the lock that a killed run left."""
+    locks = STATE / "locks"
+    if not (locks.is_dir() and any(locks.iterdir())):
+        return
+    if others := running_elsewhere():
+        sys.exit(f"Snakemake is running in this folder (process {others[0]}): wait for it, or stop it first.")
+    print("The last run was stopped before its end; going on from there.", flush=True)
+    subprocess.run([*command, "--unlock"], check=True, capture_output=True)
+
+
+class Progress:
+    """Lines of Snakemake in, one line per finished job out."""
+
+    def __init__(self, studies):
+        self.studies, self.start = studies, time.monotonic()
+        self.planned, self.done = collections.Counter(), collections.Counter()
+        self.rule, self.counting = None, False
+
+    def study(self, rule):
+        """The study that a rule belongs to, by its name."""
+        return next((study for study in self.studies if rule.startswith(f"{study}_")), "common")
+
+    def take(self, line):
+        """What to print for a line of Snakemake's output, or None."""
+        if line.startswith("Job stats:"):
+            self.counting, self.planned = True, collections.Counter()
+        elif self.counting and (count := COUNT.match(line)):
+            if count[1] == "total":
+                self.counting = False
+            elif count[1] != "all":
+                self.planned[self.study(count[1])] += int(count[2])
+        elif finished := FINISHED.match(line):
+            self.rule = finished[1]
+        elif (steps := STEPS.match(line)) and self.rule:
+            return self.report(int(steps[1]), int(steps[2]))
+        return None
+
+    def report(self, number, total):
+        """One line: how far the study is, which rule has finished, how far all is and how long it may take."""
+        rule, self.rule = self.rule, None
+        study = self.study(rule)
+        self.done[study] += 1
+        spent = time.monotonic() - self.start
+        left = "" if number < max(3, total // 10) else f", about {_minutes(spent * (total - number) / number)} left"
+        part = f"{self.done[study]}/{max(self.planned[study], self.done[study])}"
+        return f"{study:12} {part:>7}  {rule:32} {100 * number // total:3} % after {_minutes(spent)}{left}"
+
+
+def _minutes(seconds):
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def run(command, studies):
+    """Run Snakemake, show its progress, and its own words where something fails; its exit status."""
+    progress, kept = Progress(studies), collections.deque(maxlen=4000)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as job:
+        for line in job.stdout:
+            kept.append(line)
+            if text := progress.take(line.rstrip("\n")):
+                print(text, flush=True)
+    if job.returncode:
+        lines = list(kept)
+        first = next((i for i, line in enumerate(lines) if re.match(r"\w*(Error|Exception)\b", line)), len(lines) - 40)
+        sys.stderr.writelines(lines[max(first, 0) :])
+        print("\nThe run stopped. Mend what is named above; `make reproduce` then goes on from here.", file=sys.stderr)
+    elif any("Nothing to be done" in line for line in kept):
+        print("Nothing to be done: all results are up to date.")
+    return job.returncode
+
+
+def main():
+    """Parse ``--cores`` and pass everything else on to Snakemake."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cores", default="all")
+    known, further = parser.parse_known_args()
+    studies = sorted(path.stem for path in Path("paper/sections").glob("*.typ"))
+    command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *further]
+    with only_run():
+        unlock(command)
+        try:
+            return run([*command, "--rerun-incomplete"], studies)
+        except KeyboardInterrupt:
+            print("\nStopped. `make reproduce` goes on from here.", file=sys.stderr)
+            return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
