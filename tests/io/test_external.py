@@ -88,7 +88,7 @@ def test_an_impossible_entry_is_named(register, key, value):
 
 
 def test_an_unregistered_file_is_an_error(register):
-    with pytest.raises(InputError, match="no external file 'two.gz' is registered; expected traces/one.gz"):
+    with pytest.raises(InputError, match=r"no external file 'two\.gz' is registered; expected traces/one\.gz"):
         register().find("two.gz")
 
 
