@@ -82,6 +82,6 @@ def test_summary_counts_every_claim(tmp_path):
     assert counts.loc[0, "reproduced"] == 1
     assert counts.loc[6, "not_testable"] == len(LEDGER) - 1
     lines = format_summary(frame).splitlines()
-    assert lines[0] == "| study | claims | reproduced | direction | not reproduced | not testable |"
-    assert lines[2] == "| mq    |     51 |          1 |         0 |              0 |           50 |"
+    assert lines[0] == "| study    | claims | reproduced | direction | not reproduced | not testable |"
+    assert lines[2] == "| mq       |     51 |          1 |         0 |              0 |           50 |"
     assert len({len(line) for line in lines}) == 1
