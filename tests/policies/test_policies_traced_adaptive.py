@@ -44,6 +44,12 @@ def test_arc_target_is_real():
         assert kernel.p == reference.p == p
 
 
+def test_arc_target_can_be_held_fixed():
+    # Two blocks, p stays 0: as above up to D, but C found in B1 evicts D (T1 is above p), so that A and C hit. D found in
+    # B1 evicts A, the older of T2. C hits. A found in B2 evicts D.
+    assert outcome("arc", 2, "AABCADCACDCA", target=0.0) == "mhmmhmmhhmhm"
+
+
 def test_arc_drops_the_oldest_of_a_full_t1_without_a_trace():
     # T1 = A B is all of L1: C makes A leave without becoming a ghost, so A is new again and makes B leave the same way
     kernel, _ = replayed("arc", 2, "ABCAB")

@@ -20,8 +20,9 @@ cdef class ARC(Policy):
     cdef Py_ssize_t in_b1       # names in B1
     cdef Py_ssize_t in_b2       # names in B2
     cdef readonly double p      # target size of T1
+    cdef bint adapts            # whether ghost hits move the target
 
-    def __cinit__(self, capacity, blocks):
+    def __cinit__(self, capacity, blocks, target=None):
         cdef size_t max_resident = self.max_resident()
         cdef size_t absent = <size_t>(blocks - self.max_resident())        # there are ghosts only while the cache is full
         cdef size_t once = min(max_resident, absent) + 1
@@ -30,6 +31,8 @@ cdef class ARC(Policy):
         limit = make_log(&self.t1, entries, make_log(&self.t2, entries, FIRST, max_resident), max_resident)
         make_log(&self.b2, entries, make_log(&self.b1, entries, limit, once), again)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
+        self.adapts = target is None
+        self.p = 0 if target is None else target * capacity
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] != NOWHERE and self.nodes[block] < self.b1.first
@@ -42,7 +45,7 @@ cdef class ARC(Policy):
         cdef Py_ssize_t i, c = self.capacity, resident = self.resident
         cdef Py_ssize_t in_t1 = self.in_t1, in_b1 = self.in_b1, in_b2 = self.in_b2, ghost_hits = 0, evictions = 0
         cdef double p = self.p
-        cdef bint full, in_b2_now, once
+        cdef bint full, in_b2_now, once, adapts = self.adapts
         for i in range(n):
             if i + AHEAD < n:
                 prefetch(&nodes[ids[i + AHEAD]])
@@ -74,10 +77,12 @@ cdef class ARC(Policy):
                 ghost_hits += 1
                 nodes[block] = NOWHERE
                 if in_b2_now:
-                    p = max(p - max(<double>in_b1 / <double>in_b2, 1.0), 0.0)
+                    if adapts:
+                        p = max(p - max(<double>in_b1 / <double>in_b2, 1.0), 0.0)
                     in_b2 -= 1
                 else:
-                    p = min(p + max(<double>in_b2 / <double>in_b1, 1.0), <double>c)
+                    if adapts:
+                        p = min(p + max(<double>in_b2 / <double>in_b1, 1.0), <double>c)
                     in_b1 -= 1
             if full:
                 evictions += 1

@@ -3,7 +3,8 @@
 L1 = T1 + B1 holds blocks seen once recently, L2 = T2 + B2 those seen at least twice; T1 and T2 are in the cache, B1 and
 B2 are names only, |L1| <= c and |L1| + |L2| <= 2c. A hit moves the block to T2. The target p of |T1| grows when a
 miss is found in B1 and shrinks when it is found in B2, by the ratio of the ghost lists but at least 1; the victim is
-the oldest of T1 where |T1| exceeds p, else the oldest of T2, and its name becomes the newest of B1 or B2.
+the oldest of T1 where |T1| exceeds p, else the oldest of T2, and its name becomes the newest of B1 or B2. With `target`
+p is held fixed: the paper's fixed replacement cache, FRC(p).
 
 Paper: N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4; the same in
 "Outperforming LRU with an adaptive replacement cache algorithm", IEEE Computer 37(4), 2004, with the hit ratios that
@@ -17,16 +18,21 @@ gives the published hit ratios within 0.02 points. With ratios rounded down they
 from collections import OrderedDict
 
 from misspenalty.policies._arc import ARC as Kernel
-from misspenalty.policies.registry import Reference, register
+from misspenalty.policies.registry import Parameter, Reference, register
+
+PARAMETERS = (
+    Parameter("target", None, "size T1 is held to, as a share of the cache; None = adapted to ghost hits", 0, 1, float),
+)
 
 
-@register("arc", Kernel)
+@register("arc", Kernel, PARAMETERS)
 class ARC(Reference):
     """Adaptive replacement cache: recency and frequency balanced by ghost hits."""
 
-    def __init__(self, capacity):
+    def __init__(self, capacity, target=None):
         self.capacity = capacity
-        self.p = 0.0  # target size of T1
+        self.adapts = target is None
+        self.p = 0.0 if target is None else target * capacity  # target size of T1
         self.t1, self.t2, self.b1, self.b2 = (OrderedDict() for _ in range(4))  # least recent first
 
     def access(self, block):
@@ -37,12 +43,12 @@ class ARC(Reference):
             self.t2.move_to_end(block)
             return True
         if block in self.b1:
-            self.p = min(self.p + max(len(self.b2) / len(self.b1), 1), self.capacity)
+            self._adapt(max(len(self.b2) / len(self.b1), 1))
             self._replace(in_b2=False)
             del self.b1[block]
             self.t2[block] = True
         elif block in self.b2:
-            self.p = max(self.p - max(len(self.b1) / len(self.b2), 1), 0)
+            self._adapt(-max(len(self.b1) / len(self.b2), 1))
             self._replace(in_b2=True)
             del self.b2[block]
             self.t2[block] = True
@@ -50,6 +56,10 @@ class ARC(Reference):
             self._make_room()
             self.t1[block] = True
         return False
+
+    def _adapt(self, step):
+        if self.adapts:
+            self.p = min(max(self.p + step, 0), self.capacity)
 
     def _make_room(self):
         """Case IV of the figure: the block is in none of the four lists."""

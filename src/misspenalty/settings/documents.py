@@ -95,6 +95,8 @@ def default_text(model, head):
     lines = head.splitlines()
     data = model().plain()
     for key, field in model.model_fields.items():
+        if key not in data:  # it may be left out
+            continue
         inside = block_of(field)
         lines += ["", *_comment(_told(field), 0)]
         if inside is None or _extra(field).get("block"):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+import misspenalty.studies.classics.claims as classics
 import misspenalty.studies.epcm.claims as epcm
 import misspenalty.studies.hac.claims as hac
 import misspenalty.studies.mq.claims as mq
@@ -13,7 +14,7 @@ from misspenalty.claims import judge, load_calibration, load_ledger, load_reason
 from misspenalty.errors import InputError
 from misspenalty.io.files import write_csv
 
-STUDIES = {"mq": mq, "sarc": sarc, "hac": hac, "epcm": epcm, "vlog": vlog}
+STUDIES = {"mq": mq, "sarc": sarc, "hac": hac, "epcm": epcm, "vlog": vlog, "classics": classics}
 
 
 def table_files(variant="", studies=STUDIES):

@@ -60,6 +60,11 @@ class Configuration(Settings):
         },
         block=True,
     )
+    mirror: settings.Path | None = setting(
+        None,
+        "Folder with copies of the files that data/external.yaml names; what is in it need not be downloaded. The "
+        "environment variable MISSPENALTY_MIRROR does the same.",
+    )
     mq: MqSettings = _block(MqSettings)
     vlog: VlogSettings = _block(VlogSettings)
     sarc: SarcSettings = _block(SarcSettings)

@@ -1,0 +1,216 @@
+"""External data: files that are registered but not shipped, taken from a mirror folder or downloaded on request.
+
+The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
+folder. A file is used only if its sha256 is the registered one. Nothing is downloaded unless `fetch` is called:
+``python -m misspenalty.io.external classics`` gets every file of a study. An interrupted download is resumed.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pydantic
+
+from misspenalty.errors import InputError, MissPenaltyError
+from misspenalty.io.documents import read_yaml
+
+MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror folder
+DOWNLOADS = "data/external"
+CHUNK = 1 << 20  # bytes
+TIMEOUT_S = 60
+
+
+class ExternalFile(pydantic.BaseModel):
+    """One registered file."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    studies: tuple[str, ...]  # the studies that read it
+    repository: str = pydantic.Field(pattern=r"^[\w.-]+/[\w.-]+$")  # on GitHub
+    commit: str = pydantic.Field(pattern=r"^[0-9a-f]{40}$")
+    path: str = pydantic.Field(min_length=1)  # within the repository
+    bytes: int = pydantic.Field(gt=0)
+    sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
+    licence: str = pydantic.Field(min_length=1)  # as its repository states it
+    citation: str = pydantic.Field(min_length=1)
+
+    @property
+    def url(self):
+        """Address of the file at its commit."""
+        return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
+
+
+@dataclass(frozen=True)
+class Register:
+    """The registered files, and the folders where they may be.
+
+    Attributes
+    ----------
+    files : dict of str to ExternalFile
+        By path below the mirror and the download folder.
+    downloads : Path
+    mirror : Path or None
+    """
+
+    files: dict
+    downloads: Path
+    mirror: Path | None = None
+
+    def find(self, name):
+        """The verified local copy of a file, or None if there is none.
+
+        Raises
+        ------
+        InputError
+            The file is not registered, or a copy differs from the registered one.
+        """
+        entry = self._entry(name)
+        for folder in filter(None, (self.mirror, self.downloads)):
+            path = folder / name
+            if path.is_file():
+                if _sha256(path) != entry.sha256:
+                    raise InputError("differs from the registered file", path=path, expected=f"sha256 {entry.sha256}",
+                                     remedy="delete it, or name another mirror folder")  # fmt: skip
+                return path
+        return None
+
+    def of_study(self, study):
+        """Names of a study's files."""
+        return [name for name, entry in self.files.items() if study in entry.studies]
+
+    def missing(self, study):
+        """Names of a study's files without a local copy."""
+        return [name for name in self.of_study(study) if self.find(name) is None]
+
+    def fetch(self, name):
+        """The verified local copy of a file, downloaded if there is none.
+
+        Raises
+        ------
+        InputError
+            The file is not registered, cannot be downloaded, or differs from the registered one.
+        """
+        path = self.find(name)
+        return (
+            path if path is not None else download(self.files[name].url, self.files[name].sha256, self.downloads / name)
+        )
+
+    def _entry(self, name):
+        if name not in self.files:
+            raise InputError(f"no external file {name!r} is registered", expected=", ".join(self.files))
+        return self.files[name]
+
+
+def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
+    """Read the register.
+
+    Parameters
+    ----------
+    path : path-like
+    mirror : path-like, optional
+        Folder that holds copies under their registered names; by default what `MISSPENALTY_MIRROR` names, if it is set.
+    downloads : path-like, optional
+        Folder of downloaded files; by default ``external`` next to the register.
+
+    Returns
+    -------
+    Register
+
+    Raises
+    ------
+    InputError
+        The register is not valid, or the mirror is not a folder.
+    """
+    path = Path(path)
+    data = read_yaml(path, "a register of external files")
+    if not isinstance(data, dict):
+        raise InputError("not a register of external files", path=path, expected="a mapping from names to entries")
+    files = {}
+    for name, entry in data.items():
+        try:
+            files[name] = ExternalFile.model_validate(entry)
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, (name, *first["loc"])))
+            raise InputError(f"{place}: {first['msg']}", path=path) from error
+    mirror = mirror or os.environ.get(MIRROR)
+    if mirror and not Path(mirror).is_dir():
+        raise InputError("the mirror of external data is not a folder", path=mirror,
+                         remedy=f"correct `mirror` in the configuration or {MIRROR}, or leave both out")  # fmt: skip
+    return Register(files, Path(downloads or path.parent / "external"), Path(mirror) if mirror else None)
+
+
+def download(url, sha256, path):
+    """Download a file, or the rest of it, and verify it; it appears under its name only when it is whole.
+
+    Raises
+    ------
+    InputError
+        The address cannot be reached, or the content is not the registered one.
+    """
+    import pooch  # here, as it takes longer to import than most commands take to run
+
+    path = Path(path)
+    partial = path.with_name(path.name + ".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def resume(url, output_file, _):
+        _download_rest(url, partial)
+        shutil.copyfile(partial, output_file)
+
+    try:
+        pooch.retrieve(url, f"sha256:{sha256}", path.name, path.parent, downloader=resume)
+    except ValueError as error:  # pooch's verdict on the hash
+        partial.unlink(missing_ok=True)
+        remedy = "the file has changed at its source; name a mirror folder that has it"
+        raise InputError(
+            "differs from the registered file", path=url, expected=f"sha256 {sha256}", remedy=remedy
+        ) from error
+    except OSError as error:
+        remedy = f"try again (what has arrived is kept), or set {MIRROR} to a folder with copies"
+        raise InputError(f"cannot be downloaded: {error}", path=url, remedy=remedy) from error
+    partial.unlink(missing_ok=True)
+    return path
+
+
+def _download_rest(url, partial):
+    import requests
+
+    have = partial.stat().st_size if partial.exists() else 0
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
+        if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
+            return  # it was whole already
+        answer.raise_for_status()
+        resumed = answer.status_code == requests.codes.partial_content
+        with open(partial, "ab" if resumed else "wb") as stream:
+            for chunk in answer.iter_content(CHUNK):
+                stream.write(chunk)
+
+
+def _sha256(path):
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def main(arguments):
+    """Fetch the files of the studies named; 0 if all are there, 2 if not."""
+    try:
+        register = open_register()
+        known = sorted({study for entry in register.files.values() for study in entry.studies})
+        if not arguments or not set(arguments) <= set(known):
+            raise InputError("name the studies whose files to fetch", expected=" or ".join(known))
+        for study in arguments:
+            for name in register.of_study(study):
+                print(register.fetch(name))
+    except MissPenaltyError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,134 @@
+"""Figures of the classics study: tidy tables in, a figure out; published values are drawn as black marks."""
+
+from matplotlib.lines import Line2D
+
+from misspenalty.plotting.style import (
+    COLUMN,
+    INK,
+    PAGE,
+    PUBLISHED,
+    need,
+    new_figure,
+    policy_line,
+    policy_name,
+    policy_order,
+    styled,
+)
+
+NAMES = {"clockpro": "CLOCK-Pro", "clock": "CLOCK", "car": "CAR"}
+LOOPING = ("cs", "gli", "multi2", "sprite")
+LOOPING_POLICIES = ("opt", "lirs", "clockpro", "arc", "car", "lru")
+COLUMNS = ["trace", "cache_blocks", "policy", "hit_ratio_pct"]
+MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
+
+
+def _name(policy):
+    return NAMES.get(policy, policy_name(policy))
+
+
+@styled
+def oltp(table, published):
+    """Hit ratios on OLTP: one panel per policy of ARC's Table 1, ours as a line and the printed values as black marks.
+    LFU, whose definition is not printed, has a second, dotted line: all counts kept.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/classics/hit_ratios.csv``: ``trace, cache_blocks, policy, hit_ratio_pct``.
+    published : DataFrame
+        The same columns and ``source``.
+
+    Returns
+    -------
+    Figure
+    """
+    need(table, COLUMNS, "oltp")
+    printed = published[published["source"] == "ARC Table 1"]
+    sizes = sorted(printed["cache_blocks"].unique())
+    ours = table[(table["trace"] == "OLTP") & table["cache_blocks"].isin(sizes)]
+    policies = policy_order(set(printed["policy"]) & set(ours["policy"]))
+    figure = new_figure(PAGE, 0.5 * PAGE)
+    panels = figure.subplots(2, 5, sharex=True, sharey=True, squeeze=False)
+    for axes in panels.flat[len(policies) :]:
+        axes.set_visible(False)
+    for axes, policy in zip(panels.flat, policies, strict=False):
+        rows = ours[ours["policy"] == policy].sort_values("cache_blocks")
+        axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], **policy_line(policy))
+        if policy == "lfu":
+            rows = ours[ours["policy"] == "lfu_history"].sort_values("cache_blocks")
+            axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], color=policy_line("lfu")["color"], linestyle=":")
+        marks = printed[printed["policy"] == policy]
+        axes.plot(marks["cache_blocks"], marks["hit_ratio_pct"], **MARK)
+        axes.set_title(_name(policy))
+        axes.set_xscale("log")
+        axes.set_ylim(0, 80)
+    figure.supxlabel("Cache size (pages)", fontsize=7)
+    figure.supylabel("Hit ratio (%)", fontsize=7)
+    return figure
+
+
+@styled
+def looping(table, published):
+    """Hit ratios on four traces of the LIRS and CLOCK-Pro papers, one panel per trace; black marks are LRU from an
+    independent program.
+
+    Parameters and result are those of `oltp`.
+    """
+    need(table, COLUMNS, "looping")
+    figure = new_figure(PAGE, 0.36 * PAGE)
+    panels = figure.subplots(1, len(LOOPING), squeeze=False)[0]
+    for axes, trace in zip(panels, LOOPING, strict=True):
+        for policy in LOOPING_POLICIES:
+            rows = table[(table["trace"] == trace) & (table["policy"] == policy)].sort_values("cache_blocks")
+            line = policy_line(policy) | {"label": _name(policy), "markersize": 2.4}
+            axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], **line)
+        marks = published[(published["trace"] == trace) & (published["policy"] == "lru")]
+        axes.plot(marks["cache_blocks"], marks["hit_ratio_pct"], **MARK)
+        axes.set_title(trace)
+        axes.set_ylim(0, 100)
+        axes.set_xlabel("Cache size (blocks)")
+    panels[0].set_ylabel("Hit ratio (%)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    handles.append(Line2D([], [], **MARK))
+    figure.legend(handles, [*labels, "published (LRU)"], loc="outside upper center", ncols=len(labels) + 1)
+    return figure
+
+
+@styled
+def program(table, published):
+    """Differences from the authors' program, in points of the miss ratio, per trace and policy: every cache size is one
+    mark, and a mark on the line of zero is equality.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/classics/program.csv``: ``trace, policy, reading, difference, references``.
+    published : DataFrame
+        Not used: the program's numbers are in `table`.
+
+    Returns
+    -------
+    Figure
+    """
+    need(table, ["trace", "policy", "reading", "difference", "references"], "program")
+    table = table.assign(
+        series=table["policy"].where(table["reading"] == "own", "lirs, conventions of the program"),
+        points=100 * table["difference"] / table["references"],
+    )
+    names = ("opt", "lru", "lirs, conventions of the program", "lirs", "arc")
+    shown = [name for name in names if (table["series"] == name).any()]
+    traces = list(dict.fromkeys(table["trace"]))
+    figure = new_figure(COLUMN, 0.8 * COLUMN)
+    axes = figure.subplots()
+    for number, name in enumerate(shown):
+        rows = table[table["series"] == name]
+        line = policy_line(name.split(",")[0]) | {"linestyle": "", "markersize": 3, "marker": "ovs^D"[number]}
+        if name not in ("lirs", "arc", "lru", "opt"):
+            line |= {"markerfacecolor": "none", "markeredgecolor": INK}
+        places = rows["trace"].map(traces.index) + 0.15 * (number - (len(shown) - 1) / 2)
+        label = policy_name(name) if "," not in name else "LIRS as the program"
+        axes.plot(places, rows["points"], **line | {"label": label})
+    axes.set_xticks(range(len(traces)), traces)
+    axes.set_ylabel("Ours minus the program's miss ratio (points)")
+    figure.legend(loc="outside upper center", ncols=3)
+    return figure

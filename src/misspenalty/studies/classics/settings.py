@@ -1,0 +1,115 @@
+"""Settings of the classics study: traces, sizes, and the grids of the policies that the ARC paper tuned offline."""
+
+from typing import Annotated
+
+import pydantic
+
+from misspenalty.errors import MissPenaltyError
+from misspenalty.policies.registry import find_policy
+
+Sizes = Annotated[tuple[pydantic.PositiveInt, ...], pydantic.Field(min_length=1)]
+Number = int | float
+
+TABLE_1 = (1000, 2000, 5000, 10000, 15000)  # pages
+POWERS = (1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144)  # pages
+SIMPLE = ("lru", "opt", "arc", "lirs", "car", "clock", "clockpro")
+
+
+class Row(pydantic.BaseModel):
+    """One policy with its parameters, or a grid of them of which every combination is replayed."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    policy: str
+    parameters: dict[str, Number] = {}
+    grid: dict[str, tuple[Number, ...]] = {}
+
+    @pydantic.model_validator(mode="after")
+    def _check_parameters(self):
+        first = {name: values[0] for name, values in self.grid.items() if values}
+        if len(first) < len(self.grid):
+            raise ValueError("a grid parameter has no values")
+        try:
+            find_policy(self.policy).check(self.parameters | first)
+        except MissPenaltyError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+
+class Replays(pydantic.BaseModel):
+    """What is replayed on one trace.
+
+    `rows` are the labels of policies; `more_sizes` are cache sizes, in blocks, that only LRU is replayed at.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    cache_blocks: Sizes
+    rows: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
+    more_sizes: tuple[pydantic.PositiveInt, ...] = ()
+    fixed_split: tuple[pydantic.PositiveInt, ...] = ()  # sizes, blocks, at which ARC's split is held fixed
+    program: bool = False  # whether the LIRS2 authors' program has been run on this trace
+
+
+ROWS = {
+    **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
+    "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
+    # Both parameters of the full version. Grids reach far enough that the best values are inside.
+    "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),
+    "lrfu": Row(
+        policy="lrfu",
+        grid={
+            "lam": (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3),
+            "correlated_period": (0, 100, 500, 1000, 2000, 5000, 10000, 20000),
+        },
+    ),
+    # The correlated reference period is what the LRU-K paper leaves to the user; beyond 2,000 a run takes minutes.
+    "lru2": Row(policy="lru2", grid={"correlated_period": (0, 50, 100, 200, 500, 1000, 2000)}),
+}
+
+TRACES = {
+    "OLTP": Replays(
+        cache_blocks=TABLE_1,
+        rows=tuple(ROWS),
+        more_sizes=(250, 500, 750, 1250, 1500, 1750),
+    ),
+    **{name: Replays(cache_blocks=POWERS, rows=("lru", "opt", "arc", "car", "clock"), fixed_split=(32768,))
+       for name in ("P3", "P6")},
+    **{
+        name: Replays(cache_blocks=sizes, rows=SIMPLE, more_sizes=more, program=True)
+        for name, sizes, more in (
+            ("2_pools", (60, 80, 100, 120, 140, 160, 180, 200, 250, 300, 350, 400, 450), ()),
+            ("cpp", (20, 35, 50, 80, 100, 200, 300, 400, 500, 600, 700, 800, 900), ()),
+            ("cs", (30, 60, *range(100, 1401, 100)), ()),
+            ("gli", (30, 60, *range(100, 2401, 100)), (250, 750, 1250, 1750)),
+            ("loop", (64, 128, 256, 384, 512, 640, 768, 896, 960, 1024), ()),
+            ("multi2", (100, *range(200, 2001, 200)), ()),
+            ("sprite", tuple(range(100, 1001, 100)), ()),
+        )
+    },
+}  # fmt: skip
+
+FILES = {
+    **{name: f"arc/{name}.lis.zst" for name in ("OLTP", "P3", "P6")},
+    **{name: f"lirs/{name}.trace.gz" for name in TRACES if name not in ("OLTP", "P3", "P6")},
+}
+
+
+class ClassicsSettings(pydantic.BaseModel):
+    """What the study replays; the defaults are what the archived results come from."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    rows: dict[str, Row] = ROWS
+    traces: dict[str, Replays] = TRACES
+    fixed_split_targets: tuple[Annotated[float, pydantic.Field(ge=0, le=1)], ...] = tuple(n / 20 for n in range(21))
+
+    @pydantic.model_validator(mode="after")
+    def _check_rows(self):
+        for trace, replays in self.traces.items():
+            if trace not in FILES:
+                raise ValueError(f"traces.{trace} is not one of {', '.join(FILES)}")
+            for row in replays.rows:
+                if row not in self.rows:
+                    raise ValueError(f"traces.{trace}.rows has {row}, which is not among rows: {', '.join(self.rows)}")
+        return self

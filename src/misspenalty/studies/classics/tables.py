@@ -1,0 +1,77 @@
+"""Tables of the classics study: replays in, tidy tables out."""
+
+import pandas as pd
+
+KEYS = ["trace", "cache_blocks", "policy"]
+
+
+def hit_ratios(replays):
+    """The best combination of parameters per trace, size and policy, chosen by our own hit ratio alone.
+
+    Parameters
+    ----------
+    replays : DataFrame
+        From `runs.replay_trace`, one table or several concatenated.
+
+    Returns
+    -------
+    DataFrame
+        ``trace, cache_blocks, policy, hit_ratio_pct, misses, references, parameters, combinations``: the first of equal
+        combinations, and how many were tried.
+    """
+    replays = replays.fillna({"parameters": ""})
+    groups = replays.groupby(KEYS, sort=False)
+    best = replays.loc[groups["misses"].idxmin()].assign(combinations=groups.size().to_numpy())
+    columns = [*KEYS, "hit_ratio_pct", "misses", "references", "parameters", "combinations"]
+    return best[columns].reset_index(drop=True)
+
+
+def comparison(hit_ratios, published):
+    """Published hit ratios next to ours.
+
+    Parameters
+    ----------
+    hit_ratios : DataFrame
+        From `hit_ratios`.
+    published : DataFrame
+        ``trace, cache_blocks, policy, hit_ratio_pct, source``.
+
+    Returns
+    -------
+    DataFrame
+        ``trace, cache_blocks, policy, source, published_pct, hit_ratio_pct, difference_points, parameters``; one row
+        per published number that was replayed. LFU, whose definition is not stated, is compared with both of ours.
+    """
+    published = published.rename(columns={"hit_ratio_pct": "published_pct"})
+    other = published[published["policy"] == "lfu"].assign(policy="lfu_history")
+    table = pd.concat([published, other]).merge(hit_ratios, on=KEYS, validate="many_to_one")
+    table["difference_points"] = table["hit_ratio_pct"] - table["published_pct"]
+    columns = [*KEYS, "source", "published_pct", "hit_ratio_pct", "difference_points", "parameters"]
+    return table[columns].sort_values(["trace", "source", "cache_blocks"], kind="stable").reset_index(drop=True)
+
+
+def program(hit_ratios, published):
+    """Misses of the authors' program next to ours.
+
+    Parameters
+    ----------
+    hit_ratios : DataFrame
+        From `hit_ratios`.
+    published : DataFrame
+        ``trace, cache_blocks, policy, misses``.
+
+    Returns
+    -------
+    DataFrame
+        ``trace, cache_blocks, policy, reading, program_misses, misses, difference, references``: LIRS twice, as defined
+        here (``own``) and under the program's conventions (``program``).
+    """
+    own = hit_ratios.assign(reading="own")
+    same = own[own["policy"] == "lirs_program"].assign(policy="lirs", reading="program")
+    own = own[own["policy"] != "lirs_program"]
+    columns = [*KEYS, "reading", "misses", "references"]
+    table = published.rename(columns={"misses": "program_misses"}).merge(
+        pd.concat([own[columns], same[columns]]), on=KEYS
+    )
+    table["difference"] = table["misses"] - table["program_misses"]
+    return table[[*KEYS, "reading", "program_misses", "misses", "difference", "references"]]

@@ -1,0 +1,148 @@
+"""The register of external data: what is registered, found, verified and downloaded."""
+
+import hashlib
+import http.server
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+from misspenalty.errors import InputError
+from misspenalty.io import external
+
+CONTENT = bytes(range(256)) * 500
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+ENTRY = {
+    "studies": ["classics"],
+    "repository": "someone/traces",
+    "commit": "0" * 40,
+    "path": "a/b.gz",
+    "bytes": len(CONTENT),
+    "sha256": SHA256,
+    "licence": "none",
+    "citation": "A paper",
+}
+
+
+@pytest.fixture
+def register(tmp_path):
+    """``register(mirror=…, **changes)``: a register of one file, ``traces/one.gz``."""
+
+    def make(mirror=None, **changes):
+        path = tmp_path / "external.yaml"
+        path.write_text(yaml.safe_dump({"traces/one.gz": ENTRY | changes}))
+        return external.open_register(path, mirror=mirror)
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def no_mirror(monkeypatch):
+    monkeypatch.delenv(external.MIRROR, raising=False)
+
+
+def put(folder, content=CONTENT):
+    path = folder / "traces" / "one.gz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_file_that_is_nowhere_is_missing(register):
+    assert register().find("traces/one.gz") is None
+    assert register().missing("classics") == ["traces/one.gz"]
+    assert register().missing("kvcache") == []
+
+
+def test_the_mirror_comes_before_the_downloads(register, tmp_path):
+    downloaded = put(tmp_path / "external")
+    assert register().find("traces/one.gz") == downloaded
+    mirrored = put(tmp_path / "mirror")
+    assert register(mirror=tmp_path / "mirror").find("traces/one.gz") == mirrored
+
+
+def test_the_environment_names_a_mirror(register, tmp_path, monkeypatch):
+    mirrored = put(tmp_path / "mirror")
+    monkeypatch.setenv(external.MIRROR, str(tmp_path / "mirror"))
+    assert register().find("traces/one.gz") == mirrored
+
+
+def test_a_changed_file_is_refused(register, tmp_path):
+    put(tmp_path / "mirror", CONTENT[:-1])
+    with pytest.raises(InputError, match=f"one.gz: differs from the registered file; expected sha256 {SHA256}"):
+        register(mirror=tmp_path / "mirror").find("traces/one.gz")
+
+
+def test_a_mirror_that_is_not_there_is_an_error(register, tmp_path):
+    with pytest.raises(InputError, match="mirror of external data is not a folder"):
+        register(mirror=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("sha256", "abc"), ("commit", "main"), ("licence", ""), ("bytes", 0), ("colour", "red")]
+)
+def test_an_impossible_entry_is_named(register, key, value):
+    with pytest.raises(InputError, match=rf"external.yaml: traces/one.gz.{key}: "):
+        register(**{key: value})
+
+
+def test_an_unregistered_file_is_an_error(register):
+    with pytest.raises(InputError, match=r"no external file 'two\.gz' is registered; expected traces/one\.gz"):
+        register().find("two.gz")
+
+
+@pytest.fixture
+def server():
+    """``server.url``, which serves `CONTENT` and honours ranges; ``server.ranges`` are those asked for."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked = self.headers.get("Range")
+            first = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+            self.server.ranges.append(asked)
+            self.send_response(206 if asked else 200)
+            self.send_header("Content-Length", str(len(CONTENT) - first))
+            self.end_headers()
+            self.wfile.write(CONTENT[first:])
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        served.ranges = []
+        served.url = f"http://127.0.0.1:{served.server_port}/one.gz"
+        thread = threading.Thread(target=served.serve_forever, daemon=True)
+        thread.start()
+        yield served
+        served.shutdown()
+
+
+def test_a_download_is_verified_and_whole(server, tmp_path):
+    path = external.download(server.url, SHA256, tmp_path / "traces" / "one.gz")
+    assert path.read_bytes() == CONTENT
+    assert [entry.name for entry in path.parent.iterdir()] == ["one.gz"]
+
+
+def test_an_interrupted_download_is_resumed(server, tmp_path):
+    (tmp_path / "one.gz.part").write_bytes(CONTENT[:1000])
+    assert external.download(server.url, SHA256, tmp_path / "one.gz").read_bytes() == CONTENT
+    assert server.ranges == ["bytes=1000-"]
+
+
+def test_a_download_that_differs_leaves_nothing(server, tmp_path):
+    with pytest.raises(InputError, match="differs from the registered file"):
+        external.download(server.url, "0" * 64, tmp_path / "one.gz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_out_of_reach_is_explained(tmp_path):
+    with pytest.raises(InputError, match=f"cannot be downloaded.*try again.*{external.MIRROR}"):
+        external.download("http://127.0.0.1:9/one.gz", SHA256, tmp_path / "one.gz")
+
+
+def test_the_shipped_register_fits_the_reference_traces(shared_traces):
+    register = external.open_register(Path(__file__).parents[2] / "data" / "external.yaml", mirror=shared_traces)
+    assert register.missing("classics") == []
+    for name, entry in register.files.items():
+        assert register.find(name).stat().st_size == entry.bytes

@@ -1,0 +1,128 @@
+"""The classics study on small traces made here, and on the authors' traces where they are."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pydantic
+import pytest
+
+from misspenalty import simulate
+from misspenalty.studies.classics import figures, runs, tables
+from misspenalty.studies.classics.settings import FILES, TRACES, ClassicsSettings
+from misspenalty.traces import open_trace
+
+ROOT = Path(__file__).parents[3]
+SMALL = {
+    "rows": {"lru": {"policy": "lru"}, "2q": {"policy": "2q", "grid": {"kin": [0.25, 0.5], "kout": [0.5, 1]}}},
+    "traces": {
+        "cpp": {"cache_blocks": [4, 8], "rows": ["lru", "2q"], "more_sizes": [6], "fixed_split": [8], "program": True}
+    },
+    "fixed_split_targets": [0, 0.5, 1],
+}
+PUBLISHED = pd.read_csv(ROOT / "data/published/classics_hit_ratios.csv")
+PROGRAM = pd.read_csv(ROOT / "data/published/classics_program.csv")
+
+
+@pytest.fixture(scope="module")
+def replays(make_trace):
+    addresses = np.random.default_rng(0).zipf(1.3, 3000) % 40
+    return runs.replay_trace("cpp", make_trace(addresses), ClassicsSettings.model_validate(SMALL), threads=2)
+
+
+def test_every_combination_is_replayed_once(replays):
+    assert replays.groupby("policy").size().to_dict() == {"lru": 3, "2q": 8, "frc": 3, "lirs_program": 2}
+    assert not replays.duplicated(["cache_blocks", "policy", "parameters"]).any()
+    assert set(replays["references"]) == {3000}
+
+
+def test_rows_equal_single_replays(replays, make_trace):
+    trace = make_trace(np.random.default_rng(0).zipf(1.3, 3000) % 40)
+    row = replays[
+        (replays["policy"] == "2q") & (replays["parameters"] == "kin=0.5 kout=1") & (replays["cache_blocks"] == 8)
+    ]
+    assert row["misses"].item() == simulate(trace, "2q", 8, kin=0.5, kout=1).misses
+
+
+def test_the_best_of_a_grid_is_ours_alone(replays):
+    best = tables.hit_ratios(replays)
+    tried = replays[(replays["policy"] == "2q") & (replays["cache_blocks"] == 4)]
+    chosen = best[(best["policy"] == "2q") & (best["cache_blocks"] == 4)]
+    assert chosen["misses"].item() == tried["misses"].min()
+    assert chosen["combinations"].item() == 4
+    assert chosen["parameters"].item() in set(tried["parameters"])
+
+
+def test_published_values_are_matched_by_trace_size_and_policy():
+    ours = pd.DataFrame(
+        {"trace": "OLTP", "cache_blocks": [1000, 1000], "policy": ["arc", "lfu_history"], "hit_ratio_pct": [39.0, 30.0],
+         "parameters": ""}
+    )  # fmt: skip
+    table = tables.comparison(ours, PUBLISHED)
+    assert table[["policy", "published_pct"]].values.tolist() == [["arc", 38.93], ["lfu_history", 27.98]]
+    assert table["difference_points"].tolist() == pytest.approx([0.07, 2.02])
+
+
+def test_immediate_repeats_are_left_out(make_trace):
+    trace = make_trace([5, 5, 7, 5, 5, 5, 9])
+    assert trace.address[runs.without_repeats(trace).ids].tolist() == [5, 7, 5, 9]
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ({"trace": {}}, "trace\n"),
+        ({"rows": {"x": {"policy": "lro"}}}, "unknown policy 'lro'"),
+        ({"rows": {"x": {"policy": "2q", "grid": {"kin": []}}}}, "no values"),
+        ({"traces": {"P9": {"cache_blocks": [1], "rows": ["lru"]}}}, "traces.P9 is not one of OLTP"),
+        ({"traces": {"P3": {"cache_blocks": [0], "rows": ["lru"]}}}, "traces.P3.cache_blocks.0"),
+        ({"traces": {"P3": {"cache_blocks": [1], "rows": ["lruu"]}}}, "P3.rows has lruu, which is not among rows"),
+    ],
+)
+def test_impossible_settings_are_named(block, message):
+    with pytest.raises(pydantic.ValidationError, match=message):
+        ClassicsSettings.model_validate(block)
+
+
+def test_every_trace_has_a_file():
+    assert set(TRACES) == set(FILES) == set(ClassicsSettings().traces)
+
+
+def lirs_traces():
+    return [name for name, replays in TRACES.items() if replays.program]
+
+
+@pytest.mark.parametrize("name", lirs_traces())
+def test_lirs_lru_and_opt_equal_the_authors_program(shared_traces, name):
+    trace = open_trace(shared_traces / FILES[name])
+    settings = ClassicsSettings()
+    replays = settings.traces[name].model_copy(update={"rows": ("lru", "opt")})
+    settings = settings.model_copy(update={"traces": {name: replays}})
+    table = tables.program(tables.hit_ratios(runs.replay_trace(name, trace, settings)), PROGRAM)
+    assert set(zip(table["policy"], table["reading"], strict=True)) == {
+        ("lru", "own"),
+        ("opt", "own"),
+        ("lirs", "program"),
+    }
+    assert len(table) == 3 * len(replays.cache_blocks)
+    assert (table["difference"] == 0).all()
+
+
+@pytest.mark.parametrize("draw", [figures.oltp, figures.looping])
+def test_figures_mark_published_values(draw):
+    table = pd.read_csv(ROOT / "results/classics/hit_ratios.csv")
+    figure = draw(table, PUBLISHED)
+    marks = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "_"]
+    shown = sorted(value for line in marks for value in line.get_ydata())
+    expected = (
+        PUBLISHED[PUBLISHED["source"] == "ARC Table 1"]
+        if draw is figures.oltp
+        else PUBLISHED[PUBLISHED["trace"] == "gli"]
+    )
+    assert shown == sorted(expected["hit_ratio_pct"])
+
+
+def test_program_figure_has_a_mark_per_size():
+    table = pd.read_csv(ROOT / "results/classics/program.csv")
+    (axes,) = figures.program(table, PUBLISHED).axes
+    assert sum(len(line.get_ydata()) for line in axes.lines) == len(table)
