@@ -185,7 +185,8 @@ def _decide(claim, study):
         raise InputError(f"claim {claim.id} is a {claim.kind}, but {type(form).__name__.lower()} was recorded")
     if not form.complete():
         return Outcome("not_testable", note=study.reasons[claim.id])
-    outcome = form.decide(claim)
+    with np.errstate(all="ignore"):  # a deviation may be infinite
+        outcome = form.decide(claim)
     reports = [f"{name}: {text(values)}" for name, values in study.reports[claim.id].items()]
     condition = f"a condition: {study.conditions[claim.id]}" if claim.id in study.conditions else ""
     outcome.note = "; ".join(filter(None, [outcome.note, *reports, claim.note, condition]))
