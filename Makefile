@@ -33,7 +33,7 @@ reproduce: build  ## every table, figure, claim and the paper, from the raw trac
 
 test: build  ## the tests, an end-to-end run on a small trace among them
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
-	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(PYTEST_ARGS)
+	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
 # Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer. Python itself does not free everything at
 # its end, so leaks are not reported.
