@@ -42,11 +42,11 @@ def test_schemas_are_valid_and_closed():
 
 def test_the_ledger_is_whole():
     ledger = load_ledger(LEDGER)
-    assert len(ledger) == 367
-    assert len({claim.id for claim in ledger}) == 367
-    assert sum(claim.role == "setup" for claim in ledger) == 18
-    assert sum(claim.tie for claim in ledger) == 5
-    assert sum(claim.tolerance is not None for claim in ledger) == 10
+    assert len({claim.id for claim in ledger}) == len(ledger) > 500
+    papers = [claim for claim in ledger if claim.study in ("mq", "sarc", "hac", "epcm", "vlog")]
+    assert sum(claim.role == "setup" for claim in papers) == 18
+    assert sum(claim.tie for claim in papers) == 5
+    assert sum(claim.tolerance is not None for claim in papers) == 10
     for claim in ledger:
         assert claim.id.startswith(f"{claim.study}.")
         assert ".txt" not in claim.source

@@ -1,8 +1,8 @@
 """The adaptive policies and the LIRS family against foreign truth: published and recomputed hit ratios, libCacheSim."""
 
 import numpy as np
-import policies.test_policy_truth as truth
 import pytest
+import tests.policies.test_policy_truth as truth
 
 from misspenalty import simulate
 from misspenalty.policies import find_policy

@@ -6,8 +6,8 @@ S3-FIFO holds nothing where S has a share below two blocks; its W-TinyLFU counts
 """
 
 import numpy as np
-import policies.test_policy_truth as truth
 import pytest
+import tests.policies.test_policy_truth as truth
 
 from misspenalty import simulate
 

@@ -85,7 +85,7 @@ def test_clean_keeps_the_archived_results(checkout):
     kept = ["results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv", "results/paper.pdf"]
     taken = [
         "results/traces/a.trace/ids",
-        "results/mq/replay/a/lru.csv",
+        "results/mq/runs/replay/a.csv",
         "results/mq/.table4.12.partial.csv",
         "results/logs/a.log",
         "results/manifest.json",

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from systems.test_file_client import LINUX, PAGE, call, opened
+from tests.systems.test_file_client import LINUX, PAGE, call, opened
 
 from misspenalty import ParameterError
 from misspenalty.studies.epcm import runs as epcm

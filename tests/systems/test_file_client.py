@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from systems.test_file_client_reference import MACHINE
+from tests.systems.test_file_client_reference import MACHINE
 
 from misspenalty import InputError, ParameterError
 from misspenalty.prefetch.predictors.registry import find_predictor
