@@ -174,8 +174,11 @@ def penalty(
     threads = processors() if threads is None else threads
     if threads < 1:
         raise ParameterError(f"threads is {threads}; expected at least 1")
+    jobs = list(itertools.product(policies, sizes, kinds))
+    if threads == 1 or len(jobs) == 1:
+        return pd.DataFrame([run(job) for job in jobs])  # in this thread, where Ctrl-C stops a replay
     with ThreadPoolExecutor(threads) as pool:
-        return pd.DataFrame(list(pool.map(run, itertools.product(policies, sizes, kinds))))
+        return pd.DataFrame(list(pool.map(run, jobs)))
 
 
 def parse_time(text, what="time"):
