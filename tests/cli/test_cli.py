@@ -47,6 +47,12 @@ def test_penalty_of_policies_sizes_and_devices(capsys, tmp_path):
     assert "mean_us" in run(capsys, *asked)[1]
     closed = json.loads(run(capsys, *asked, "--clients", "1", "--think", "1ms", "--json")[1])
     assert (closed[0]["load"], closed[0]["delayed_hits"]) == ("closed", 0)
+    share = run(capsys, *asked[:-3], "100%", *asked[-2:], "--json")[1]
+    assert {row["cache_blocks"] for row in json.loads(share)} == {1}
+    mine = tmp_path / "mine.py"
+    mine.write_text("class Mine:\n    def __init__(self, capacity): ...\n    def access(self, block): return False\n")
+    status, _, err = run(capsys, *asked, "--policy", f"lru,{mine}:Mine")
+    assert status == 2 and "Mine is a policy in Python" in err
     for option, value in (("--device", "5"), ("--size", "0"), ("--interval", "x"), ("--policy", "best")):
         status, _, err = run(capsys, *asked, option, value)
         assert status == 2 and err.startswith("misspenalty: ")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from misspenalty import InputError, open_trace
 from misspenalty.traces._compile import Interner
 from misspenalty.traces._distance import NEVER, next_use, previous_use
+from misspenalty.traces._stack import StackDistances, first_uses, sampled
 from misspenalty.traces.text import Lines
 
 NUMBER = st.integers(0, 2**63 - 1) | st.integers(0, 10**8 + 1) | st.integers(0, 20)
@@ -96,3 +97,21 @@ def test_decimal_times_are_exact(tmp_path_factory, seconds, nanoseconds):
     path = tmp_path_factory.mktemp("spc") / "x.spc"
     path.write_text(f"0,0,512,R,{seconds}.{nanoseconds:09d}\n")
     assert open_trace(path).time.tolist() == [seconds * 10**9 + nanoseconds]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ids: previous_use(ids, 3),
+        lambda ids: next_use(ids, 3),
+        lambda ids: StackDistances(3).feed(ids, np.empty(2, np.uint32)),
+        lambda ids: first_uses(ids, np.empty(0, np.uint8), np.zeros(3, np.uint8)),
+        lambda ids: sampled(
+            ids, np.ones(3, np.uint32), np.empty(0, np.uint8), np.empty(2, np.uint32), np.empty(2, np.uint8)
+        ),
+    ],
+)
+def test_an_id_that_is_no_block_is_refused(call):
+    call(np.array([0, 2], np.uint32))
+    with pytest.raises(IndexError, match="ids hold block 3; expected ids below 3"):
+        call(np.array([0, 3], np.uint32))

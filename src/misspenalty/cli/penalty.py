@@ -3,7 +3,14 @@
 import argparse
 
 import misspenalty
-from misspenalty.cli.arguments import add_command, add_format_options, open_named, parse_setting, parse_size
+from misspenalty.cli.arguments import (
+    add_command,
+    add_format_options,
+    open_named,
+    parse_policies,
+    parse_setting,
+    parse_sizes,
+)
 
 EXAMPLES = """\
 examples:
@@ -20,7 +27,9 @@ def add(commands):
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
     command.add_argument("--policy", default="lru", metavar="A,B,…", help="policies (default: lru)")
-    command.add_argument("--size", required=True, metavar="A,B,…", help="cache sizes: blocks, or bytes with a unit")
+    command.add_argument(
+        "--size", required=True, metavar="A,B,…", help="cache sizes: blocks, bytes with a unit, or shares (5%%)"
+    )
     command.add_argument(
         "--device", required=True, metavar="A,B,…", help="drives (see 'misspenalty disk list'), files, or times (5ms)"
     )
@@ -45,12 +54,13 @@ def add(commands):
 
 
 def _penalty(options):
+    policies = parse_policies(options.policy)
     trace = open_named(options)
     return misspenalty.penalty(
         trace,
-        _names(options.policy),
-        [parse_size(size, trace.block_bytes) for size in _names(options.size)],
-        _names(options.device),
+        policies,
+        parse_sizes(options.size, trace),
+        [device.strip() for device in options.device.split(",")],
         clients=options.clients,
         think=options.think,
         speed=options.speed,
@@ -63,7 +73,3 @@ def _penalty(options):
         threads=options.threads,
         **dict(parse_setting(text) for text in options.set),
     )
-
-
-def _names(text):
-    return [name.strip() for name in text.split(",") if name.strip()]

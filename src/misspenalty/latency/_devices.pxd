@@ -5,6 +5,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive
 from misspenalty.disks.drive._state cimport record_t
 from misspenalty.disks.flash._flash cimport Flash
@@ -16,7 +17,7 @@ cdef struct flight_t:
     record_t record
 
 
-cdef class Device:
+cdef class Device(Kernel):
     cdef int64_t event
     cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil
     cdef int complete(self, record_t* record) except -1 nogil

@@ -4,13 +4,14 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport arrive, complete as complete_next
 from misspenalty.disks.drive._state cimport FULL, IDLE
 from misspenalty.systems.engine._engine cimport pop, schedule
 from misspenalty.systems.engine._pool cimport LAST, grow
 
 
-cdef class Device:
+cdef class Device(Kernel):
     """Base of the devices."""
 
     def __cinit__(self, *args):
@@ -26,7 +27,7 @@ cdef class Device:
 cdef class FixedTime(Device):
     """A device of unlimited parallelism: each request takes `latency` ns, all of it overhead."""
 
-    def __init__(self, int64_t latency):
+    def __cinit__(self, int64_t latency):
         self.latency = latency
 
     def __dealloc__(self):
@@ -68,8 +69,9 @@ cdef class FixedTime(Device):
 cdef class Disk(Device):
     """A disk drive with its command queue."""
 
-    def __init__(self, Drive drive not None):
+    def __cinit__(self, Drive drive not None):
         self.drive = drive
+        self.uses(drive)
 
     cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
         cdef int64_t event = arrive(&self.drive.d, now, lbn, count, write, tag)
@@ -88,8 +90,9 @@ cdef class Disk(Device):
 cdef class FlashDrive(Device):
     """A flash drive: a request waits for the dies that earlier ones hold, for nothing else; that wait is its `queue`."""
 
-    def __init__(self, Flash flash not None):
+    def __cinit__(self, Flash flash not None):
         self.flash = flash
+        self.uses(flash)
         self.free = LAST
 
     def __dealloc__(self):

@@ -2,9 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 import numpy as np
 
+from misspenalty._kernel cimport Kernel, check_signals
 from misspenalty.disks.drive._state cimport IDLE, NEVER, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
@@ -19,6 +21,7 @@ cdef enum:
     MISSES = 2
     DELAYED = 3
     PARTS = 4                       # eight components of the device
+    TURNS = 1 << 12                 # events after which a replay looks for signals: each may search a disk's queue
 
 cdef int64_t UNCOUNTED = -1         # latency of a write, and of the warm-up
 
@@ -26,14 +29,15 @@ cdef int64_t UNCOUNTED = -1         # latency of a write, and of the warm-up
 cdef class Foresight(Policy):
     """Belady's choice for a live cache that knows the next request for each block; it may refuse a block."""
 
-    cdef int64_t[::1] heap, place, coming
-    cdef int64_t[::1] upcoming      # next request for each block as of the last one
+    cdef int64_t* upcoming          # next request for each block as of the last one
     cdef farthest_t f
 
-    def __init__(self, capacity, blocks):
-        self.heap, self.coming, self.upcoming = (np.zeros(blocks + 1, np.int64) for _ in range(3))
-        self.place = np.full(blocks + 1, ABSENT, np.int64)
-        self.f.heap, self.f.place, self.f.coming = &self.heap[0], &self.place[0], &self.coming[0]
+    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks):
+        self.f.heap = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
+        self.f.place = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
+        self.f.coming = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
+        self.upcoming = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
+        memset(self.f.place, 0xFF, (blocks + 1) * sizeof(int64_t))      # ABSENT
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.f.place[block] != ABSENT
@@ -68,7 +72,7 @@ def following(const block_t[::1] ids, Py_ssize_t blocks):
     return made
 
 
-cdef class Replay:
+cdef class Replay(Kernel):
     """One cache in front of one device; `run` plays references through both."""
 
     cdef Policy cache
@@ -85,9 +89,15 @@ cdef class Replay:
     cdef int64_t[12] counts
     cdef queue_t ready              # clients, by the time of their next request
 
-    def __init__(self, Policy cache, Device device, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through):
+    def __cinit__(
+        self, Policy cache not None, Device device not None, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through
+    ):
+        if lbn.shape[0] != cache.blocks:
+            raise IndexError(f"lbn has {lbn.shape[0]} places for {cache.blocks} blocks")
         self.cache, self.device, self.lbn, self.sectors, self.hit_ns, self.through = cache, device, lbn, sectors, hit_ns, through
         self.foresight = cache if isinstance(cache, Foresight) else None
+        self.uses(cache)
+        self.uses(device)
 
     def __dealloc__(self):
         free(self.ready.events)
@@ -98,15 +108,35 @@ cdef class Replay:
     ):
         """Play references at their times, or in a closed loop where there are clients: (counts, latencies in ns).
 
-        Latencies of what does not count, writes and the warm-up, are -1.
+        Latencies of what does not count, writes and the warm-up, are -1. Ctrl-C stops it, with requests under way; such
+        a device serves no other replay.
+
+        Raises
+        ------
+        IndexError
+            An id is not below the cache's blocks, or another array is shorter than `ids`; nothing was replayed.
+        RuntimeError
+            The device has requests under way.
         """
         cdef Py_ssize_t n = ids.shape[0], i
+        if n and np.max(ids) >= self.cache.blocks:
+            raise IndexError(f"ids hold block {np.max(ids)}; expected ids below {self.cache.blocks}")
+        if (
+            0 < write.shape[0] < n
+            or (not clients and arrival.shape[0] < n)
+            or (self.foresight is not None and following.shape[0] < n)
+        ):
+            raise IndexError(f"write, arrival or following has fewer places than the {n} ids")
+        if self.device.event != IDLE:
+            raise RuntimeError("the device has requests under way; give each replay its own")
+        self.check_unused()
+        self.ready.size = 0
         latency = np.empty(n, np.int64)
         self.latency, self.warm_up, self.pause, self.closed = latency, warm_up, pause, clients > 0
         self.tail, self.after = np.zeros(len(self.lbn), np.int64), np.empty(n, np.int32)
         for i in range(clients):
             schedule(&self.ready, 0, 0, 0)
-        with nogil:
+        with self, nogil:
             self.play(ids, write, arrival, following)
         return dict(zip(COUNTS, self.counts)), latency
 
@@ -114,10 +144,13 @@ cdef class Replay:
         self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following
     ) except -1 nogil:
         cdef Py_ssize_t i = 0, n = ids.shape[0]
-        cdef int64_t coming
+        cdef int64_t coming, turn = 0
         cdef record_t record
         cdef bint written = False, writes = write.shape[0] > 0
         while True:
+            turn += 1
+            if turn % TURNS == 0:
+                check_signals()
             coming = NEVER
             if i < n and not self.closed:
                 coming = arrival[i]

@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
 from misspenalty.policies._list cimport append, link_of, make_list, oldest, remove, Link
 
@@ -21,7 +22,7 @@ cdef enum:
     FEW_REQUESTS = 2                # … so many requests
 
 
-cdef class StepCache:
+cdef class StepCache(Kernel):
     """Base of the caches: objects below `objects`, lists of them, oldest first."""
 
     cdef Py_ssize_t capacity
@@ -31,7 +32,7 @@ cdef class StepCache:
     cdef uint8_t[::1] where                 # list of each object
     cdef Py_ssize_t[LISTS] count            # objects of each list
 
-    def __init__(self, capacity, z, objects, following):
+    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.capacity, self.z, self.objects = capacity, z, objects
         self.links = np.zeros((objects + LISTS, 2), np.uint32)
         self.where = np.zeros(objects, np.uint8)
@@ -127,8 +128,7 @@ cdef inline void note(history_t* h, int64_t step, int64_t z, int64_t alone) noex
 cdef class LRUMAD(LRU):
     cdef history_t[::1] histories
 
-    def __init__(self, capacity, z, objects, following):
-        super().__init__(capacity, z, objects, following)
+    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.histories = np.zeros(objects, HISTORY)
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
@@ -197,8 +197,7 @@ cdef inline Py_ssize_t half_up(Py_ssize_t over, Py_ssize_t under) noexcept nogil
 cdef class ARCMAD(ARC):
     cdef history_t[::1] histories
 
-    def __init__(self, capacity, z, objects, following):
-        super().__init__(capacity, z, objects, following)
+    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.histories = np.zeros(objects, HISTORY)
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
@@ -225,8 +224,7 @@ cdef class OPT(StepCache):
     cdef int64_t[::1] heap, place, coming
     cdef farthest_t f
 
-    def __init__(self, capacity, z, objects, following):
-        super().__init__(capacity, z, objects, following)
+    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.following = following
         self.latest, self.heap, self.coming = (np.zeros(objects + 1, np.int64) for _ in range(3))
         self.place = np.full(objects + 1, ABSENT, np.int64)
@@ -255,8 +253,7 @@ cdef class OPTMAD(StepCache):
     cdef int64_t[::1] latest, coming
     cdef int64_t[::1] delay                 # by step: aggregate delay of a window that opens there
 
-    def __init__(self, capacity, z, objects, following):
-        super().__init__(capacity, z, objects, following)
+    def __cinit__(self, Py_ssize_t capacity, int64_t z, Py_ssize_t objects, following):
         self.following = following
         self.latest, self.coming = (np.zeros(objects, np.int64) for _ in range(2))
         self.delay = np.zeros(len(following), np.int64)
@@ -300,7 +297,8 @@ def run(str policy, const int32_t[::1] steps, Py_ssize_t objects, Py_ssize_t cap
     cdef Py_ssize_t n = steps.shape[0], step
     cdef int64_t hits = 0, delayed = 0, misses = 0, latency = 0
     cdef int32_t what
-    cdef bint hit
+    if n and np.max(steps) >= objects:
+        raise IndexError(f"the steps request object {np.max(steps)}; expected objects below {objects}")
     following = np.empty(n, np.int64)
     cdef int64_t[::1] following_view = following
     cdef int64_t[::1] latest = np.full(objects, NOT_AGAIN, np.int64)
@@ -312,8 +310,10 @@ def run(str policy, const int32_t[::1] steps, Py_ssize_t objects, Py_ssize_t cap
     cdef uint8_t[::1] began = np.zeros(n, np.uint8)         # whether a fetch began in the step
     cdef int64_t[::1] end = np.full(objects, -1, np.int64)  # by object: step in which its last fetch ends
     cdef int64_t[::1] queue = np.zeros(objects, np.int64)   # … requests that wait for it
-    with nogil:
+    with cache, nogil:
         for step in range(n):
+            if step % SLICE == SLICE - 1:
+                check_signals()
             what = steps[step]
             if what >= 0:
                 cache.arrive(what, step)

@@ -143,6 +143,11 @@ def penalty(
     if not (policies and sizes and devices):
         raise ParameterError("no policy, cache size or device given")
     for name in policies:
+        if isinstance(name, type):
+            raise ParameterError(
+                f"{name.__name__} is a policy in Python, which cannot be timed: expected policies that"
+                " 'misspenalty policies' lists; simulate and curve replay your own"
+            )
         if find_policy(name).offline and name != "opt":
             raise ParameterError(f"{name} looks into the future: of such policies only opt can be timed")
         find_policy(name).check(parameters)
@@ -169,8 +174,11 @@ def penalty(
     threads = processors() if threads is None else threads
     if threads < 1:
         raise ParameterError(f"threads is {threads}; expected at least 1")
+    jobs = list(itertools.product(policies, sizes, kinds))
+    if threads == 1 or len(jobs) == 1:
+        return pd.DataFrame([run(job) for job in jobs])  # in this thread, where Ctrl-C stops a replay
     with ThreadPoolExecutor(threads) as pool:
-        return pd.DataFrame(list(pool.map(run, itertools.product(policies, sizes, kinds))))
+        return pd.DataFrame(list(pool.map(run, jobs)))
 
 
 def parse_time(text, what="time"):
@@ -197,7 +205,7 @@ _TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*(ns|us|µs|ms|s)\s*", re.IGN
 
 
 def _listed(value):
-    single = isinstance(value, str | PathLike | Kind) or np.isscalar(value)
+    single = isinstance(value, str | PathLike | Kind | type) or np.isscalar(value)
     return [value] if single else list(value)
 
 

@@ -7,6 +7,12 @@ from libc.stdint cimport uint32_t
 NEVER = 0xFFFFFFFF
 
 
+cdef int _check(ids, Py_ssize_t blocks) except -1:
+    if len(ids) and np.max(ids) >= blocks:
+        raise IndexError(f"ids hold block {np.max(ids)}; expected ids below {blocks}")
+    return 0
+
+
 def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
     """Temporal distance of each access.
 
@@ -24,7 +30,13 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
     -------
     uint32, shape (n,)
         Distance in accesses; 0 for the first access to a block.
+
+    Raises
+    ------
+    IndexError
+        An id is not below `blocks`.
     """
+    _check(ids, blocks)
     last = np.full(blocks, NEVER, np.uint32)
     result = np.empty(ids.shape[0], np.uint32)
     cdef uint32_t[::1] seen = last, out = result
@@ -38,7 +50,14 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
 
 
 def next_use(const uint32_t[::1] ids, Py_ssize_t blocks):
-    """Number of the next access to the same block, counted from 0; `NEVER` where there is none; uint32, shape (n,)."""
+    """Number of the next access to the same block, counted from 0; `NEVER` where there is none; uint32, shape (n,).
+
+    Raises
+    ------
+    IndexError
+        An id is not below `blocks`.
+    """
+    _check(ids, blocks)
     coming = np.full(blocks, NEVER, np.uint32)
     result = np.empty(ids.shape[0], np.uint32)
     cdef uint32_t[::1] ahead = coming, out = result

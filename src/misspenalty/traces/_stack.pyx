@@ -30,6 +30,18 @@ cdef enum:
     UNUSED = 0                  # position of a block not used so far
 
 
+cdef int _check(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
+    """IndexError where an id is not below `blocks`."""
+    cdef Py_ssize_t i
+    cdef uint32_t highest = 0
+    with nogil:
+        for i in range(ids.shape[0]):
+            highest = max(highest, ids[i])
+    if ids.shape[0] and highest >= blocks:
+        raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
+    return 0
+
+
 cdef inline int _ones(uint64_t x) noexcept nogil:
     """Bits set; not by the instruction for it, which not every processor has."""
     x -= (x >> 1) & 0x5555555555555555ULL
@@ -160,6 +172,7 @@ cdef class StackDistances(Kernel):
         cdef uint64_t position
         if distances.shape[0] < n:
             raise IndexError("distances is shorter than ids")
+        _check(ids, self.blocks)
         with self, nogil:
             for i in range(n):
                 if i % SLICE == SLICE - 1:
@@ -202,6 +215,9 @@ def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1]
     cdef Py_ssize_t i, n = ids.shape[0]
     cdef int64_t found = 0
     cdef bint everywhere = counted.shape[0] == 0
+    if not everywhere and counted.shape[0] < n:
+        raise IndexError("counted is shorter than ids")
+    _check(ids, seen.shape[0])
     with nogil:
         for i in range(n):
             if not seen[ids[i]]:
@@ -231,6 +247,9 @@ def sampled(const uint32_t[::1] ids, const uint32_t[::1] numbers, const uint8_t[
     """
     cdef Py_ssize_t i, n = ids.shape[0], k = 0
     cdef bint everywhere = counted.shape[0] == 0
+    if chosen.shape[0] < n or chosen_counted.shape[0] < n or (not everywhere and counted.shape[0] < n):
+        raise IndexError("chosen, chosen_counted or counted is shorter than ids")
+    _check(ids, numbers.shape[0])
     with nogil:
         for i in range(n):
             if numbers[ids[i]]:
