@@ -45,8 +45,8 @@ def test_arc_target_is_real():
 
 
 def test_arc_target_can_be_held_fixed():
-    # Two blocks, p stays 0: as above up to D, but C found in B1 evicts D (T1 is above p), so that A and C hit. D found in
-    # B1 evicts A, the older of T2. C hits. A found in B2 evicts D.
+    # Two blocks, p stays 0: as above up to D, but C found in B1 evicts D (T1 is above p), so that A and C hit. D found
+    # in B1 evicts A, the older of T2. C hits. A found in B2 evicts D.
     assert outcome("arc", 2, "AABCADCACDCA", target=0.0) == "mhmmhmmhhmhm"
 
 
