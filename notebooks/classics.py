@@ -17,7 +17,8 @@
 # # Classics: the papers whose own traces survive
 #
 # LIRS (2002), ARC (2003), CAR (2004) and CLOCK-Pro (2005) were evaluated on traces that can still be obtained. With the
-# same references in, the same hit ratios have to come out. This notebook reads the archived results; nothing is replayed.
+# same references in, the same hit ratios have to come out. This notebook reads the archived results; nothing is
+# replayed.
 
 # %%
 # %matplotlib inline

@@ -166,7 +166,7 @@ pd.DataFrame(
 
 # %%
 missed = claims[server].query("study == 'mq' and verdict in ('direction', 'not_reproduced')")
-missed[["id", "published", "reproduced", "tolerance", "verdict", "note"]].fillna("").style.hide()
+missed.fillna("").set_index(["note", "statement"]).sort_index()[["published", "reproduced", "verdict"]].style.format()
 
 # %% [markdown]
 # ## 6. Your turn

@@ -195,7 +195,7 @@ claims["verdict"].value_counts().to_frame()
 
 # %%
 missed = claims[claims["verdict"].isin(["direction", "not_reproduced"])]
-missed[["id", "published", "reproduced", "verdict", "note"]].fillna("").style.hide()
+missed.fillna("").set_index(["note", "statement"]).sort_index()[["published", "reproduced", "verdict"]].style.format()
 
 # %% [markdown]
 # ## 9. Your turn

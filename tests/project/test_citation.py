@@ -1,4 +1,4 @@
-"""CITATION.cff is valid and names this release and the five papers.
+"""CITATION.cff is valid and names this release and the papers of its studies.
 
 The schema in tests/data is the Citation File Format 1.2.0 of Druskat et al., CC BY 4.0.
 """
@@ -35,7 +35,7 @@ def test_citation_names_this_release(citation):
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
 
 
-def test_the_five_papers_are_cited(citation):
+def test_the_papers_of_the_studies_are_cited(citation):
     cited = {
         (entry["authors"][0]["family-names"], entry["year"], entry["start"], entry["end"])
         for entry in citation["references"]
@@ -46,4 +46,9 @@ def test_the_five_papers_are_cited(citation):
         ("Kroeger", 2001, "105", "118"),
         ("Wang", 1999, "29", "43"),
         ("Gill", 2005, "293", "308"),
+        ("Jiang", 2002, "31", "42"),
+        ("Megiddo", 2004, "58", "65"),
+        ("Bansal", 2004, "187", "200"),
+        ("Jiang", 2005, "323", "336"),
+        ("Atre", 2020, "495", "513"),
     }

@@ -105,3 +105,16 @@ def test_every_registered_one_has_its_reference(page, package, names):
     text = (ROOT / "docs" / "reference" / f"{page}.md").read_text()
     modules = {definition.reference.__module__ for definition in names.values()}
     assert [module for module in modules if f"automodule:: {module}\n" not in text] == []
+
+
+def test_the_sample_diff_applies_and_touches_five_files(tmp_path):
+    sample = ROOT / "docs" / "how-to" / "sample_item.diff"
+    files = [line.removeprefix("+++ b/") for line in sample.read_text().splitlines() if line.startswith("+++ b/")]
+    assert 3 <= len(files) <= 5
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    done = subprocess.run(
+        ["git", "apply", "--check", str(sample)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,6 +1,8 @@
 # Values logged for claims that no table decides.
 
-LOGGED += collect("results/{study}/logged.csv", study=["mq", "sarc", "hac", "epcm", "vlog"])
+LOGGED += collect(
+    "results/{study}/logged.csv", study=["mq", "sarc", "hac", "epcm", "vlog"]
+)
 OUTPUTS += [*LOGGED, "results/mq/logged_64mb.csv"]
 
 

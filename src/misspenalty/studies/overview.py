@@ -12,7 +12,15 @@ from misspenalty.studies.mq.published import printed_hit_ratios, published_rates
 WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
 OVERVIEW_DPI = 200
 
-STUDIES = {"mq": "MQ", "sarc": "SARC", "hac": "HAC", "epcm": "EPCM", "vlog": "Virtual log"}
+STUDIES = {
+    "mq": "MQ",
+    "sarc": "SARC",
+    "hac": "HAC",
+    "epcm": "EPCM",
+    "vlog": "Virtual log",
+    "classics": "Classics",
+    "delayed_hits": "Delayed hits",
+}
 
 VERDICTS = {
     "reproduced": {"facecolor": "#004c8c", "edgecolor": "white"},
@@ -33,7 +41,7 @@ _LARGER = {
 
 @styled
 def overview(table4, printed4, fig7, printed7, claims, fitted=()):
-    """Table 4 and Figure 7 of the MQ paper beside what came out, and the verdicts on the study's claims.
+    """Table 4 and Figure 7 of the MQ paper next to what came out, and the verdicts on the study's claims.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
@@ -73,7 +81,7 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
 
 
 def _verdict_rows(claims):
-    """Counts of verdicts: a row each built study, and one for the variant of MQ below it."""
+    """Counts of verdicts: one row per built study, and one for the variant of MQ below it."""
     first, table = next(iter(claims.items()))
     rows = {}
     for study, rest in table.groupby("study", sort=False):
@@ -95,7 +103,7 @@ def _verdicts(axis, counts):
                 box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
                 text = str(counts.loc[label, verdict])
                 axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
-    axis.set_title("What became of the claims")
+    axis.set_title("Verdicts on the claims")
     axis.set_xlim(0, 1)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
