@@ -1,6 +1,7 @@
 """Call the function that the rule names, with its inputs, parameters and wildcards, and write the tables it returns.
 
-`drives` are descriptions that the package finds by name: an input of the rule, but no argument.
+`drives` are descriptions that the package finds by name, `files` those that a parameter names: inputs of the rule, but
+no arguments.
 """
 
 import inspect
@@ -8,7 +9,7 @@ import inspect
 from misspenalty.reporting.jobs import function_of, logged, write_tables
 
 with logged(snakemake.log[0]):
-    arguments = {name: paths for name, paths in snakemake.input.items() if name != "drives"}
+    arguments = {name: paths for name, paths in snakemake.input.items() if name not in ("drives", "files")}
     arguments |= {name: value for name, value in snakemake.params.items() if name != "job"}
     function = function_of(snakemake.params.job["function"])
     offered = {**snakemake.wildcards, "threads": snakemake.threads}

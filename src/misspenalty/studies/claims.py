@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 import misspenalty.studies.classics.claims as classics
+import misspenalty.studies.delayed_hits.claims as delayed_hits
 import misspenalty.studies.epcm.claims as epcm
 import misspenalty.studies.hac.claims as hac
 import misspenalty.studies.mq.claims as mq
@@ -14,7 +15,7 @@ from misspenalty.claims import judge, load_calibration, load_ledger, load_reason
 from misspenalty.errors import InputError
 from misspenalty.io.files import write_csv
 
-STUDIES = {"mq": mq, "sarc": sarc, "hac": hac, "epcm": epcm, "vlog": vlog, "classics": classics}
+STUDIES = {"mq": mq, "sarc": sarc, "hac": hac, "epcm": epcm, "vlog": vlog, "classics": classics, "delayed_hits": delayed_hits}
 
 
 def table_files(variant="", studies=STUDIES):

@@ -106,7 +106,7 @@ def spc1(bsus, requests, seed, space_bytes=16 << 30) -> Trace:
         return misspenalty.open_trace(path)
 
 
-def response_times(captures, references=200_000, sizes_pct=(1, 5, 20), spc1_bsus=(4, 40), seed=1) -> pd.DataFrame:
+def response_times(captures, references=100_000, sizes_pct=(1, 5, 20), spc1_bsus=(4, 40), seed=1) -> pd.DataFrame:
     """Hit ratio and response time of every online policy of `ONLINE`, on several traces, sizes and devices.
 
     Parameters

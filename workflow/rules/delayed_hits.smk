@@ -1,0 +1,74 @@
+# The delayed-hits study: the step model next to the authors' programs, and response times next to hit ratios.
+from misspenalty.studies.delayed_hits.workloads import SEEDS as DELAYED_SEEDS
+
+TITLES["delayed_hits"] = "Delayed hits (SIGCOMM 2020)"
+TABLES["delayed_hits"] = [
+    table("delayed_hits.tables.gains", "gains", runs="runs"),
+    table(
+        "delayed_hits.tables.authors",
+        "authors",
+        runs="runs",
+        published="data/raw/delayed_hits/authors_runs.csv",
+    ),
+    table("delayed_hits.tables.winners", "winners", times="times"),
+    table("delayed_hits.tables.disagreement", "disagreement", winners="winners"),
+]
+FIGURES["delayed_hits"] = [
+    figure(
+        "delayed_hits.figures.gains",
+        "gains",
+        "Gains",
+        "ranking by aggregate delay",
+        table="gains",
+    ),
+    figure(
+        "delayed_hits.figures.disagreement",
+        "disagreement",
+        "Disagreement",
+        "most hits or fastest",
+        table="winners",
+    ),
+]
+OUTPUTS += collect("results/delayed_hits/{item}.csv", item=["runs", "times"])
+SOURCES += [
+    "data/raw/delayed_hits/sample.csv",
+    "data/raw/delayed_hits/authors_runs.csv",
+    *drive_files("dc_p3700", "cheetah9lp"),
+]
+SEEDS["delayed_hits"] = DELAYED_SEEDS
+
+
+rule delayed_hits_steps:
+    input:
+        sample="data/raw/delayed_hits/sample.csv",
+    output:
+        table="results/delayed_hits/runs.csv",
+    log:
+        "results/logs/delayed_hits_steps.log",
+    benchmark:
+        "results/benchmarks/delayed_hits_steps.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("delayed_hits.runs.step_runs"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule delayed_hits_times:
+    input:
+        files=list(dict.fromkeys(config["captures"].values())),
+        drives=drive_files("dc_p3700", "cheetah9lp"),
+    output:
+        table="results/delayed_hits/times.csv",
+    log:
+        "results/logs/delayed_hits_times.log",
+    benchmark:
+        "results/benchmarks/delayed_hits_times.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        captures=config["captures"],
+        job=job("delayed_hits.runs.response_times"),
+    script:
+        "../scripts/simulate.py"
