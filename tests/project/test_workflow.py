@@ -23,7 +23,10 @@ SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
 SMALL_RUNS = sorted((ROOT / "tests" / "data" / "small").glob("*.yaml"))  # what each study's small run changes
 RAW = "data/raw/tpcc/small.parquet"
 BUILDS = "data/raw/builds"
+DELAYED = "data/raw/delayed_hits"
+REPLAYS = "results/classics/replays.csv"  # archived, and read as it is where the traces are not at hand
 TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
+KINDS = ("tables", "figures")
 ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
 
 
@@ -45,6 +48,8 @@ def copy_tree(folder):
             shutil.copytree(source, folder / name, ignore=skip)
         else:
             shutil.copy(source, folder / name)
+    (folder / REPLAYS).parent.mkdir(parents=True)
+    shutil.copy(ROOT / REPLAYS, folder / REPLAYS)
     return folder
 
 
@@ -65,6 +70,7 @@ def tree(tmp_path_factory):
     folder = copy_tree(tmp_path_factory.mktemp("tree"))
     (folder / RAW).parent.mkdir(parents=True)
     shutil.copy(SMALL, folder / RAW)
+    shutil.copytree(ROOT / DELAYED, folder / DELAYED)
     shutil.copytree(ROOT / BUILDS, folder / BUILDS, ignore=shutil.ignore_patterns("ssh*", "glimpse*"))
     facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
@@ -78,6 +84,7 @@ def digests(folder):
         for pattern in ARCHIVED
         for path in (folder / "results").rglob(pattern)
         if not path.stem.endswith("_measured")  # never the same twice
+        and path != folder / REPLAYS
     }
 
 
@@ -94,7 +101,8 @@ def read_rules():
 
 def grouped_rules():
     """Names of the rules that are made in a loop over the studies."""
-    return {f"{path.stem}_{kind}" for path in SMALL_RUNS for kind in ("tables", "figures")}
+    text = "\n".join(path.read_text() for path in sorted((WORKFLOW / "rules").glob("*.smk")))
+    return {f"{study}_{kind}" for study in re.findall(r'^TITLES\["(\w+)"\]', text, re.MULTILINE) for kind in KINDS}
 
 
 def sections(body):
@@ -277,7 +285,7 @@ def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
     folder = copy_tree(tmp_path)
     shutil.copytree(tree / "data" / "raw", folder / "data" / "raw")
     shutil.copy(tree / "config" / "config.yaml", folder / "config")
-    shutil.copytree(tree / "results", folder / "results")
+    shutil.copytree(tree / "results", folder / "results", dirs_exist_ok=True)
     names = [path.relative_to(folder).as_posix() for path in (folder / "results").rglob("*") if path.is_file()]
     ignored = subprocess.run(
         ["git", "check-ignore", "--no-index", "--stdin"],

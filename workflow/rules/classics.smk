@@ -14,6 +14,12 @@ except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
 CLASSICS_ABSENT = [name for name, path in CLASSICS_PATHS.items() if path is None]
 
+
+def classics_trace(wildcards):
+    """The file of a registered trace."""
+    return str(CLASSICS_PATHS[wildcards.surviving])
+
+
 TITLES["classics"] = "LIRS, ARC, CAR, CLOCK-Pro (2002 to 2005)"
 TABLES["classics"] = [
     table("classics.tables.hit_ratios", "hit_ratios", replays="replays"),
@@ -83,7 +89,7 @@ else:
 
     rule classics_replays:
         input:
-            trace=lambda wildcards: str(CLASSICS_PATHS[wildcards.surviving]),
+            trace=classics_trace,
         output:
             table="results/classics/runs/{surviving}.csv",
         log:

@@ -3,6 +3,8 @@ from misspenalty.studies.delayed_hits.workloads import SEEDS as DELAYED_SEEDS
 
 TITLES["delayed_hits"] = "Delayed hits (SIGCOMM 2020)"
 TABLES["delayed_hits"] = [
+    stacked("delayed_hits", "runs", runs="results/delayed_hits/runs/steps.csv"),
+    stacked("delayed_hits", "times", runs="results/delayed_hits/runs/times.csv"),
     table("delayed_hits.tables.gains", "gains", runs="runs"),
     table(
         "delayed_hits.tables.authors",
@@ -29,7 +31,6 @@ FIGURES["delayed_hits"] = [
         table="winners",
     ),
 ]
-OUTPUTS += collect("results/delayed_hits/{item}.csv", item=["runs", "times"])
 SOURCES += [
     "data/raw/delayed_hits/sample.csv",
     "data/raw/delayed_hits/authors_runs.csv",
@@ -42,7 +43,7 @@ rule delayed_hits_steps:
     input:
         sample="data/raw/delayed_hits/sample.csv",
     output:
-        table="results/delayed_hits/runs.csv",
+        table="results/delayed_hits/runs/steps.csv",
     log:
         "results/logs/delayed_hits_steps.log",
     benchmark:
@@ -60,7 +61,7 @@ rule delayed_hits_times:
         files=list(dict.fromkeys(config["captures"].values())),
         drives=drive_files("dc_p3700", "cheetah9lp"),
     output:
-        table="results/delayed_hits/times.csv",
+        table="results/delayed_hits/runs/times.csv",
     log:
         "results/logs/delayed_hits_times.log",
     benchmark:
