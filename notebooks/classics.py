@@ -74,7 +74,7 @@ program = read("results/classics/program.csv")
 program.assign(equal=program["difference"] == 0).groupby(["policy", "reading"])["equal"].agg(["sum", "count"])
 
 # %%
-figures.program(program, published)
+figures.program(program)
 
 # %% [markdown]
 # ## 4. Which parameters won

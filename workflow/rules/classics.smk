@@ -14,12 +14,6 @@ except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
 CLASSICS_ABSENT = [name for name, path in CLASSICS_PATHS.items() if path is None]
 
-
-def classics_trace(wildcards):
-    """The file of a registered trace."""
-    return str(CLASSICS_PATHS[wildcards.surviving])
-
-
 TITLES["classics"] = "LIRS, ARC, CAR, CLOCK-Pro (2002 to 2005)"
 TABLES["classics"] = [
     table("classics.tables.hit_ratios", "hit_ratios", replays="replays"),
@@ -59,7 +53,6 @@ FIGURES["classics"] = [
         "Authors' program",
         "differences from it",
         table="program",
-        published="data/published/classics_hit_ratios.csv",
     ),
 ]
 SOURCES += [

@@ -131,6 +131,11 @@ def drawn(study, form):
     return paths
 
 
+def classics_trace(wildcards):
+    """The file of a registered trace."""
+    return str(CLASSICS_PATHS[wildcards.surviving])
+
+
 def raw_capture(wildcards):
     """The raw file of a capture, wherever the configuration says."""
     return config["captures"][wildcards.capture]

@@ -15,7 +15,15 @@ from misspenalty.claims import judge, load_calibration, load_ledger, load_reason
 from misspenalty.errors import InputError
 from misspenalty.io.files import write_csv
 
-STUDIES = {"mq": mq, "sarc": sarc, "hac": hac, "epcm": epcm, "vlog": vlog, "classics": classics, "delayed_hits": delayed_hits}
+STUDIES = {
+    "mq": mq,
+    "sarc": sarc,
+    "hac": hac,
+    "epcm": epcm,
+    "vlog": vlog,
+    "classics": classics,
+    "delayed_hits": delayed_hits,
+}
 
 
 def table_files(variant="", studies=STUDIES):

@@ -124,5 +124,5 @@ def test_figures_mark_published_values(draw):
 
 def test_program_figure_has_a_mark_per_size():
     table = pd.read_csv(ROOT / "results/classics/program.csv")
-    (axes,) = figures.program(table, PUBLISHED).axes
+    (axes,) = figures.program(table).axes
     assert sum(len(line.get_ydata()) for line in axes.lines) == len(table)

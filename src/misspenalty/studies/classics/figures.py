@@ -72,7 +72,10 @@ def looping(table, published):
     """Hit ratios on four traces of the LIRS and CLOCK-Pro papers, one panel per trace; black marks are LRU from an
     independent program.
 
-    Parameters and result are those of `oltp`.
+    Parameters
+    ----------
+    table, published : DataFrame
+        Same as in `oltp`.
     """
     need(table, COLUMNS, "looping")
     figure = new_figure(PAGE, 0.36 * PAGE)
@@ -95,7 +98,7 @@ def looping(table, published):
 
 
 @styled
-def program(table, published):
+def program(table):
     """Differences from the authors' program, in points of the miss ratio, per trace and policy: every cache size is one
     mark, and a mark on the line of zero is equality.
 
@@ -103,8 +106,6 @@ def program(table, published):
     ----------
     table : DataFrame
         ``results/classics/program.csv``: ``trace, policy, reading, difference, references``.
-    published : DataFrame
-        Not used: the program's numbers are in `table`.
 
     Returns
     -------
