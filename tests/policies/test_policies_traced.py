@@ -65,7 +65,7 @@ def test_lfu_breaks_ties_by_recency():
 
 def test_lfu_with_history_takes_up_the_count():
     # B (1) evicted by C is remembered, returns with 2 and evicts C (1); C returns with 2 and evicts A (2, older than
-    # B): B is there at the end. In-cache LFU counts from 1 anew and A keeps its place.
+    # B): B is there at the end. In-cache LFU counts from 1 again and A keeps its place.
     assert outcome("lfu", 2, "AABCBCB", history=1) == "mhmmmmh"
     assert outcome("lfu", 2, "AABCBCB") == "mhmmmmm"
 

@@ -1,7 +1,7 @@
 """OO7's database again, slow and readable: objects created one after the other, laid out and written one at a time.
 
 Tests hold `oo7.generate` against it, byte for byte. Only what is drawn is shared (`oo7_plan.Draws`); counts, order,
-places and contents are found here anew.
+places and contents are found here again.
 """
 
 import struct

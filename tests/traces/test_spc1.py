@@ -49,7 +49,7 @@ def test_kernel_equals_reference(space, bsus, seed, climb, iops):
 
 
 def test_kernel_equals_reference_in_a_long_run():
-    """Long enough for runs to end and begin anew: a run of the smallest space is some hundred requests."""
+    """Long enough for runs to end and begin again: a run of the smallest space is some hundred requests."""
     workload = Workload(200 << 20, bsus=2, seed=9)
     table = requests(workload.start(), 30_000)
     reference = Spc1Reference(workload)

@@ -104,7 +104,7 @@ class Namespace:
                     self.sizes[path] = what
 
     def forget(self, tops):
-        """Drop everything below `tops`, before they are described anew."""
+        """Drop everything below `tops`, before they are described again."""
         below = tuple(f"{top.rstrip('/')}/" for top in tops)
         self.inodes = {inode: path for inode, path in self.inodes.items() if not path.startswith(below)}
         self.sizes = {path: size for path, size in self.sizes.items() if not path.startswith(below)}

@@ -168,7 +168,7 @@ cdef class Ladder(Kernel):
         free(self.visitor.read_set)
 
     def prepare(self, int step):
-        """Copy the frames anew, with references as this step reads them."""
+        """Copy the frames again, with references as this step reads them."""
         cdef Py_ssize_t frame
         cdef uint32_t offset
         cdef uint8_t* thing

@@ -56,9 +56,9 @@ def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writ
     Parameters
     ----------
     trace : Trace, path-like or array of integers
-        As of `simulate`.
+        As in `simulate`.
     writes : {"count", "ignore", "only"}
-        Which references reach the stack; as of `simulate`.
+        Which references reach the stack; as in `simulate`.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def lru_curve(
     Parameters
     ----------
     trace, writes, warm_up
-        As of `simulate`, whose numbers these are, without `sample` to the last hit.
+        As in `simulate`, whose numbers these are, without `sample` to the last hit.
     cache_blocks : sequence of int, optional
         Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`: every size that it tells).
     sample : float, optional
@@ -115,7 +115,7 @@ def lru_curve(
     Returns
     -------
     DataFrame
-        As of `hit_ratio_curve`. Of a sample, hits, misses and evictions are estimates, requests and cold misses exact,
+        As in `hit_ratio_curve`. Of a sample, hits, misses and evictions are estimates, requests and cold misses exact,
         and ``hit_ratio_error`` is the standard error of the hit ratio.
 
     Raises

@@ -1,7 +1,7 @@
 """Kernel: block addresses to dense ids in order of first use.
 
 Low addresses, of which many are likely to be used, index an array; the others are looked up in an open-addressing table.
-What is low is decided anew whenever the tables grow, so either kind of trace is compiled in memory that its distinct
+What is low is decided again whenever the tables grow, so either kind of trace is compiled in memory that its distinct
 blocks bound.
 """
 

@@ -154,7 +154,7 @@ cdef class StackDistances(Kernel):
         self._count()
 
     cdef void _count(self) noexcept nogil:
-        """Count the tree anew, all marks lying before the end."""
+        """Count the tree again, all marks lying before the end."""
         cdef uint64_t node, nodes, first, covered
         cdef int level
         for level in range(self.levels):

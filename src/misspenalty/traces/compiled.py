@@ -28,7 +28,7 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
     Parameters
     ----------
     source : Trace, path-like or array of integers
-        A trace, the path of a raw or compiled one, or block addresses as of `Trace.from_blocks`.
+        A trace, the path of a raw or compiled one, or block addresses as in `Trace.from_blocks`.
 
     Raises
     ------

@@ -85,7 +85,7 @@ cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
 
 
 cdef void forget(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Segments that hold blocks about to be written anew are emptied."""
+    """Segments that hold blocks about to be written again are emptied."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].first < lbn + count and d.segments[i].end > lbn and not d.segments[i].clean:

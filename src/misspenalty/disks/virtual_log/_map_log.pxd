@@ -4,7 +4,7 @@
 # an older copy is free as soon as its successor is written: the successor points to the tail before it and to whatever
 # the older copy pointed to that is still current. Pointers carry the sequence number of their target: one that
 # leads to a reused sector is told by it. A record has room for CHILDREN; where the rule needs more, a child is logged
-# anew first, which moves it to the tail and off its parent's list.
+# again first, which moves it to the tail and off its parent's list.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset

@@ -73,7 +73,7 @@ def play(capture, machine, schema, today, calibration, copying, published, build
     Parameters
     ----------
     capture, machine, schema, calibration, build, settings
-        As of `copy_fit`.
+        As in `copy_fit`.
     today : path-like
         ``epcm_today.yaml``.
     copying : path-like
@@ -106,7 +106,7 @@ def play(capture, machine, schema, today, calibration, copying, published, build
 
 
 def vary(capture, machine, schema, copying, scale, build, settings):
-    """Every other reading of the paper on one build, one at a time; parameters as of `play`.
+    """Every other reading of the paper on one build, one at a time; parameters as in `play`.
 
     Parameters
     ----------

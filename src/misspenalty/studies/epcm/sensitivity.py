@@ -74,7 +74,7 @@ def sensitivity(study, capture, settings, variations, placement, runs):
     study : Study
         The criterion's own.
     capture : Capture
-        Its recorded calls; workloads are prepared from it anew where a variation changes them.
+        Its recorded calls; workloads are prepared from it again where a variation changes them.
     settings : list of Setting
         From `misspenalty.studies.epcm.setup.varied`.
     variations : list of Variation

@@ -58,7 +58,7 @@ def set_up(benchmark, capture, machine, *, temporaries, seed, training, measured
         From `misspenalty.traces.builds.read`.
     machine : ClientMachine
     temporaries : str
-        As of `misspenalty.systems.file_client.workload.prepare`.
+        As in `misspenalty.systems.file_client.workload.prepare`.
     seed : int
         Of the placement of directories and the phases of the drive.
     training, measured : int
@@ -70,7 +70,7 @@ def set_up(benchmark, capture, machine, *, temporaries, seed, training, measured
     -------
     study : Study
     placement : dict
-        What `misspenalty.studies.epcm.sensitivity.sensitivity` needs to prepare the workload anew.
+        What `misspenalty.studies.epcm.sensitivity.sensitivity` needs to prepare the workload again.
 
     Raises
     ------

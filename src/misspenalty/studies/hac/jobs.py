@@ -41,7 +41,7 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes, seed):
 def other_tables(
     sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes, seed
 ):
-    """Hit time, updates, the server's cache, unit costs that vary, and the dynamic traversal; as of `at_points`.
+    """Hit time, updates, the server's cache, unit costs that vary, and the dynamic traversal; as in `at_points`.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
     Parameters
     ----------
     machine, fit, points_mb, sizes, seed
-        As of `at_points`.
+        As in `at_points`.
     traversal : str
     settings : dict of str to sequence
         Parameter of HAC -> values.
@@ -97,7 +97,7 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
 
 
 def measured_times(seed, sizes, hit_time_mb, points_mb, iterations):
-    """Hit time and the operations of a fetch, measured on the machine at hand; parameters as of `at_points`.
+    """Hit time and the operations of a fetch, measured on the machine at hand; parameters as in `at_points`.
 
     Returns
     -------

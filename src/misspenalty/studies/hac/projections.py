@@ -23,7 +23,7 @@ def projections(data, sweeps, points_mb, costs, iterations):
     ----------
     data : Database
     sweeps : dict of str to DataFrame
-        HAC's runs by traversal, as of `hac.at_size`.
+        HAC's runs by traversal, as in `hac.at_size`.
     points_mb : dict of str to float
         Cache sizes of Figure 9.
     costs : Costs
@@ -60,7 +60,7 @@ class _Rows:
         self.found += [(case, traversal, quantity, value) for quantity, value in values.items()]
 
     def everywhere(self, **change):
-        """Penalties of all traversals with something changed, as of `penalty`."""
+        """Penalties of all traversals with something changed, as in `penalty`."""
         return {name: penalty(self.fetches[name], self.points_mb[name], self.costs, **change) for name in self.fetches}
 
     def visible(self, name, idle):

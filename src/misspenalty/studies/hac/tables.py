@@ -71,7 +71,7 @@ def fig9(traversal, runs, costs, least_share):
     ----------
     traversal : str
     runs : DataFrame
-        As of `at_size`, with ``frames_mb, table_mb``.
+        As in `at_size`, with ``frames_mb, table_mb``.
     costs : Costs
     least_share : float
         Sizes at which hot iterations fetch less than this share of the cold one are left out.
@@ -102,7 +102,7 @@ def points(sweeps, points_mb, costs):
     Parameters
     ----------
     sweeps : dict of str to DataFrame
-        By traversal, as of `at_size`.
+        By traversal, as in `at_size`.
     points_mb : dict of str to float
     costs : Costs
     """
@@ -206,7 +206,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
         Of `fit`, and ``data/published/hac_miss_penalty.csv``.
     points_mb : dict of str to float
     least_share : float
-        As of `fig9`.
+        As in `fig9`.
     sizes : dict
         Of the database.
     seed : int

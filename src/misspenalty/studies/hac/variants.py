@@ -130,7 +130,7 @@ def server(sweeps, points_mb, costs, server_mb):
 
 
 def dynamic(data, seed, systems, sizes_mb, settings, shares):
-    """Misses of a dynamic traversal; `data` has two modules. Columns as of `hac_runs.sweep`, without hot misses."""
+    """Misses of a dynamic traversal; `data` has two modules. Columns as in `hac_runs.sweep`, without hot misses."""
     rows = []
     for system, size in product(systems, sizes_mb):
         tried = [{"share": share} for share in shares] if system == "gom" else [{}]
@@ -151,7 +151,7 @@ def dynamic(data, seed, systems, sizes_mb, settings, shares):
 def cost_sensitivity(sweeps, points_mb, costs):
     """Shares of the fetch time at the points of Figure 9 as the testbed's values vary one at a time, the fit as it is.
 
-    The fetch time is simulated anew for the values of `IN_A_FETCH` only: of the others it could depend on nothing but
+    The fetch time is simulated again for the values of `IN_A_FETCH` only: of the others it could depend on nothing but
     what the drive reads ahead while the client works.
 
     Returns

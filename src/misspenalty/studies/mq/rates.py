@@ -216,7 +216,7 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
     Parameters
     ----------
     trace, machine, found, reads_per_transaction, seed, threads
-        As of `transaction_rates`.
+        As in `transaction_rates`.
     cpu_us : float
         Processor time of a transaction that the fit found, us.
     references : int, optional
@@ -283,7 +283,7 @@ def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threa
 
 
 def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
-    """A job of the workflow: transaction rates as the testbed's parameters vary one at a time, as of `fig7`.
+    """A job of the workflow: transaction rates as the testbed's parameters vary one at a time, as in `fig7`.
 
     Returns
     -------

@@ -65,7 +65,7 @@ def replay(
         Further parameters of which every combination is tried and the best kept, size by size, as the authors did for
         FBR and LFRU.
     threads, progress
-        As of `hit_ratio_curve`.
+        As in `hit_ratio_curve`.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def distance_split(trace, policy, cache_mb, *, label=None, writes="count", param
     Parameters
     ----------
     trace, policy, label, parameters
-        As of `replay`.
+        As in `replay`.
     cache_mb : float
         Cache size C, MB.
     writes : {"count", "ignore"}
@@ -215,7 +215,7 @@ def first_level(trace, first_policies, first_mb, cache_mb, policies=("mq", "lru"
     first_policies, first_mb : sequence
         Policies and sizes (MB) of the first level; every combination is tried.
     cache_mb, threads
-        As of `replay`.
+        As in `replay`.
     policies : sequence of str
         Policies of the storage cache.
 
@@ -241,7 +241,7 @@ def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
     Parameters
     ----------
     trace, cache_mb, warm_up, threads
-        As of `replay`.
+        As in `replay`.
     variations : dict of str to sequence
         Parameter -> values; ``life_time_factor`` multiplies the estimated lifeTime.
 
@@ -278,9 +278,9 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
     capture : str
         Its name.
     policies : dict of str to dict
-        Row's label -> ``policy``, ``parameters``, ``grid``, as of `replay`.
+        Row's label -> ``policy``, ``parameters``, ``grid``, as in `replay`.
     cache_mb, writes, warm_up
-        As of `replay`.
+        As in `replay`.
     threads : int
         Policies replayed at a time.
 
@@ -309,11 +309,11 @@ def split_policies(trace, replays, capture, policies, cache_mb, threads):
     Parameters
     ----------
     trace, capture, policies, threads
-        As of `replay_policies`.
+        As in `replay_policies`.
     replays : path-like
         The table of `replay_policies` for this capture.
     cache_mb : float
-        As of `distance_split`.
+        As in `distance_split`.
 
     Returns
     -------
@@ -347,11 +347,11 @@ def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, fi
     cache_mb, lru_curve_mb : sequence of float
         Storage caches; those of the LRU curve.
     variations : dict
-        As of `sensitivity`.
+        As in `sensitivity`.
     first_level_of : dict
         ``policies, sizes_mb`` of the simulated first levels.
     warm_up, threads : int
-        As of `replay`.
+        As in `replay`.
 
     Returns
     -------

@@ -18,7 +18,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     hosts : path-like
         ``vlog_hosts.yaml``.
     platforms : dict of str to dict
-        As of `misspenalty.studies.vlog.runs.make_platforms`.
+        As in `misspenalty.studies.vlog.runs.make_platforms`.
     workload : dict
         Of `misspenalty.studies.vlog.runs.Workload`.
     gap_seeds : int
@@ -55,7 +55,7 @@ def files(
     Parameters
     ----------
     hosts, platforms, workload, threads
-        As of `updates`.
+        As in `updates`.
     files_on, bursts_on : sequence of str
         Platforms of Figures 1 to 8, and of Figures 10 and 11.
     fig1_utilisations, fig2_reserves, fig8_utilisations : sequence of float
@@ -110,7 +110,7 @@ def variations(hosts, platforms, workload, factors):
     Parameters
     ----------
     hosts, platforms, workload
-        As of `updates`.
+        As in `updates`.
     factors : sequence of float
         On all host times.
 
@@ -129,7 +129,7 @@ def variations(hosts, platforms, workload, factors):
 
 
 def later(hosts, platforms, workload, threads):
-    """The same updates on later machines, both systems; parameters as of `updates`."""
+    """The same updates on later machines, both systems; parameters as in `updates`."""
     load = runs.Workload(**workload)
     made = what_if.make_platforms(platforms, load_hosts(hosts))
 

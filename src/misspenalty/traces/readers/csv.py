@@ -119,7 +119,7 @@ def _named(names, columns, path):
 
 
 def read(path, block_bytes, columns=None):
-    """Yield `Requests` of blocks of `block_bytes`; `columns` as of `layout`."""
+    """Yield `Requests` of blocks of `block_bytes`; `columns` as in `layout`."""
     with open_stream(path) as stream:
         form = layout(read_some(stream, HEAD, path), columns, path)
     devices, clock = Devices(), Clock(1, path)
