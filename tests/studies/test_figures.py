@@ -36,8 +36,9 @@ def pair(tables, name):
 
 def verdicts(reproduced):
     rows = ["reproduced"] * reproduced + ["direction", "not_reproduced", "not_testable"]
-    built = pd.concat([pd.DataFrame({"study": study, "verdict": rows}) for study in ("mq", "sarc", "vlog")])
-    return pd.concat([built, pd.DataFrame({"study": "hac", "verdict": ["not_testable"]})])
+    bases = ["fitted", "fitted", "condition"] + ["predicted"] * reproduced
+    parts = [pd.DataFrame({"study": study, "verdict": rows, "basis": bases}) for study in ("mq", "sarc", "vlog")]
+    return pd.concat([*parts, pd.DataFrame({"study": ["hac"], "verdict": "not_testable", "basis": "predicted"})])
 
 
 TWO_CURVES = pd.DataFrame(
@@ -143,11 +144,11 @@ def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(tables, name):
     save_bytes(DRAWN[name](other))
 
 
-def test_overview_counts_every_study_that_was_built(tables):
+def test_overview_counts_every_study_that_was_built_and_what_is_fitted_or_a_condition_apart(tables):
     axis = DRAWN["overview"](tables).axes[-1]
     labels = [label.get_text() for label in axis.get_yticklabels()]
     assert labels == ["MQ behind 128 MB", "MQ behind 64 MB", "SARC", "Virtual log"]
-    assert [text.get_text() for text in axis.texts][:4] == ["9", "1", "1", "1"]
+    assert [text.get_text() for text in axis.texts][:6] == ["6", "2", "1", "1", "1", "1"]
 
 
 def test_one_missing_cell_is_not_drawn(tables):

@@ -23,10 +23,12 @@ STUDIES = {
 }
 
 VERDICTS = {
-    "reproduced": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "predicted": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "fitted": {"facecolor": "#7a5aa6", "edgecolor": "white", "hatch": "xxxx"},
     "direction": {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
     "not_reproduced": {"facecolor": "#f3b68f", "edgecolor": "#e8702a", "hatch": "////"},
     "not_testable": {"facecolor": "white", "edgecolor": GREY},
+    "condition": {"facecolor": "#e4e4e4", "edgecolor": GREY},
 }
 
 _LARGER = {
@@ -41,7 +43,9 @@ _LARGER = {
 
 @styled
 def overview(table4, printed4, fig7, printed7, claims, fitted=()):
-    """Table 4 and Figure 7 of the MQ paper next to what came out, and the verdicts on the study's claims.
+    """Table 4 and Figure 7 of the MQ paper next to what came out, and the verdicts on every claim.
+
+    Reproduced claims are shown as predicted and fitted, and claims that hold for any numbers as conditions.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
@@ -90,8 +94,15 @@ def _verdict_rows(claims):
             others = {f"{name} {capture_name(other)}": each for other, each in claims.items() if other != first}
             rows[f"{name} {capture_name(first)}" if study == "mq" else name] = rest
             rows |= {label: each[each["study"] == study] for label, each in others.items() if study == "mq"}
-    counts = pd.DataFrame({label: rest["verdict"].value_counts() for label, rest in rows.items()})
+    counts = pd.DataFrame({label: _kinds(rest).value_counts() for label, rest in rows.items()})
     return counts.reindex(VERDICTS).fillna(0).astype(int).T
+
+
+def _kinds(claims):
+    """How each claim is counted: what is reproduced by its basis, conditions by themselves."""
+    basis, verdict = claims["basis"], claims["verdict"]
+    reproduced = basis.where(basis.isin(["fitted", "condition"]), "predicted")
+    return reproduced.where((verdict == "reproduced") | (basis == "condition"), verdict)
 
 
 def _verdicts(axis, counts):
@@ -103,9 +114,18 @@ def _verdicts(axis, counts):
                 box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
                 text = str(counts.loc[label, verdict])
                 axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
-    axis.set_title("Verdicts on the claims")
+    axis.set_title("Claims")
     axis.set_xlim(0, 1)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
     handles = [Patch(label=name.replace("_", " "), linewidth=0.4, **look) for name, look in VERDICTS.items()]
-    axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
+    axis.legend(
+        handles=handles,
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=6,
+        columnspacing=0.9,
+        handletextpad=0.4,
+        fontsize=7,
+        borderaxespad=0.2,
+    )
