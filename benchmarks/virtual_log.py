@@ -23,7 +23,7 @@ from misspenalty.disks.virtual_log.recovery import recover
 from misspenalty.io.files import write_csv
 
 CYLINDERS, SMALL = 11, 2
-TWIN_UPDATES = 40
+REFERENCE_UPDATES = 40
 
 
 def slices(cylinders, **parameters):
@@ -83,7 +83,7 @@ def measure(count, repeat):
     fast = count / statistics.median(updates(CYLINDERS, count) for _ in range(repeat))
     yield {"measure": f"updates, {CYLINDERS} cylinders", "value": fast, "unit": "updates/s"}
     small = count / statistics.median(updates(SMALL, count) for _ in range(repeat))
-    slow = TWIN_UPDATES / statistics.median(reference(TWIN_UPDATES) for _ in range(repeat))
+    slow = REFERENCE_UPDATES / statistics.median(reference(REFERENCE_UPDATES) for _ in range(repeat))
     yield {"measure": f"updates, {SMALL} cylinders, over the reference", "value": small / slow, "unit": "ratio"}
     yield from recoveries()
 

@@ -17,7 +17,7 @@ from misspenalty.objects.traversals import STATIC, Program
 
 NODE = Class("node", ("key", "left", "right", "far"), frozenset({"left", "right", "far"}))
 SYSTEMS = (HAC, FPC, Clock, GOM)
-TWINS = ((HAC, HACReference), (FPC, FPCReference), (Clock, ClockReference), (GOM, GOMReference))
+REFERENCES = ((HAC, HACReference), (FPC, FPCReference), (Clock, ClockReference), (GOM, GOMReference))
 ONE = oo7.Parameters(parts=1, composites=1)
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -139,7 +139,7 @@ def test_all_caches_show_the_program_the_same_objects(database, frames, seed):
 
 
 @QUICK
-@given(graphs(), st.integers(6, 25), st.integers(0, 99), st.booleans(), st.sampled_from(TWINS))
+@given(graphs(), st.integers(6, 25), st.integers(0, 99), st.booleans(), st.sampled_from(REFERENCES))
 def test_kernel_equals_its_reference(database, frames, seed, table, pair):
     kernel, reference = (system(database, frames * PAGE, table=table) for system in pair)
     generator = np.random.default_rng(seed)

@@ -26,7 +26,7 @@ LIBCACHESIM = [
     ("s3fifo", {}, (200958, 188095, 108379)),
     ("arc", {}, (201131, 158907, 117909)),
 ]
-TWINS = [
+REFERENCES = [
     ("mq", {}, (205427, 176942, 111461)),
     ("mru", {}, (205128, 198167, 175268)),
     ("lfru", {}, (205093,)),
@@ -58,7 +58,7 @@ def tpcc():
     return open_trace(Path(__file__).parents[1] / "data" / "tpcc_small.parquet")
 
 
-@pytest.mark.parametrize("policy, parameters, misses", LIBCACHESIM + TWINS)
+@pytest.mark.parametrize("policy, parameters, misses", LIBCACHESIM + REFERENCES)
 def test_golden_misses(tpcc, policy, parameters, misses):
     assert (len(tpcc), tpcc.blocks) == (205_845, 31_066)
     for blocks, expected in zip((100, 1000, 4000), misses, strict=False):

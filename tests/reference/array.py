@@ -120,7 +120,7 @@ class Reference:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def run(self, time_ns, page, pages, write, until_ns):
-        """As of `StorageController.run`."""
+        """As in `StorageController.run`."""
         begin = self.now
         for values in zip(time_ns, page, pages, write, strict=True):
             time, first, length, writes = map(int, values)

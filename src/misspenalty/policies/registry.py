@@ -182,7 +182,7 @@ class OwnDefinition(Definition):
         return self.further or super().takes(name)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """As of `Definition`."""
+        """As in `Definition`."""
         own = {p.name for p in self.parameters}
         beyond = {name: value for name, value in parameters.items() if self.further and name not in own}
         return super().check({n: v for n, v in parameters.items() if n not in beyond}) | beyond

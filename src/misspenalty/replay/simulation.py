@@ -181,7 +181,7 @@ def hit_ratio_curve(
     Parameters
     ----------
     trace, policy, prefetch, writes, warm_up, **parameters
-        As of `simulate`.
+        As in `simulate`.
     cache_blocks : int or sequence of int, optional
         Cache sizes, blocks; by default every size from 1 to the footprint, for LRU alone.
     threads : int, optional

@@ -86,7 +86,7 @@ def extents(device, start, size, write, time, block_bytes, path):
     device, start, size : int64, shape (n,)
         Device number, first byte and bytes; a request of no bytes touches the block of its first byte.
     write, time
-        As of `Requests`.
+        As in `Requests`.
 
     Raises
     ------

@@ -178,7 +178,7 @@ def play(study, setting):
     Returns
     -------
     list of ClientRun
-        As of `Client.run`, in order.
+        As in `Client.run`, in order.
     """
     client = Client(study.workload, study.machine, study.kind)
     predictor, starts = predictor_of(study, setting), study.starts()

@@ -51,7 +51,7 @@ def hit_time_measured(table, priced, published):
     table : DataFrame
         ``traversal, line, seconds`` with ``low, high``, from `hac_measured.hit_time`; never the same twice.
     priced, published : DataFrame
-        As of `hit_time`.
+        As in `hit_time`.
     """
     need(table, (*COLUMNS, "low", "high"), "hit_time_measured")
     sources = {"published": published, "priced": priced, "measured on this machine": table}

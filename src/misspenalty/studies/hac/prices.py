@@ -116,10 +116,10 @@ def penalty(
     Parameters
     ----------
     fetches, cache_mb, costs, processor
-        As of `priced`.
+        As in `priced`.
     cold : bool
     rate, hit_share
-        As of `PageServer`.
+        As in `PageServer`.
     clients : int
         That run the same program, each from another point of its hot iterations on; with more than one, times are means
         over the first half of each one's fetches, while all are busy. What one client fetches before its hot iterations
@@ -239,7 +239,7 @@ def fit_install(fetches, cache_mb, costs, target, low, high):
     Parameters
     ----------
     fetches, cache_mb, costs
-        As of `penalty`; `costs.testbed` without `install_instructions`.
+        As in `penalty`; `costs.testbed` without `install_instructions`.
     target : float
         Share, %.
     low, high : float

@@ -83,7 +83,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
 
 
 def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
-    """A dynamic traversal, once; the row of its fetches has the iteration 0. As of `run`."""
+    """A dynamic traversal, once; the row of its fetches has the iteration 0. As in `run`."""
     cache = make_cache(data, system, cache_mb, **parameters)
     Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
     table = intervals(*cache.log())
@@ -143,7 +143,7 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
     Parameters
     ----------
     data, traversal, iterations
-        As of `run`.
+        As in `run`.
     systems : sequence of str
     sizes_mb : sequence of float
     table : bool
@@ -191,7 +191,7 @@ def sweeps(machine, traversal, seed, sizes, iterations, total_mb, frames_mb, gom
         Traversal -> client caches that pay for frames and indirection table (HAC and FPC), for frames alone (HAC), and
         those of the dual buffer.
     shares : sequence of float
-        As of `sweep`.
+        As in `sweep`.
 
     Returns
     -------

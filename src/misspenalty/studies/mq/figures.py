@@ -146,7 +146,7 @@ def fig2(table):
     Parameters
     ----------
     table : DataFrame
-        As of `distances`.
+        As in `distances`.
     """
     return distances(table)
 
@@ -159,7 +159,7 @@ def fig3(table):
     Parameters
     ----------
     table : DataFrame
-        As of `distances`.
+        As in `distances`.
     """
     return distances(table)
 
@@ -419,6 +419,6 @@ def fig7_sensitivity(table):
     Parameters
     ----------
     table : DataFrame
-        As of `sensitivity`, with ``policy`` and ``normalized_rate``.
+        As in `sensitivity`, with ``policy`` and ``normalized_rate``.
     """
     return sensitivity(table, "normalized_rate", "Normalised transaction rate")

@@ -63,7 +63,7 @@ def try_values(shark, step, config, policy, values, seed):
     shark : Shark
         With all other values, and with the short phases of the fit.
     step, config, policy, values
-        As of `trials`.
+        As in `trials`.
     seed : int
 
     Returns

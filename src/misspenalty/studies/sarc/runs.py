@@ -146,7 +146,7 @@ def fitted_shark(path, values_path, settings, phases=None, divisor=None):
     Returns
     -------
     shark, entries
-        As of `load_shark`.
+        As in `load_shark`.
     """
     found = pd.read_csv(values_path).set_index("parameter")["value"].to_dict()
     scale = settings["divisor"] if divisor is None else divisor
@@ -320,7 +320,7 @@ def schedules(machine, fitted, policies, seeds, settings, threads):
     policies : sequence of str
     seeds : sequence of int
     settings : dict
-        As of `fitted_shark`.
+        As in `fitted_shark`.
     threads : int
         Runs at a time.
 

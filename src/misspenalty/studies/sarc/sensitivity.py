@@ -52,7 +52,7 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
     Parameters
     ----------
     streams, length, seed
-        As of `interleave`.
+        As in `interleave`.
     degrees : sequence of int
         Tracks of a prefetched group.
     cache_tracks : sequence of int
@@ -90,7 +90,7 @@ def scale(shark, config, policy, seed, loads):
     shark : Shark
         With the scale, and the phases to run.
     config, policy, seed
-        As of `simulate`.
+        As in `simulate`.
     loads : sequence of int
         Which of the configuration's load points, from 0.
 
@@ -229,14 +229,14 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
     Parameters
     ----------
     machine, fitted, settings
-        As of `misspenalty.studies.sarc.runs.schedules`.
+        As in `misspenalty.studies.sarc.runs.schedules`.
     short : dict
         Lengths of the phases.
     seed : int
     parameters : sequence of str
         What is varied.
     load : int
-        As of `vary`.
+        As in `vary`.
     threads : int
         Variations at a time.
 
@@ -263,10 +263,10 @@ def scales(machine, fitted, settings, short, seed, divisors, loads, threads):
     Parameters
     ----------
     machine, fitted, settings, short, seed, threads
-        As of `vary_all`.
+        As in `vary_all`.
     divisors : sequence of int
     loads : sequence of int
-        As of `scale`.
+        As in `scale`.
 
     Returns
     -------

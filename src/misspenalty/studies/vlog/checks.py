@@ -15,7 +15,7 @@ def checks(fig1, fig2, fig6, fig7, fig8, bursts):
     Parameters
     ----------
     fig1, fig2, fig6, fig7, fig8, bursts : DataFrame
-        As of `vlog_locate` and `vlog_files`; `bursts` holds both file systems.
+        As in `vlog_locate` and `vlog_files`; `bursts` holds both file systems.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def fig2(name, kind, reserves, trials, seed):
     Parameters
     ----------
     name, kind, seed
-        As of `fig1`.
+        As in `fig1`.
     reserves : list of float
         Shares of a track left free when the arm moves on.
     trials : int

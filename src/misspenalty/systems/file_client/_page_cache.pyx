@@ -20,7 +20,7 @@ cdef class PageCache(BlockLayer):
     Parameters
     ----------
     lba, sectors, metadata, machine
-        As of `BlockLayer`; `machine` has further `kilobyte` (ns to copy 1024 bytes) and `block` (bytes).
+        As in `BlockLayer`; `machine` has further `kilobyte` (ns to copy 1024 bytes) and `block` (bytes).
     first, pages : int64, shape (paths,)
         A file's first entry and their number.
     walk_at, walks : int64, shape (paths + 1,), and int32
