@@ -1,0 +1,294 @@
+"""Replays of the kvcache study: a trace of prompts through one cache, and through a second level below a first.
+
+Readings, fixed before the first run:
+
+- Every block of a prompt is a reference, in prompt order; misses are loaded. What a policy evicts in the middle of a
+  prompt may be a later block of the same prompt.
+- A *block hit* is any hit. Reuse needs a *contiguous prefix*: the blocks before the first that is in neither level.
+- The first level is LRU and sees everything; the second sees the first level's misses and nothing else, loads them too,
+  and is not told what the first evicts (the inclusive setting of the MQ paper, USENIX 2001).
+- Each part of the trace is counted by its requests; caches start empty and run through both parts.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from misspenalty import Trace, simulate
+from misspenalty.machine import load_machine
+from misspenalty.studies.kvcache import cost
+from misspenalty.studies.kvcache.settings import KvcacheSettings
+from misspenalty.studies.points import in_threads
+from misspenalty.traces.prompts import read_prompts
+
+PARTS = ("all", "first", "second")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A trace of prompts, ready to replay.
+
+    Attributes
+    ----------
+    name : str
+    prompts : Prompts
+    trace : Trace
+        Its block references.
+    parts : dict of str to slice
+        Part -> its requests.
+    """
+
+    name: str
+    prompts: object
+    trace: Trace
+    parts: dict
+
+    def blocks_of(self, part):
+        """Slice of the references that belong to the requests of a part."""
+        requests = self.parts[part]
+        ends = np.append(0, np.cumsum(self.prompts.count))
+        return slice(ends[requests.start], ends[requests.stop])
+
+    def capacity(self, tokens):
+        """Whole blocks in a cache of that many tokens, at least one."""
+        return max(int(tokens) // self.prompts.block_tokens, 1)
+
+    def prefix_blocks(self, hits):
+        """Leading blocks of each prompt that hit, shape (requests,)."""
+        count = self.prompts.count
+        starts = np.cumsum(count) - count
+        place = np.arange(len(hits)) - np.repeat(starts, count)
+        length = np.zeros(len(count), np.int64)
+        some = count > 0
+        first_miss = np.where(hits, np.repeat(count, count), place)
+        length[some] = np.minimum.reduceat(first_miss, starts[some])
+        return length
+
+    def prefix_tokens(self, hits):
+        """Tokens of each prompt in its leading blocks that hit, shape (requests,)."""
+        return np.minimum(self.prefix_blocks(hits) * self.prompts.block_tokens, self.prompts.input_tokens)
+
+    def seen_before(self):
+        """References to blocks that were referenced before: the hits of a cache without limit."""
+        ids = np.asarray(self.trace.ids)
+        seen = np.ones(len(ids), bool)
+        seen[np.unique(ids, return_index=True)[1]] = False
+        return seen
+
+
+def load_workload(path, split=0.5):
+    """Read a trace of prompts.
+
+    Parameters
+    ----------
+    path : path-like
+    split : float
+        Share of the requests in the first part.
+
+    Returns
+    -------
+    Workload
+
+    Raises
+    ------
+    InputError
+        See `misspenalty.traces.prompts.read_prompts`.
+    """
+    path = Path(path)
+    prompts = read_prompts(path)
+    name = path.name.split(".")[0].removesuffix("_trace")
+    half = min(max(round(split * len(prompts)), 1), len(prompts))
+    parts = {"all": slice(0, len(prompts)), "first": slice(0, half), "second": slice(half, len(prompts))}
+    if half == len(prompts):
+        del parts["second"]
+    return Workload(name, prompts, Trace.from_blocks(prompts.blocks, name=name), parts)
+
+
+def replay(workload, policy, tokens):
+    """Outcome of each reference in one cache, bool."""
+    hits = np.zeros(len(workload.trace), bool)
+    simulate(workload.trace, policy, workload.capacity(tokens), hits=hits)
+    return hits
+
+
+def single(trace, settings, threads=1):
+    """A job of the workflow: every policy and size of a single cache.
+
+    Parameters
+    ----------
+    trace : path-like
+    settings : dict
+        Block ``kvcache`` of the configuration.
+    threads : int
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``workload``: one row of facts per part; ``hits``: one row per policy, size and part: ``workload, policy,
+        cache_tokens, cache_blocks, part, references, hit_blocks, possible_blocks`` (of a cache without limit),
+        ``prefix_blocks, input_tokens, hit_tokens, prefix_tokens, request_share`` (mean over the requests of the share
+        of their tokens in hit blocks).
+    """
+    settings = KvcacheSettings.model_validate(settings)
+    workload = load_workload(trace, settings.split)
+    unlimited = workload.seen_before()
+    points = [(policy, tokens) for policy in settings.policies for tokens in settings.cache_tokens]
+    tables = in_threads(
+        lambda point: _counts(workload, *point, replay(workload, *point), unlimited), points, threads
+    )
+    rows = [row for table in tables for row in table]
+    return {"workload": _facts(workload), "hits": pd.DataFrame(rows)}
+
+
+def _facts(workload):
+    rows = []
+    for part, requests in workload.parts.items():
+        prompts, blocks = workload.prompts, workload.trace.ids[workload.blocks_of(part)]
+        tokens, times = prompts.input_tokens[requests], prompts.time[requests]
+        rows.append(
+            {
+                "workload": workload.name,
+                "part": part,
+                "requests": len(tokens),
+                "references": len(blocks),
+                "blocks": len(np.unique(blocks)),
+                "blocks_used_once_pct": 100 * np.mean(np.unique(blocks, return_counts=True)[1] == 1),
+                "block_tokens": prompts.block_tokens,
+                "mean_input_tokens": tokens.mean(),
+                "max_input_tokens": tokens.max(),
+                "mean_output_tokens": prompts.output_tokens[requests].mean(),
+                "span_s": (times[-1] - times[0]) / 1e9,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _counts(workload, policy, tokens, hits, unlimited):
+    prompts, covered = workload.prompts, workload.prompts.covered()
+    prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
+    request = np.repeat(np.arange(len(prompts)), prompts.count)
+    hit_tokens = np.bincount(request, covered * hits, len(prompts))
+    for part, requests in workload.parts.items():
+        blocks = workload.blocks_of(part)
+        yield {
+            "workload": workload.name,
+            "policy": policy,
+            "cache_tokens": tokens,
+            "cache_blocks": workload.capacity(tokens),
+            "part": part,
+            "references": blocks.stop - blocks.start,
+            "hit_blocks": np.count_nonzero(hits[blocks]),
+            "possible_blocks": np.count_nonzero(unlimited[blocks]),
+            "prefix_blocks": prefix_blocks[requests].sum(),
+            "input_tokens": prompts.input_tokens[requests].sum(),
+            "hit_tokens": int(hit_tokens[requests].sum()),
+            "prefix_tokens": prefix_tokens[requests].sum(),
+            "request_share": (hit_tokens[requests] / prompts.input_tokens[requests]).mean(),
+        }
+
+
+def two_levels(trace, machine, settings, threads=1):
+    """A job of the workflow: every policy and size of a second level, behind each first level.
+
+    Parameters
+    ----------
+    trace : path-like
+    machine : path-like
+        ``data/machines/kvcache.yaml``.
+    settings : dict
+    threads : int
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``levels``: one row per first level, policy, size and part: ``workload, first_tokens, policy, second_tokens,
+        part, references`` (that reach the second level), ``hit_blocks`` (of them), ``input_tokens,
+        first_prefix_tokens`` (with the first level alone), ``prefix_tokens`` (with both).
+
+        ``times``: the same, and per kind of second level the time to first token, seconds: ``kind, prefill_s, load_s,
+        ttft_s`` (means), ``median_ttft_s, p99_ttft_s``, and ``paying_pct``, the share of the requests that load
+        anything for which it is faster than prefill. Policy ``none``: without a second level.
+    """
+    settings = KvcacheSettings.model_validate(settings)
+    workload = load_workload(trace, settings.split)
+    machine = load_machine(machine).testbed
+    points = []
+    for first_tokens in settings.first_level_tokens:
+        first = replay(workload, "lru", first_tokens)
+        stream = Trace.from_blocks(workload.prompts.blocks[~first]) if not first.all() else None
+        points.append((first_tokens, first, None, "none", 0))
+        points += [
+            (first_tokens, first, stream, policy, tokens)
+            for policy in settings.policies
+            for tokens in settings.second_level_tokens
+        ]
+    rows = in_threads(lambda point: _two_levels(workload, machine, *point), points, threads)
+    levels = [row for one, _ in rows for row in one]
+    times = [row for _, one in rows for row in one]
+    return {"levels": pd.DataFrame(levels), "times": pd.DataFrame(times)}
+
+
+def _two_levels(workload, machine, first_tokens, first, stream, policy, second_tokens):
+    either = first.copy()
+    if stream is not None:
+        hits = np.zeros(len(stream), bool)
+        simulate(stream, policy, workload.capacity(second_tokens), hits=hits)
+        either[~first] = hits
+    tokens = workload.prompts.input_tokens
+    prefix, own = workload.prefix_tokens(either), workload.prefix_tokens(first)
+    loaded = _loaded_tokens(workload, first, either)
+    levels, times = [], []
+    for part, requests in workload.parts.items():
+        blocks = workload.blocks_of(part)
+        key = {
+            "workload": workload.name,
+            "first_tokens": first_tokens,
+            "policy": policy,
+            "second_tokens": second_tokens,
+            "part": part,
+        }
+        if policy != "none":
+            reaching = ~first[blocks]
+            levels.append(
+                key
+                | {
+                    "references": np.count_nonzero(reaching),
+                    "hit_blocks": np.count_nonzero(either[blocks] & reaching),
+                    "input_tokens": tokens[requests].sum(),
+                    "first_prefix_tokens": own[requests].sum(),
+                    "prefix_tokens": prefix[requests].sum(),
+                }
+            )
+        for kind in cost.KINDS if policy != "none" else ("none",):
+            times.append(key | _times(machine, tokens[requests], prefix[requests], loaded[requests], kind))
+    return levels, times
+
+
+def _loaded_tokens(workload, first, either):
+    """Tokens of each prompt's reused prefix that the second level has to deliver."""
+    prompts = workload.prompts
+    count = prompts.count
+    place = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
+    in_prefix = place < np.repeat(workload.prefix_blocks(either), count)
+    request = np.repeat(np.arange(len(prompts)), count)
+    return np.bincount(request, prompts.covered() * (in_prefix & ~first), len(prompts))
+
+
+def _times(machine, tokens, prefix, loaded, kind):
+    """Time to first token of requests that are served alone; see `cost`."""
+    prefill = cost.prefill_s(machine, tokens, prefix)
+    load = cost.load_s(machine, loaded, kind) if kind != "none" else np.zeros(len(tokens))
+    some = loaded > 0
+    saved = cost.prefill_s(machine, prefix, prefix - loaded)
+    total = prefill + load
+    return {
+        "kind": kind,
+        "prefill_s": prefill.mean(),
+        "load_s": load.mean(),
+        "ttft_s": total.mean(),
+        "median_ttft_s": np.median(total),
+        "p99_ttft_s": np.quantile(total, 0.99),
+        "paying_pct": 100 * np.mean(load[some] < saved[some]) if some.any() else np.nan,
+    }
