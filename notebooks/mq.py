@@ -162,7 +162,7 @@ pd.DataFrame(
 ).fillna(0).astype(int)
 
 # %% [markdown]
-# Those that are not, with the suspected reason:
+# Those that are not, with what is noted of them:
 
 # %%
 missed = claims[server].query("study == 'mq' and verdict in ('direction', 'not_reproduced')")

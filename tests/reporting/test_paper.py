@@ -30,8 +30,7 @@ def folder(tmp_path_factory):
     copy_archived(root)
     for name in ("paper", "config", "data/published", "data/machines"):
         shutil.copytree(ROOT / name, root / name)
-    for name in ("calibration.yaml", "suspected_reasons.yaml"):
-        shutil.copy(ROOT / "data" / name, root / "data")
+    shutil.copy(ROOT / "data" / "calibration.yaml", root / "data")
     with matplotlib.rc_context(style.STYLE):
         blank = style.new_figure(1, 1)
     for path in paper_inputs(PAPER / "main.typ", ROOT):

@@ -1,14 +1,11 @@
 # The ledger, judged on the tables; then the manifest of the whole run.
 
 
-from misspenalty.studies.claims import table_files
-
-
 rule claims:
     input:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
-        reasons="data/suspected_reasons.yaml",
+        conditions=collect("results/{study}/conditions.csv", study=CONDITIONS),
         logged=LOGGED,
         tables=collect("results/{table}", table=table_files().values()),
     output:
@@ -31,7 +28,6 @@ use rule claims as claims_64mb with:
     input:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
-        reasons="data/suspected_reasons.yaml",
         logged=["results/mq/logged_64mb.csv"],
         tables=collect(
             "results/{table}", table=table_files("_64mb", studies=["mq"]).values()

@@ -229,6 +229,9 @@ MEASURED = (
     []
 )  # files with times of this machine: made, but neither archived nor in the manifest
 SOURCES = []  # files that are read and not made
+CONDITIONS = (
+    {}
+)  # study -> items of results/<study>/runs/conditions, its tables under other conditions
 LOGGED = []  # tables of values logged for claims that no table decides
 SEEDS = {}  # by what they seed
 
@@ -250,7 +253,6 @@ def sources():
         *SOURCES,
         "data/published/claims.yaml",
         "data/calibration.yaml",
-        "data/suspected_reasons.yaml",
         *(path for path in paper_files() if not path.startswith("results/")),
     ]
     return list(dict.fromkeys(files))

@@ -1,20 +1,23 @@
 """The ledger of published statements, judged on the result tables.
 
 `load_ledger` reads ``data/published/claims.yaml``; the ``claims.py`` of a study records what was obtained, with a
-`Recorder` that knows nothing published; `judge` compares the two; `summary` and `format_summary` count the verdicts.
+`Recorder` that knows nothing published; `judge` compares the two; `summary` and `format_summary` count the verdicts;
+`under_conditions` looks for a measured condition under which a claim comes out that does not otherwise.
 `misspenalty.studies.claims` does all of it for all studies, from folder to file.
 """
 
+from misspenalty.claims.conditions import MISSED, under_conditions, with_conditions
 from misspenalty.claims.forms import VERDICTS, below
 from misspenalty.claims.ledger import Claim, Fit, load_calibration, load_ledger
 from misspenalty.claims.recorder import Recorder
-from misspenalty.claims.remarks import load_reasons, read_logged, with_reasons
+from misspenalty.claims.remarks import read_logged
 from misspenalty.claims.report import BASES, COLUMNS, format_summary, judge, summary
 from misspenalty.claims.tables import Table, cross
 
 __all__ = [
     "BASES",
     "COLUMNS",
+    "MISSED",
     "VERDICTS",
     "Claim",
     "Fit",
@@ -26,8 +29,8 @@ __all__ = [
     "judge",
     "load_calibration",
     "load_ledger",
-    "load_reasons",
     "read_logged",
     "summary",
-    "with_reasons",
+    "under_conditions",
+    "with_conditions",
 ]

@@ -11,7 +11,15 @@ import misspenalty.studies.hac.claims as hac
 import misspenalty.studies.mq.claims as mq
 import misspenalty.studies.sarc.claims as sarc
 import misspenalty.studies.vlog.claims as vlog
-from misspenalty.claims import judge, load_calibration, load_ledger, load_reasons, read_logged, with_reasons
+from misspenalty.claims import (
+    MISSED,
+    judge,
+    load_calibration,
+    load_ledger,
+    read_logged,
+    under_conditions,
+    with_conditions,
+)
 from misspenalty.errors import InputError
 from misspenalty.io.files import write_csv
 
@@ -45,7 +53,7 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     out : path-like, optional
         Table of verdicts; by default ``claims.csv`` in `results`.
     data : path-like
-        Folder of ``published/claims.yaml``, ``calibration.yaml`` and ``suspected_reasons.yaml``.
+        Folder of ``published/claims.yaml`` and ``calibration.yaml``.
     variant : str
         Suffix of the tables of a variant, such as ``_64mb``: they are read in place of the others.
     basis : {"predicted", "fitted"}
@@ -68,15 +76,61 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     frame = judge(
         ledger,
         STUDIES,
-        {name: _table(results / path) for name, path in table_files(variant).items() if (results / path).is_file()},
+        _tables(results, variant),
         basis=basis,
         notes=read_logged(logged),
         calibration=load_calibration(data / "calibration.yaml"),
         variant=bool(variant),
     )
-    frame = with_reasons(frame, load_reasons(data / "suspected_reasons.yaml", out.stem, ledger))
+    tried = [path for study in STUDIES if (path := results / study / "conditions.csv").is_file()]
+    if tried and not variant:
+        frame = with_conditions(frame, pd.concat([_table(path) for path in tried]))
     write_csv(frame, out)
     return frame
+
+
+def write_conditions(study, results="results", out=None, *, data="data"):
+    """Judge the claims that a study misses on its tables under other conditions, and write what came out.
+
+    Parameters
+    ----------
+    study : str
+        One of `STUDIES`.
+    results : path-like
+        Folder of the result tables. Those under conditions are in ``<study>/runs/conditions``, with the names and
+        columns of the result tables and a column ``condition`` more.
+    out : path-like, optional
+        By default ``<study>/conditions.csv`` in `results`.
+    data : path-like
+        Folder of ``published/claims.yaml``.
+
+    Returns
+    -------
+    DataFrame
+        From `misspenalty.claims.under_conditions`.
+
+    Raises
+    ------
+    InputError
+        A table that does not fit; see `misspenalty.claims.under_conditions`.
+    """
+    results, module = Path(results), STUDIES[study]
+    ledger = [claim for claim in load_ledger(Path(data) / "published" / "claims.yaml") if claim.study == study]
+    base = judge(ledger, {study: module}, _tables(results, studies=[study]))
+    varied = {
+        item: _table(path)
+        for item in module.TABLES
+        if (path := results / study / "runs" / "conditions" / f"{item}.csv").is_file()
+    }
+    frame = under_conditions(ledger, study, module, set(base.loc[base["verdict"].isin(MISSED), "id"]), varied)
+    write_csv(frame, Path(out or results / study / "conditions.csv"))
+    return frame
+
+
+def _tables(results, variant="", studies=STUDIES):
+    """The tables that claims read and that are in the folder, by study and item."""
+    files = table_files(variant, studies)
+    return {name: _table(results / path) for name, path in files.items() if (results / path).is_file()}
 
 
 def _table(path):

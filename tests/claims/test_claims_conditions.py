@@ -1,0 +1,95 @@
+"""A claim that does not come out, judged on tables under other conditions."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from misspenalty import InputError
+from misspenalty.claims import MISSED, judge, load_ledger, under_conditions, with_conditions
+from misspenalty.studies.claims import STUDIES, write_claims, write_conditions
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = {128: (8.85, 19.85), 256: (17.66, 31.42), 512: (31.69, 44.34)}  # of LRU and MQ, from the ledger
+POINTS = {f"mq.table4.{policy}.{size}" for policy in ("lru", "mq") for size in PUBLISHED}
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return [claim for claim in load_ledger(ROOT / "data/published/claims.yaml") if claim.study == "mq"]
+
+
+def table4(lru=1.0, mq=1.0, condition=None):
+    """Table 4 with the published ratios times a factor."""
+    rows = [(mb, "lru", a * lru) for mb, (a, _) in PUBLISHED.items()]
+    rows += [(mb, "mq", b * mq) for mb, (_, b) in PUBLISHED.items()]
+    frame = pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"])
+    return frame if condition is None else frame.assign(condition=condition)
+
+
+def missed(frame):
+    return set(frame.loc[frame["verdict"].isin(MISSED), "id"])
+
+
+def test_each_missed_claim_is_judged_under_each_condition_that_decides_it(ledger):
+    base = judge(ledger, {"mq": STUDIES["mq"]}, {"mq_table4": table4(lru=0.5)})
+    varied = {"table4": pd.concat([table4(0.6, condition="half"), table4(condition="first level of 64 MB")])}
+    frame = under_conditions(ledger, "mq", STUDIES["mq"], missed(base), varied)
+    assert set(frame["claim"]) == missed(base) and POINTS & missed(base) == {f"mq.table4.lru.{mb}" for mb in PUBLISHED}
+    assert frame["condition"].tolist() == ["half", "first level of 64 MB"] * frame["claim"].nunique()
+    verdicts = frame.set_index(["claim", "condition"])["verdict"]
+    assert verdicts["mq.table4.lru.128", "half"] in MISSED
+    assert verdicts["mq.table4.lru.128", "first level of 64 MB"] == "reproduced"
+    value = frame.set_index(["claim", "condition"])["value"]["mq.table4.lru.128", "first level of 64 MB"]
+    assert value == str(PUBLISHED[128][0])
+
+
+def test_a_claim_that_reads_another_table_is_not_judged(ledger):
+    every = {claim.id for claim in ledger}
+    frame = under_conditions(ledger, "mq", STUDIES["mq"], every, {"table4": table4(condition="all as published")})
+    assert set(frame["claim"]) >= POINTS and not frame["claim"].str.startswith("mq.fig7.").any()
+
+
+def test_the_note_names_the_first_condition_or_how_many_were_tried(ledger):
+    base = judge(ledger, {"mq": STUDIES["mq"]}, {"mq_table4": table4(lru=0.5)})
+    rows = [
+        ("mq.table4.lru.128", "no writes", "1", "not_reproduced"),
+        ("mq.table4.lru.128", "writes refresh", "8.8", "reproduced"),
+        ("mq.table4.lru.128", "64 MB", "8.9", "reproduced"),
+        ("mq.table4.lru.256", "no writes", "1", "not_reproduced"),
+        ("mq.table4.lru.256", "64 MB", "2", "direction"),
+        ("mq.table4.mq.128", "no writes", "1", "reproduced"),  # it did not miss
+    ]
+    conditions = pd.DataFrame(rows, columns=["claim", "condition", "value", "verdict"])
+    noted = with_conditions(base, conditions)
+    pd.testing.assert_frame_equal(base.drop(columns="note"), noted.drop(columns="note"))  # nothing else changes
+    notes = noted.set_index("id")["note"]
+    assert notes["mq.table4.lru.128"].endswith("comes out with writes refresh")
+    assert notes["mq.table4.lru.256"].endswith("comes out under none of 2 conditions tried")
+    assert "conditions tried" not in notes["mq.table4.lru.512"]  # none was tried
+    assert "comes out" not in notes["mq.table4.mq.128"]
+
+
+def test_files_of_a_study_become_its_conditions_and_notes(tmp_path):
+    folder = tmp_path / "mq" / "runs" / "conditions"
+    folder.mkdir(parents=True)
+    table4(lru=0.5).to_csv(tmp_path / "mq" / "table4.csv", index=False)
+    table4(condition="a, with a comma").to_csv(folder / "table4.csv", index=False)
+    frame = write_conditions("mq", tmp_path, data=ROOT / "data")
+    written = pd.read_csv(tmp_path / "mq" / "conditions.csv", dtype=str, keep_default_na=False)
+    pd.testing.assert_frame_equal(frame, written)
+    notes = write_claims(tmp_path, data=ROOT / "data").set_index("id")["note"]
+    assert notes["mq.table4.lru.512"].endswith("comes out with a, with a comma")
+
+
+@pytest.mark.parametrize(
+    "tables, message",
+    [
+        ({"tabel4": table4(condition="x")}, "tabel4 under conditions: no claim reads it"),
+        ({"table4": table4()}, "a row names no condition"),
+        ({"table4": pd.concat([table4(condition="x"), table4()])}, "a row names no condition"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(ledger, tables, message):
+    with pytest.raises(InputError, match=message):
+        under_conditions(ledger, "mq", STUDIES["mq"], POINTS, tables)

@@ -1,0 +1,28 @@
+# One job per study judges the claims that it misses on its tables under other conditions (CONDITIONS in its rule file).
+from misspenalty.studies.claims import table_files
+
+for study, items in CONDITIONS.items():
+    OUTPUTS.append(f"results/{study}/conditions.csv")
+
+    rule:
+        name:
+            f"{study}_conditions"
+        input:
+            ledger="data/published/claims.yaml",
+            tables=collect(
+                "results/{table}", table=table_files(studies=[study]).values()
+            ),
+            varied=collect(f"results/{study}/runs/conditions/{{item}}.csv", item=items),
+        output:
+            table=f"results/{study}/conditions.csv",
+        log:
+            f"results/logs/{study}_conditions.log",
+        benchmark:
+            f"results/benchmarks/{study}_conditions.tsv"
+        conda:
+            "../../environment.yml"
+        params:
+            study=study,
+            code=CODE.digest("misspenalty.studies.claims"),
+        script:
+            "../scripts/conditions.py"
