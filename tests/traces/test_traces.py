@@ -229,7 +229,7 @@ def test_captures_hold_text_of_any_width(tmp_path, kind):
 def test_a_capture_with_two_columns_of_one_name(tmp_path):
     arrays = [*map(pa.array, CAPTURE.values()), pa.array([1, 2, 3])]
     pq.write_table(pa.Table.from_arrays(arrays, [*CAPTURE, "block"]), tmp_path / "c.parquet")
-    with pytest.raises(InputError, match=r"c\.parquet: cannot be read as Parquet"):
+    with pytest.raises(InputError, match=r"c\.parquet: two columns block"):
         open_trace(tmp_path / "c.parquet")
 
 
@@ -304,6 +304,31 @@ def test_unknown_formats_and_block_sizes(tmp_path):
 def test_every_format_says_what_it_is():
     assert list(formats()) == sorted(formats())
     assert all(form.summary and form.block_bytes > 0 for form in formats().values())
+
+
+def test_a_small_file_does_not_fill_the_disk_unless_it_may(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled, "ALWAYS", 1000)
+    path = write(tmp_path / "long.lis", b"0 5000 0 0\n" * 2)
+    with pytest.raises(InputError, match=r"long\.lis: 22 bytes make more than 3200 references.*most_references"):
+        open_trace(path)
+    with pytest.raises(InputError, match="22 bytes make more than 9999 references"):
+        open_trace(path, most_references=9999)
+    assert len(open_trace(path, most_references=10_000)) == 10_000
+    bomb = tmp_path / "bomb.u64le.xz"
+    bomb.write_bytes(lzma.compress(bytes(8_000_000)))
+    with pytest.raises(InputError, match="references"):
+        open_trace(bomb, "u64le")
+    with pytest.raises(ParameterError, match="most_references is 0"):
+        open_trace(path, most_references=0)
+
+
+def test_a_file_of_blank_lines_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "MOST_IDLE", 1 << 20)
+    path = write(tmp_path / "blank.spc", b"0,8,4096,R,0.0\n" + b"\n" * (1 << 20))
+    assert len(open_trace(path, "spc")) == 1
+    write(path, b"0,8,4096,R,0.0\n" + b"\n" * (3 << 20))
+    with pytest.raises(InputError, match=r"line \d+: 1 MB without a request"):
+        open_trace(path, "spc")
 
 
 # --- the compiled form -----------------------------------------------------------------------------------------------

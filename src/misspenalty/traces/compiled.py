@@ -30,6 +30,8 @@ from misspenalty.traces.trace import (
 
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is taken for a damaged line
 MOST_REFERENCES = 0xFFFFFFFE  # what a kernel's 32-bit clock can count
+ALWAYS = 10_000_000  # references that any file may make
+PER_BYTE = 100  # more of them, per byte of the file as it is stored
 EXPANDED = 1 << 20  # references expanded at a time
 LONGEST_NAME = 4096  # characters of a trace's name
 
@@ -62,7 +64,12 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
 
 
 def open_trace(
-    path: str | os.PathLike[str], format: str | None = None, block_bytes: int | None = None, **options: Any
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    block_bytes: int | None = None,
+    *,
+    most_references: int | None = None,
+    **options: Any,
 ) -> Trace:
     """Open a trace.
 
@@ -76,6 +83,9 @@ def open_trace(
         Format of a raw trace where the file doesn't tell, in either case; see `misspenalty.traces.formats`.
     block_bytes : int, optional
         Block size that byte ranges are split by; by default the format's own.
+    most_references : int, optional
+        References to blocks that a raw trace may make, so that a small hostile file does not fill the disk; by default
+        10 million and 100 per byte of the file.
     **options
         What else the format can be told, such as ``columns`` of ``csv``; see its ``options``.
 
@@ -105,20 +115,29 @@ def open_trace(
         raise InputError("the name of the trace holds a null character", path=repr(path))
     path = Path(os.fsdecode(path))
     if _is_compiled(path):
-        if format or block_bytes is not None or options:
+        if format or block_bytes is not None or most_references is not None or options:
             raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
         return _check_ids(_open_compiled(path, verify=True), path)
+    if most_references is not None and not 1 <= most_references <= MOST_REFERENCES:
+        raise ParameterError(f"most_references is {most_references}; expected 1 to {MOST_REFERENCES}")
     with spooled(path) as (file, name):
-        return _open_raw(file, name, format, block_bytes, options)
+        return _open_raw(file, name, format, block_bytes, most_references, options)
 
 
-def _open_raw(path: Path, name: str, format: str | None, block_bytes: int | None, options: dict[str, Any]) -> Trace:
+def _open_raw(
+    path: Path,
+    name: str,
+    format: str | None,
+    block_bytes: int | None,
+    most_references: int | None,
+    options: dict[str, Any],
+) -> Trace:
     form = find_format(path, format)
     form.check(options)
     size = form.block_bytes if block_bytes is None else check_block(block_bytes)
     folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
     try:
-        _compile(path, name, form, size, options, folder)
+        _compile(path, name, form, size, most_references, options, folder)
         trace = _open_compiled(folder, verify=False)
         trace._known["checked"] = True  # the interner has made the ids
         return trace
@@ -147,7 +166,15 @@ def _check_ids(trace: Trace, path: Path) -> Trace:
     return trace
 
 
-def _compile(path: Path, name: str, form: Format, block_bytes: int, options: dict[str, Any], folder: Path) -> None:
+def _compile(
+    path: Path,
+    name: str,
+    form: Format,
+    block_bytes: int,
+    most_references: int | None,
+    options: dict[str, Any],
+    folder: Path,
+) -> None:
     interner = Interner()
     present = set()
     references = 0
@@ -156,12 +183,7 @@ def _compile(path: Path, name: str, form: Format, block_bytes: int, options: dic
         for requests in form.read(path, block_bytes, **options):
             references += _references(requests, path)
             lengths = _tally(lengths, requests)
-            if references > MOST_REFERENCES:
-                raise InputError(
-                    f"holds more than {MOST_REFERENCES} references",
-                    path=path,
-                    remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
-                )
+            _check_references(references, most_references, path)
             for start, writes, times in _expand(requests):
                 interner.ids(start).tofile(ids)
                 for column, values, file in (("write", writes, write), ("time", times, time)):
@@ -174,6 +196,24 @@ def _compile(path: Path, name: str, form: Format, block_bytes: int, options: dic
         (folder / column).unlink()
     interner.addresses_by_id().tofile(folder / "address")
     write_meta(folder, references, len(interner), block_bytes, name, form.name, _sizes(lengths))
+
+
+def _check_references(references: int, most: int | None, path: Path) -> None:
+    """Raise an `InputError` where a file makes more references than it may, or than a kernel can count."""
+    if references > MOST_REFERENCES:
+        raise InputError(
+            f"holds more than {MOST_REFERENCES} references",
+            path=path,
+            remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
+        )
+    stored = path.stat().st_size
+    allowed = ALWAYS + PER_BYTE * stored if most is None else most
+    if references > allowed:
+        raise InputError(
+            f"{stored} bytes make more than {allowed} references",
+            path=path,
+            remedy="if they are meant, allow more with --most-references (most_references=…)",
+        )
 
 
 def _references(requests: Requests, path: Path) -> int:
