@@ -20,6 +20,7 @@ from misspenalty.settings.documents import block_of, default_text, schema_text, 
 from misspenalty.settings.messages import allowed
 from misspenalty.studies.epcm.settings import EpcmSettings
 from misspenalty.studies.hac.settings import HacSettings
+from misspenalty.studies.kvcache.settings import KvcacheSettings
 from misspenalty.studies.mq.settings import MqSettings
 from misspenalty.studies.sarc.settings import SarcSettings
 from misspenalty.studies.vlog.settings import VlogSettings
@@ -70,6 +71,7 @@ class Configuration(Settings):
     sarc: SarcSettings = _block(SarcSettings)
     hac: HacSettings = _block(HacSettings)
     epcm: EpcmSettings = _block(EpcmSettings)
+    kvcache: KvcacheSettings = _block(KvcacheSettings)
 
     @model_validator(mode="after")
     def check(self):

@@ -4,8 +4,8 @@ R. Qin et al., FAST 2025, sections 4.1, 5.3.2 and Figure 5. A server prefills on
 arrival. Caches are LRU (3.2.1). Readings, fixed before the first run, where the paper is silent:
 
 - *aware*: the request goes to the server with the lowest predicted time to first token: what is left of its queue, the
-  load of the reused prefix, the prefill of the rest. *balanced*: to the server with the shortest queue. *random*: to any
-  one. Equal servers: the one that has been given the least work so far.
+  load of the reused prefix, the prefill of the rest. *balanced*: to the server with the shortest queue. *random*: to
+  any one. Equal servers: the one that has been given the least work so far.
 - *local*: each server has a cache for `node_tokens` tokens, from which it loads at host-to-device bandwidth. *shared*:
   one cache as large as all of these together, of which a server loads over the network. *gpu*: a cache per server in
   what the weights leave of the GPUs' memory, at no cost. *none*: no reuse.
@@ -138,7 +138,7 @@ def clusters(trace, machine, settings, threads=1):
         references, those in a reused prefix), ``prefill_s, load_s, ttft_s`` (means), ``p99_ttft_s``.
     """
     settings = KvcacheSettings.model_validate(settings)
-    workload = load_workload(trace, settings.split)
+    workload = load_workload(trace, settings)
     machine = load_machine(machine).testbed
     points = [(cache, routing) for cache in CACHES for routing in ROUTINGS]
     served = in_threads(lambda point: serve(workload, machine, *point, seed=settings.seed), points, threads)

@@ -1,7 +1,7 @@
 """What a token costs: seconds of prefill, bytes of cache, seconds of loading.
 
-R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix of
-p tokens saves as many as a prefill of p takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes. Reuse pays
+R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix
+of p tokens saves as many as a prefill of p takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes. Reuse pays
 where loading takes less time than that prefill (their Equation 2). Loading and prefill follow each other, as there.
 Left out: queueing, overlap of loading with computing, the first token's own step.
 """

@@ -7,7 +7,11 @@ Readings, fixed before the first run:
 - A *block hit* is any hit. Reuse needs a *contiguous prefix*: the blocks before the first that is in neither level.
 - The first level is LRU and sees everything; the second sees the first level's misses and nothing else, loads them too,
   and is not told what the first evicts (the inclusive setting of the MQ paper, USENIX 2001).
-- Each part of the trace is counted by its requests; caches start empty and run through both parts.
+- Each part of the trace is counted by its requests; caches start empty and run through both parts: *stated*, which this
+  project's own statements were made on, and *judged*, which judges them. What a paper says is judged on *all*.
+- The paper does not define its hit rate. Its caches are measured in tokens and what they serve is a prefix, so here it
+  is the share of the input tokens in contiguous prefixes found in the cache. Shares of block references, and means over
+  requests of the share of each prompt, are listed next to it.
 """
 
 from dataclasses import dataclass
@@ -22,8 +26,6 @@ from misspenalty.studies.kvcache import cost
 from misspenalty.studies.kvcache.settings import KvcacheSettings
 from misspenalty.studies.points import in_threads
 from misspenalty.traces.prompts import read_prompts
-
-PARTS = ("all", "first", "second")
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,13 @@ class Workload:
         return seen
 
 
-def load_workload(path, split=0.5):
+def load_workload(path, settings):
     """Read a trace of prompts.
 
     Parameters
     ----------
     path : path-like
-    split : float
-        Share of the requests in the first part.
+    settings : KvcacheSettings
 
     Returns
     -------
@@ -97,12 +98,13 @@ def load_workload(path, split=0.5):
         See `misspenalty.traces.prompts.read_prompts`.
     """
     path = Path(path)
-    prompts = read_prompts(path)
+    prompts = read_prompts(path, settings.timestamps, settings.block_tokens)
     name = path.name.split(".")[0].removesuffix("_trace")
-    half = min(max(round(split * len(prompts)), 1), len(prompts))
-    parts = {"all": slice(0, len(prompts)), "first": slice(0, half), "second": slice(half, len(prompts))}
-    if half == len(prompts):
-        del parts["second"]
+    count = len(prompts)
+    stated = min(round(settings.stated_share * count), count - 1)
+    parts = {"all": slice(0, count), "stated": slice(0, stated), "judged": slice(stated, count)}
+    if not stated:
+        del parts["stated"]
     return Workload(name, prompts, Trace.from_blocks(prompts.blocks, name=name), parts)
 
 
@@ -132,12 +134,10 @@ def single(trace, settings, threads=1):
         of their tokens in hit blocks).
     """
     settings = KvcacheSettings.model_validate(settings)
-    workload = load_workload(trace, settings.split)
+    workload = load_workload(trace, settings)
     unlimited = workload.seen_before()
     points = [(policy, tokens) for policy in settings.policies for tokens in settings.cache_tokens]
-    tables = in_threads(
-        lambda point: _counts(workload, *point, replay(workload, *point), unlimited), points, threads
-    )
+    tables = in_threads(lambda point: _counts(workload, *point, replay(workload, *point), unlimited), points, threads)
     rows = [row for table in tables for row in table]
     return {"workload": _facts(workload), "hits": pd.DataFrame(rows)}
 
@@ -212,7 +212,7 @@ def two_levels(trace, machine, settings, threads=1):
         anything for which it is faster than prefill. Policy ``none``: without a second level.
     """
     settings = KvcacheSettings.model_validate(settings)
-    workload = load_workload(trace, settings.split)
+    workload = load_workload(trace, settings)
     machine = load_machine(machine).testbed
     points = []
     for first_tokens in settings.first_level_tokens:

@@ -1,17 +1,16 @@
 """Settings of the kvcache study: the trace, the sizes of the two levels, the policies."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from misspenalty.policies.registry import find_policy
 from misspenalty.settings import Distinct, Path, SettingError, Settings, at, setting
-from misspenalty.settings.types import InnerShare
 
 Tokens = Annotated[int, Field(ge=1, le=10**12)]
 ALL = (
-    "opt", "mq", "lirs", "arc", "car", "2q", "lru2", "lfru", "lrfu", "fbr", "lfu", "slru", "clock", "clockpro", "s3fifo",
-    "sieve", "wtinylfu", "fifo", "lru", "mru", "random",
+    "opt", "mq", "lirs", "arc", "car", "2q", "lru2", "lfru", "lrfu", "fbr", "lfu", "slru", "clock", "clockpro",
+    "s3fifo", "sieve", "wtinylfu", "fifo", "lru", "mru", "random",
 )  # fmt: skip
 
 
@@ -24,10 +23,23 @@ class KvcacheSettings(Settings):
         "before the first dot and `_trace` is the workload: what the paper says of `conversation` is judged on that "
         "alone, this project's own statements on any.",
     )
-    split: InnerShare = setting(
+    timestamps: Literal["ms", "s"] = setting(
+        "ms",
+        "Unit of the trace's timestamps.",
+        "That of the Mooncake traces; other services release the same keys with seconds.",
+    )
+    block_tokens: int | None = setting(
+        None,
+        "Tokens of a block of the trace; left out, it is the size that explains the number of hashes of every prompt. "
+        "Give it where a trace hashes more or less than the prompt.",
+        ge=1,
+    )
+    stated_share: float = setting(
         0.5,
-        "Share of the requests in the first part of the trace, which this project's own statements were made on; they "
-        "are judged on the second part. The caches run through both.",
+        "Share of the requests, from the first on, that this project's own statements were made on; the rest judges "
+        "them, with caches that run through both. For another trace 0: all of it judges them.",
+        ge=0,
+        lt=1,
     )
     policies: Distinct[str] = setting(
         list(ALL),
