@@ -77,10 +77,10 @@ def test_a_calibration_names_cells_that_exist(tmp_path):
 def test_summary_counts_every_claim(tmp_path):
     frame = judge(LEDGER, STUDIES, {"mq_table4": table4(tmp_path, mq128=19.85)})
     counts = summary(frame)
-    assert list(counts["study"]) == ["mq", "sarc", "hac", "epcm", "vlog", "classics", "delayed_hits", "all"]
+    assert list(counts["study"]) == ["mq", "sarc", "hac", "epcm", "vlog", "classics", "delayed_hits", "kvcache", "all"]
     assert counts["claims"].iloc[-1] == counts["claims"].iloc[:-1].sum() == len(LEDGER)
     assert counts.loc[0, "predicted"] == 1
-    assert counts.loc[7, "not_testable"] == len(LEDGER) - 1 - counts.loc[7, "conditions"]
+    assert counts.loc[8, "not_testable"] == len(LEDGER) - 1 - counts.loc[8, "conditions"]
     lines = format_summary(frame).splitlines()
     assert [cell.strip() for cell in lines[0].strip("|").split("|")] == [
         "study", "claims", "conditions", "reproduced, predicted", "reproduced, fitted", "direction", "not reproduced",

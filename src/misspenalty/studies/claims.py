@@ -8,6 +8,7 @@ import misspenalty.studies.classics.claims as classics
 import misspenalty.studies.delayed_hits.claims as delayed_hits
 import misspenalty.studies.epcm.claims as epcm
 import misspenalty.studies.hac.claims as hac
+import misspenalty.studies.kvcache.claims as kvcache
 import misspenalty.studies.mq.claims as mq
 import misspenalty.studies.sarc.claims as sarc
 import misspenalty.studies.vlog.claims as vlog
@@ -31,6 +32,7 @@ STUDIES = {
     "vlog": vlog,
     "classics": classics,
     "delayed_hits": delayed_hits,
+    "kvcache": kvcache,
 }
 
 

@@ -134,25 +134,32 @@ def clusters(trace, machine, settings, threads=1):
     Returns
     -------
     DataFrame
-        One row per cache, routing and part of the trace: ``workload, cache, routing, part, hit_pct`` (of the block
-        references, those in a reused prefix), ``prefill_s, load_s, ttft_s`` (means), ``p99_ttft_s``.
+        One row per cache, routing and part of the trace: ``workload, cache, routing, part, hit_pct`` (of the input
+        tokens, those in a reused prefix), ``block_hit_pct`` (of the block references), ``request_hit_pct`` (mean over
+        the requests), ``prefill_s, load_s, ttft_s`` (means), ``p99_ttft_s``.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
-    machine = load_machine(machine).testbed
+    return cluster_table(workload, load_machine(machine).testbed, settings.seed, threads)
+
+
+def cluster_table(workload, machine, seed, threads=1):
+    """What `clusters` returns, of a workload and a machine."""
     points = [(cache, routing) for cache in CACHES for routing in ROUTINGS]
-    served = in_threads(lambda point: serve(workload, machine, *point, seed=settings.seed), points, threads)
+    served = in_threads(lambda point: serve(workload, machine, *point, seed=seed), points, threads)
     rows = []
     for (cache, routing), requests in zip(points, served, strict=True):
         for part, which in workload.parts.items():
-            some = requests.iloc[which]
+            some, tokens = requests.iloc[which], workload.prompts.input_tokens[which]
             rows.append(
                 {
                     "workload": workload.name,
                     "cache": cache,
                     "routing": routing,
                     "part": part,
-                    "hit_pct": 100 * some["prefix_blocks"].sum() / workload.prompts.count[which].sum(),
+                    "hit_pct": 100 * some["prefix_tokens"].sum() / tokens.sum(),
+                    "block_hit_pct": 100 * some["prefix_blocks"].sum() / workload.prompts.count[which].sum(),
+                    "request_hit_pct": 100 * (some["prefix_tokens"] / tokens).mean(),
                     "prefill_s": some["prefill_s"].mean(),
                     "load_s": some["load_s"].mean(),
                     "ttft_s": some["ttft_s"].mean(),

@@ -108,11 +108,17 @@ def load_workload(path, settings):
     return Workload(name, prompts, Trace.from_blocks(prompts.blocks, name=name), parts)
 
 
-def replay(workload, policy, tokens):
-    """Outcome of each reference in one cache, bool."""
+def replay(workload, policy, tokens, backwards=False):
+    """Outcome of each reference in one cache, bool; `backwards`, every prompt is referenced from its last block on."""
     hits = np.zeros(len(workload.trace), bool)
-    simulate(workload.trace, policy, workload.capacity(tokens), hits=hits)
-    return hits
+    if not backwards:
+        simulate(workload.trace, policy, workload.capacity(tokens), hits=hits)
+        return hits
+    count = workload.prompts.count
+    ends = np.cumsum(count)
+    order = np.repeat(2 * ends - count - 1, count) - np.arange(len(hits))
+    simulate(Trace.from_blocks(workload.prompts.blocks[order]), policy, workload.capacity(tokens), hits=hits)
+    return hits[order]  # the order is its own inverse
 
 
 def single(trace, settings, threads=1):
@@ -129,9 +135,9 @@ def single(trace, settings, threads=1):
     -------
     dict of str to DataFrame
         ``workload``: one row of facts per part; ``hits``: one row per policy, size and part: ``workload, policy,
-        cache_tokens, cache_blocks, part, references, hit_blocks, possible_blocks`` (of a cache without limit),
-        ``prefix_blocks, input_tokens, hit_tokens, prefix_tokens, request_share`` (mean over the requests of the share
-        of their tokens in hit blocks).
+        cache_tokens, cache_blocks, part, references, hit_blocks, prefix_blocks, possible_blocks`` (of a cache without
+        limit), ``input_tokens, hit_tokens, prefix_tokens, possible_tokens, request_share, possible_share``, the latter
+        two the mean over the requests of the share of their tokens that is in such a prefix.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -167,26 +173,34 @@ def _facts(workload):
 
 def _counts(workload, policy, tokens, hits, unlimited):
     prompts, covered = workload.prompts, workload.prompts.covered()
-    prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
     request = np.repeat(np.arange(len(prompts)), prompts.count)
+    prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
     hit_tokens = np.bincount(request, covered * hits, len(prompts))
+    possible = workload.prefix_tokens(unlimited)
+    rows = []
     for part, requests in workload.parts.items():
         blocks = workload.blocks_of(part)
-        yield {
-            "workload": workload.name,
-            "policy": policy,
-            "cache_tokens": tokens,
-            "cache_blocks": workload.capacity(tokens),
-            "part": part,
-            "references": blocks.stop - blocks.start,
-            "hit_blocks": np.count_nonzero(hits[blocks]),
-            "possible_blocks": np.count_nonzero(unlimited[blocks]),
-            "prefix_blocks": prefix_blocks[requests].sum(),
-            "input_tokens": prompts.input_tokens[requests].sum(),
-            "hit_tokens": int(hit_tokens[requests].sum()),
-            "prefix_tokens": prefix_tokens[requests].sum(),
-            "request_share": (hit_tokens[requests] / prompts.input_tokens[requests]).mean(),
-        }
+        length = prompts.input_tokens[requests]
+        rows.append(
+            {
+                "workload": workload.name,
+                "policy": policy,
+                "cache_tokens": tokens,
+                "cache_blocks": workload.capacity(tokens),
+                "part": part,
+                "references": blocks.stop - blocks.start,
+                "hit_blocks": np.count_nonzero(hits[blocks]),
+                "prefix_blocks": prefix_blocks[requests].sum(),
+                "possible_blocks": np.count_nonzero(unlimited[blocks]),
+                "input_tokens": length.sum(),
+                "hit_tokens": int(hit_tokens[requests].sum()),
+                "prefix_tokens": prefix_tokens[requests].sum(),
+                "possible_tokens": possible[requests].sum(),
+                "request_share": (prefix_tokens[requests] / length).mean(),
+                "possible_share": (possible[requests] / length).mean(),
+            }
+        )
+    return rows
 
 
 def two_levels(trace, machine, settings, threads=1):
@@ -208,8 +222,8 @@ def two_levels(trace, machine, settings, threads=1):
         first_prefix_tokens`` (with the first level alone), ``prefix_tokens`` (with both).
 
         ``times``: the same, and per kind of second level the time to first token, seconds: ``kind, prefill_s, load_s,
-        ttft_s`` (means), ``median_ttft_s, p99_ttft_s``, and ``paying_pct``, the share of the requests that load
-        anything for which it is faster than prefill. Policy ``none``: without a second level.
+        ttft_s`` (means), ``median_ttft_s, p99_ttft_s``; ``loading``, how many requests load anything, and ``slower``,
+        for how many of them that takes longer than prefill. Policy ``none``: without a second level.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -290,5 +304,6 @@ def _times(machine, tokens, prefix, loaded, kind):
         "ttft_s": total.mean(),
         "median_ttft_s": np.median(total),
         "p99_ttft_s": np.quantile(total, 0.99),
-        "paying_pct": 100 * np.mean(load[some] < saved[some]) if some.any() else np.nan,
+        "loading": np.count_nonzero(some),
+        "slower": np.count_nonzero(load[some] >= saved[some]),
     }
