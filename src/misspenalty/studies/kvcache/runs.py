@@ -143,7 +143,7 @@ def single(trace, settings, threads=1):
     workload = load_workload(trace, settings)
     unlimited = workload.seen_before()
     points = [(policy, tokens) for policy in settings.policies for tokens in settings.cache_tokens]
-    tables = in_threads(lambda point: _counts(workload, *point, replay(workload, *point), unlimited), points, threads)
+    tables = in_threads(lambda point: counts(workload, *point, replay(workload, *point), unlimited), points, threads)
     rows = [row for table in tables for row in table]
     return {"workload": _facts(workload), "hits": pd.DataFrame(rows)}
 
@@ -171,7 +171,8 @@ def _facts(workload):
     return pd.DataFrame(rows)
 
 
-def _counts(workload, policy, tokens, hits, unlimited):
+def counts(workload, policy, tokens, hits, unlimited):
+    """Rows of `single` for one run, a row per part; `unlimited` are the hits of a cache without limit."""
     prompts, covered = workload.prompts, workload.prompts.covered()
     request = np.repeat(np.arange(len(prompts)), prompts.count)
     prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
@@ -227,17 +228,18 @@ def two_levels(trace, machine, settings, threads=1):
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
-    machine = load_machine(machine).testbed
+    sizes = settings.first_level_tokens, settings.policies, settings.second_level_tokens
+    return behind(workload, load_machine(machine).testbed, *sizes, threads)
+
+
+def behind(workload, machine, first_levels, policies, second_levels, threads=1):
+    """What `two_levels` returns, of a workload, the values of a machine, and what is run."""
     points = []
-    for first_tokens in settings.first_level_tokens:
+    for first_tokens in first_levels:
         first = replay(workload, "lru", first_tokens)
-        stream = Trace.from_blocks(workload.prompts.blocks[~first]) if not first.all() else None
+        stream = Trace.from_blocks(workload.prompts.blocks[~first])
         points.append((first_tokens, first, None, "none", 0))
-        points += [
-            (first_tokens, first, stream, policy, tokens)
-            for policy in settings.policies
-            for tokens in settings.second_level_tokens
-        ]
+        points += [(first_tokens, first, stream, policy, tokens) for policy in policies for tokens in second_levels]
     rows = in_threads(lambda point: _two_levels(workload, machine, *point), points, threads)
     levels = [row for one, _ in rows for row in one]
     times = [row for _, one in rows for row in one]
