@@ -85,7 +85,7 @@ def second_level(table):
             rows = whole[(whole["policy"] == policy) & (whole["first_tokens"] == first)]
             axes.plot(rows["second_tokens"], rows["block_hit_pct"], **policy_line(policy) | {"markersize": 3})
         axes.set(title=f"Behind {_tokens(first)} tokens", ylim=(0, None))
-        _token_axis(axes)
+        _token_axis(axes, steps=(1, 2, 5))
     panels[0].set_ylabel("Hit ratio of the second level (%)")
     legend_above(figure, panels[0].get_legend_handles_labels()[0])
     return figure
@@ -149,14 +149,14 @@ def ttft(table):
         axes.plot(times, places, "o", color=colour, markersize=3)
     axes.axvline(without, color=GREY, linestyle="--", linewidth=0.8)
     axes.set_yticks(range(len(order)), [_name(policy) for policy in order])
-    axes.set(xlabel="Mean time to first token (s)", xlim=(0.6 * prefill.min(), None), ylim=(-0.7, len(order) - 0.3))
+    axes.set(xlabel="Mean time to first token (s)", ylim=(-0.7, len(order) - 0.3))
     handles = [Patch(facecolor="#d4e3f0", edgecolor=GREY, linewidth=0.4, label="prefill")]
     handles += [
         Line2D([], [], color=colour, marker="o", markersize=3, label=f"loading from the {KINDS[kind]}")
         for kind, colour in looks.items()
     ]
     handles.append(Line2D([], [], color=GREY, linestyle="--", label="no second level"))
-    legend_above(figure, handles)
+    legend_above(figure, handles, columns=3)
     return figure
 
 
@@ -173,9 +173,9 @@ def _tokens(count, _=None):
     return f"{count / 1e6:.4g} M" if count >= 1e6 else f"{count / 1e3:.4g} k"
 
 
-def _token_axis(axes):
+def _token_axis(axes, steps=(1,)):
     axes.set_xscale("log")
     axes.set_xlabel("Cache size (tokens)")
-    axes.xaxis.set_major_locator(LogLocator(10))
+    axes.xaxis.set_major_locator(LogLocator(10, steps))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(_tokens))
