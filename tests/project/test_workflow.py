@@ -20,10 +20,12 @@ from misspenalty.studies.mq.tables import table4
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
 SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
+PROMPTS = ROOT / "tests" / "data" / "prompts_small.jsonl"
 SMALL_RUNS = sorted((ROOT / "tests" / "data" / "small").glob("*.yaml"))  # what each study's small run changes
 RAW = "data/raw/tpcc/small.parquet"
 BUILDS = "data/raw/builds"
 DELAYED = "data/raw/delayed_hits"
+KVCACHE = "data/raw/kvcache"
 REPLAYS = "results/classics/replays.csv"  # archived, and read as it is where the traces are not at hand
 TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
 KINDS = ("tables", "figures")
@@ -71,6 +73,8 @@ def tree(tmp_path_factory):
     (folder / RAW).parent.mkdir(parents=True)
     shutil.copy(SMALL, folder / RAW)
     shutil.copytree(ROOT / DELAYED, folder / DELAYED)
+    (folder / KVCACHE).mkdir(parents=True)
+    shutil.copy(PROMPTS, folder / KVCACHE)
     shutil.copytree(ROOT / BUILDS, folder / BUILDS, ignore=shutil.ignore_patterns("ssh*", "glimpse*"))
     facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
