@@ -149,6 +149,15 @@ def test_overview_counts_every_study_that_was_built_and_what_is_fitted_or_a_cond
     labels = [label.get_text() for label in axis.get_yticklabels()]
     assert labels == ["MQ behind 128 MB", "MQ behind 64 MB", "SARC", "Virtual log"]
     assert [text.get_text() for text in axis.texts][:6] == ["6", "2", "1", "1", "1", "1"]
+    assert [text.get_text() for text in axis.texts][-5:] == [*["recordings"] * 2, *["generated"] * 2, "traces"]
+
+
+def test_the_overview_and_the_readme_agree_on_where_traces_come_from():
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
+    listed = {line.split("`")[1]: line.split("|")[-2] for line in rows}
+    assert set(listed) >= set(overview.TRACES) == set(overview.STUDIES)
+    for study, source in overview.TRACES.items():
+        assert all(part in listed[study] for part in source.split(", ")), study
 
 
 def test_one_missing_cell_is_not_drawn(tables):
