@@ -51,4 +51,5 @@ def test_the_papers_of_the_studies_are_cited(citation):
         ("Bansal", 2004, "187", "200"),
         ("Jiang", 2005, "323", "336"),
         ("Atre", 2020, "495", "513"),
+        ("Qin", 2025, "155", "170"),
     }

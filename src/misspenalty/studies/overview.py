@@ -23,7 +23,7 @@ STUDIES = {
     "kvcache": "KV cache",
 }
 
-TRACES = {  # where the traces of a study come from: its authors, recordings of the same work, or specifications (generated)
+TRACES = {  # a study's traces are its authors', recordings of the same work, or generated from specifications
     "mq": "recordings",
     "sarc": "generated",
     "hac": "generated",
