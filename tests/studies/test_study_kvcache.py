@@ -56,6 +56,7 @@ def small():
     made |= {"second_level": tables.second_level(two["levels"]), "ttft": tables.ttft(two["times"])}
     made |= {"cluster": cluster.clusters(SMALL, MACHINE, settings())}
     made |= {"table2": tables.table2(made["parts"]), "fig9": tables.fig9(made["hits"])}
+    made |= {"table1": tables.table1(made["hits"])}
     return made | {"fig10": tables.fig10(made["cluster"])}
 
 
@@ -213,6 +214,7 @@ def test_conditions_change_what_they_name(small):
     assert half[("none", "random")] == pytest.approx(
         2 * small["fig10"].set_index(["cache", "routing"])["prefill_s"].iloc[2]
     )
+    assert set(made["table1"]["policy"]) == {"lfu", "lru"}
     rates = made["fig9"].query("condition == @variants.BLOCKS")["hit_pct"].tolist()
     blocks = small["hits"].query("policy == 'lru' and part == 'all'")["prefix_block_pct"].tolist()
     assert rates == blocks

@@ -7,6 +7,7 @@ TABLES["kvcache"] = [
     stacked("kvcache", "parts", runs="results/kvcache/runs/workload.csv"),
     table("kvcache.tables.table2", "table2", workload="parts"),
     table("kvcache.tables.hits", "hits", hits="results/kvcache/runs/hits.csv"),
+    table("kvcache.tables.table1", "table1", hits="hits"),
     table("kvcache.tables.fig9", "fig9", hits="hits"),
     table(
         "kvcache.tables.second_level",
@@ -50,7 +51,7 @@ FIGURES["kvcache"] = [
         table="ttft",
     ),
 ]
-CONDITIONS["kvcache"] = ["fig9", "fig10"]
+CONDITIONS["kvcache"] = ["table1", "fig9", "fig10"]
 SOURCES += [
     KVCACHE["trace"],
     KVCACHE_MACHINE,
@@ -145,6 +146,7 @@ rule kvcache_varied:
         trace=KVCACHE["trace"],
         machine=KVCACHE_MACHINE,
     output:
+        table1="results/kvcache/runs/conditions/table1.csv",
         fig9="results/kvcache/runs/conditions/fig9.csv",
         fig10="results/kvcache/runs/conditions/fig10.csv",
     log:

@@ -108,16 +108,17 @@ def load_workload(path, settings):
     return Workload(name, prompts, Trace.from_blocks(prompts.blocks, name=name), parts)
 
 
-def replay(workload, policy, tokens, backwards=False):
+def replay(workload, policy, tokens, backwards=False, **parameters):
     """Outcome of each reference in one cache, bool; `backwards`, every prompt is referenced from its last block on."""
     hits = np.zeros(len(workload.trace), bool)
     if not backwards:
-        simulate(workload.trace, policy, workload.capacity(tokens), hits=hits)
+        simulate(workload.trace, policy, workload.capacity(tokens), hits=hits, **parameters)
         return hits
     count = workload.prompts.count
     ends = np.cumsum(count)
     order = np.repeat(2 * ends - count - 1, count) - np.arange(len(hits))
-    simulate(Trace.from_blocks(workload.prompts.blocks[order]), policy, workload.capacity(tokens), hits=hits)
+    turned = Trace.from_blocks(workload.prompts.blocks[order])
+    simulate(turned, policy, workload.capacity(tokens), hits=hits, **parameters)
     return hits[order]  # the order is its own inverse
 
 

@@ -59,6 +59,19 @@ def fig9(hits):
     return rows[["workload", "cache_tokens", "hit_pct", "possible_pct", "share_of_possible_pct"]]
 
 
+def table1(hits):
+    """LRU and LFU on the whole trace, next to Table 1 of the report before the paper (arXiv 2407.00079): ``workload,
+    policy, cache_blocks, hit_pct``.
+
+    Parameters
+    ----------
+    hits : DataFrame
+        From `hits`.
+    """
+    rows = hits[hits["policy"].isin(["lru", "lfu"]) & (hits["part"] == "all")]
+    return rows[["workload", "policy", "cache_blocks", "hit_pct"]].drop_duplicates(["policy", "cache_blocks"])
+
+
 def fig10(cluster):
     """The cluster on the whole trace, next to the paper's Figures 5, 8 and 10.
 

@@ -13,6 +13,7 @@ from misspenalty.studies.kvcache.settings import KvcacheSettings
 BLOCKS = "hits counted as shares of the block references"
 REQUESTS = "hits counted as means over the requests"
 BACKWARDS = "prompts referenced from their last block to the first"
+COUNTS = "LFU keeps the counts of evicted blocks, of 1,000 times as many as the cache holds"
 QUEUE = "requests of servers with caches of their own go to the shortest queue"
 RANDOM = "requests of servers with caches of their own go to any server"
 COMPARED = ("opt", "mq", "lirs", "arc", "lru")
@@ -51,7 +52,7 @@ def sensitivity(trace, machine, settings, threads=1):
 
 
 def conditions(trace, machine, settings, threads=1):
-    """A job of the workflow: Figures 9 and 10 under other readings of what the paper leaves open.
+    """A job of the workflow: Table 1, Figures 9 and 10 under other readings of what the papers leave open.
 
     Parameters
     ----------
@@ -61,12 +62,15 @@ def conditions(trace, machine, settings, threads=1):
     Returns
     -------
     dict of str to DataFrame
-        ``fig9`` and ``fig10``, as `misspenalty.studies.kvcache.tables` has them, with a column ``condition``.
+        ``table1``, ``fig9`` and ``fig10``, as `misspenalty.studies.kvcache.tables` has them, with a column
+        ``condition``.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
     machine = load_machine(machine)
-    forwards, backwards = (_lru(workload, settings, order) for order in (False, True))
+    forwards = _run(workload, settings, "lru")
+    backwards = _run(workload, settings, "lru", backwards=True)
+    counted = pd.concat([forwards, _run(workload, settings, "lfu", history=1000)], ignore_index=True)
     figure9 = [
         _measured(forwards, BLOCKS),
         _measured(forwards, REQUESTS),
@@ -81,14 +85,19 @@ def conditions(trace, machine, settings, threads=1):
         tables.fig10(_routed(cluster, "random")).assign(condition=RANDOM),
         *_varied_clusters(workload, machine, settings, threads),
     ]
-    return {"fig9": pd.concat(figure9, ignore_index=True), "fig10": pd.concat(figure10, ignore_index=True)}
+    table1 = tables.table1(counted).assign(condition=COUNTS)
+    return {
+        "table1": table1,
+        "fig9": pd.concat(figure9, ignore_index=True),
+        "fig10": pd.concat(figure10, ignore_index=True),
+    }
 
 
-def _lru(workload, settings, backwards):
+def _run(workload, settings, policy, **options):
     seen = workload.seen_before()
     rows = []
     for tokens in settings.cache_tokens:
-        rows += counts(workload, "lru", tokens, replay(workload, "lru", tokens, backwards), seen)
+        rows += counts(workload, policy, tokens, replay(workload, policy, tokens, **options), seen)
     return tables.hits(pd.DataFrame(rows))
 
 
