@@ -245,6 +245,7 @@ def final_outputs():
         "results/claims_64mb.csv",
         "results/overview.png",
         "results/paper.pdf",
+        "results/index.json",
     ]
 
 

@@ -23,6 +23,7 @@ SHAPES = {
 HEIGHT = 260  # pixels of a panel
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SOLID = (1, 0)  # dashes of a line that has none
 PALE = 0.93  # lightness above which an edge tells more than a face
 
 
@@ -33,7 +34,8 @@ class Series:
     name: str
     color: str
     shape: str = "circle"
-    dash: tuple = (1, 0)
+    dash: tuple = SOLID
+    hollow: bool = False
 
 
 @dataclass
@@ -116,7 +118,7 @@ def charts(figure):
     Returns
     -------
     dict
-        ``series``: name and colour of each entry of the legend; ``panels``: Vega-Lite specifications, whose data rows
+        ``series``: name and colour of each entry of the legend, and whether its points are hollow; ``panels``: Vega-Lite specifications, whose data rows
         name their series.
 
     Examples
@@ -129,7 +131,7 @@ def charts(figure):
     """
     panels, series = read_figure(figure)
     return {
-        "series": [{"name": one.name, "color": one.color} for one in series.values()],
+        "series": [{"name": one.name, "color": one.color, "hollow": one.hollow} for one in series.values()],
         "panels": [_specification(panel, series) for panel in panels],
     }
 
@@ -143,10 +145,11 @@ class _Names:
             self._add(label, look)
 
     def _add(self, name, look):
-        found = self.series.setdefault(name, Series(name, look["color"]))
+        found = self.series.setdefault(name, Series(name, look["color"], hollow=look["hollow"]))
         if look["marker"]:
             found.shape = look["marker"]
-        found.dash = look["dash"]
+        if found.dash == SOLID:
+            found.dash = look["dash"]
         return name
 
     def of(self, artist, label=None):
@@ -154,10 +157,15 @@ class _Names:
         look = _look(artist)
         if label and not label.startswith("_"):
             return self._add(label, look)
+        if look["hollow"]:  # of which policy the colour says, and what of it the hollow mark of the legend
+            of = [name for name, other in self.entries if other["color"] == look["color"] and not other["hollow"]]
+            what = [name for name, other in self.entries if other["hollow"] and other["color"] != look["color"]]
+            if of and what:
+                return self._add(f"{of[0]}, {what[0]}", look)
         for agree in (("color", "marker", "dash", "hatch"), ("color", "hatch"), ("color",), ("marker",)):
-            alike = [name for name, other in self.entries if all(other[key] == look[key] for key in agree)]
-            if alike and (len(agree) == 4 or look["color"]):
-                return alike[0]
+            for name, other in self.entries:
+                if all(other[key] == look[key] for key in agree):
+                    return name
         return self._add("value", look)
 
 
@@ -169,16 +177,23 @@ def _look(artist):
         return {
             "color": to_hex(artist.get_color()),
             "marker": marker,
-            "dash": tuple(round(float(part), 1) for part in dash) if dash else (1, 0),
+            "dash": tuple(round(float(part), 1) for part in dash) if dash else SOLID,
             "hatch": None,
+            "hollow": bool(marker) and _pale(artist.get_markerfacecolor()),
         }
+    look = {"marker": "", "dash": SOLID, "hatch": None, "hollow": False}
     if isinstance(artist, LineCollection):
         colors = artist.get_colors()
-        return {"color": to_hex(colors[0]) if len(colors) else "#222222", "marker": "", "dash": (1, 0), "hatch": None}
+        return look | {"color": to_hex(colors[0]) if len(colors) else "#222222"}
     face, edge = to_rgba(artist.get_facecolor()), to_rgba(artist.get_edgecolor())
-    pale = min(face[:3]) > PALE or face[3] == 0
-    hatch = artist.get_hatch()
-    return {"color": to_hex(edge if pale else face), "marker": "", "dash": (1, 0), "hatch": hatch}
+    pale = _pale(face)
+    return look | {"color": to_hex(edge if pale else face), "hatch": artist.get_hatch()}
+
+
+def _pale(color):
+    """Whether a colour is white, nearly so, or none at all."""
+    color = to_rgba(color)
+    return color[3] == 0 or min(color[:3]) > PALE
 
 
 def _panel(axis, names):
@@ -277,7 +292,9 @@ def _specification(panel, series):
     layers = []
     kinds = {mark["mark"] for mark in panel.marks}
     if "bar" in kinds:
-        layers.append(_layer("bar", {"type": "rect", "stroke": "white", "strokeWidth": 0.5}, axes, color, tooltip, ends=True))
+        layers.append(
+            _layer("bar", {"type": "rect", "stroke": "white", "strokeWidth": 0.5}, axes, color, tooltip, ends=True)
+        )
     if "rule" in kinds:
         layers.append(_layer("rule", {"type": "rule", "strokeWidth": 1.5}, axes, color, tooltip, ends=True))
     if "line" in kinds:
@@ -296,10 +313,17 @@ def _specification(panel, series):
         }
         layers.append(layer)
     if kinds & {"line", "point"}:
-        point = _layer("point", {"type": "point", "filled": True, "size": 45}, axes, color, tooltip)
+        point = _layer("point", {"type": "point", "strokeWidth": 1.5, "size": 45}, axes, color, tooltip)
+        point["encoding"]["stroke"] = point["encoding"].pop("color")
         point["transform"] = [{"filter": "datum.mark == 'line' || datum.mark == 'point'"}]
         point["encoding"] |= {
             "opacity": {"condition": {"test": "datum.dots || datum.mark == 'point'", "value": 1}, "value": 0.01},
+            "fill": {
+                "field": "series",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": names, "range": ["white" if one.hollow else one.color for one in series.values()]},
+            },
             "shape": {
                 "field": "series",
                 "type": "nominal",
@@ -343,7 +367,9 @@ def _axis(panel, key):
     axis = {"grid": key == "y"}
     if ticks is not None:
         axis |= {"values": list(ticks), "labelExpr": _labels(ticks)}
-    scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False, "zero": False}
+    scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False}
+    if scale["type"] == "linear":
+        scale["zero"] = False
     return {"title": label.split("\n") or None, "axis": axis, "scale": scale}
 
 

@@ -16,8 +16,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.reporting.jobs import caption_of, function_of, read_tables
 from misspenalty.reporting.provenance import Sources, file_digest
 from misspenalty.site.charts import charts
-from misspenalty.site.readings import readings
-from misspenalty.studies.claims import STUDIES
+from misspenalty.site.readings import Reading
 
 HERE = Path(__file__).parent
 MOST_ROWS = 400  # of a table that a page shows; the whole is there to download
@@ -69,6 +68,7 @@ class _Site:
         self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
         self.extras = {name: Path(path) for name, path in extras.items() if Path(path).is_dir()}
         self.claims = pd.read_csv(self.results / "claims.csv", dtype=str, keep_default_na=False)
+        self.read = self._readings()
         self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
         self.pages = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -76,6 +76,18 @@ class _Site:
         )  # fmt: skip
         self.pages.globals |= {"titles": self.titles, "extras": list(self.extras), "verdicts": VERDICTS}
         self.pages.filters["claim_page"] = claim_page
+
+    def _readings(self):
+        """What each claim rests on; the rows by path of the table, relative to the results."""
+        found = {}
+        for study in self.titles:
+            path = self.results / study / "runs" / "readings.json"
+            if not path.is_file():
+                raise InputError("no such file", path=path, remedy="make it with `snakemake --cores all readings`")
+            for claim, one in json.loads(path.read_text()).items():
+                rows = {f"{study}/{item}.csv": numbers for item, numbers in one["rows"].items()}
+                found[claim] = Reading(one["path"], one["line"], rows)
+        return found
 
     def write(self):
         """Every page, and the files that the pages offer."""
@@ -85,9 +97,6 @@ class _Site:
         for name, folder in self.extras.items():
             shutil.copytree(folder, self.out / name)
         self._copy_results()
-        self.progress("what each claim reads")
-        here = {name: STUDIES[name] for name in self.titles if name in STUDIES}
-        self.read = readings(self.results, here)
         self.progress("figures")
         for key, figure in self.figures.items():
             self._figure(key, figure)
@@ -121,20 +130,29 @@ class _Site:
             key=key,
             figure=figure,
             caption=_paragraphs(caption_of(figure["function"])),
-            chart=self._chart(figure),
+            chart=self._chart(key),
             tables=[path.removeprefix("results/") for path in _paths(figure["inputs"]) if path in self.made],
             code=self._code(figure["function"]),
             claims=self.claims[self.claims["id"].isin(readers)].to_dict("records"),
             forms=[form for form in FORMS if (self.results / f"{key}.{form}").is_file()],
         )
 
-    def _chart(self, figure):
-        """The charts of a figure as JSON, or None where one of its tables is not archived."""
+    def _chart(self, key):
+        """Whether there is a script with the charts of a figure; none where one of its tables is not archived.
+
+        It is a script because a page that is opened as a file may not read another file.
+        """
+        target, figure = self.out / "charts" / f"{key}.js", self.figures[key]
+        if target.is_file():
+            return True
         if not all((self.root / path).is_file() for path in _paths(figure["inputs"])):
-            return None
+            return False
         inputs = {name: read_tables(_under(self.root, source)) for name, source in figure["inputs"].items()}
-        drawn = function_of(figure["function"])(**inputs, **_tuples(figure["options"]))
-        return json.dumps(charts(drawn), separators=(",", ":")).replace("</", "<\\/")
+        drawn = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(drawn, separators=(",", ":"))
+        target.write_text(f"(globalThis.CHARTS ??= {{}})[{json.dumps(key)}] = {text};\n")
+        return True
 
     def _readers(self, figure):
         """Claims that read a table of a figure."""
@@ -160,7 +178,7 @@ class _Site:
                 claim=self.ledger[row["id"]],
                 before=rows[place - 1]["id"] if place else None,
                 after=rows[place + 1]["id"] if place + 1 < len(rows) else None,
-                chart=self._chart(self.figures[figures[0]]) if figures else None,
+                chart=bool(figures) and self._chart(figures[0]),
                 figures=figures,
                 conditions=conditions.get(row["id"], []),
                 code=self._lines(reading.path, reading.line),
@@ -208,7 +226,9 @@ class _Site:
                 study=study,
                 title=title,
                 figures={key: figure for key, figure in self.figures.items() if figure["study"] == study},
-                tables=sorted(path[8:] for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv")),
+                tables=sorted(
+                    path[8:] for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv")
+                ),
                 claims=self.claims[self.claims["study"] == study].to_dict("records"),
                 counts=next((row for row in counts if row["study"] == study), None),
             )
@@ -257,7 +277,9 @@ def _paragraphs(text):
     """A docstring's paragraphs as HTML: ``code`` and *stress* are marked, all else is text."""
     marked = [html.escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text)]
     marked = [re.sub(r"``(.+?)``", r"<code>\1</code>", part) for part in marked]
-    return jinja2.filters.Markup("".join(f"<p>{re.sub(r'`(.+?)`', r'<code>{}</code>'.format(chr(92) + '1'), part)}</p>" for part in marked))
+    return jinja2.filters.Markup(
+        "".join(f"<p>{re.sub(r'`(.+?)`', r'<code>{}</code>'.format(chr(92) + '1'), part)}</p>" for part in marked)
+    )
 
 
 def _rounded(cell):

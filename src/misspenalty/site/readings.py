@@ -1,18 +1,21 @@
 """What each claim rests on: the line of code that decides it, the rows that it reads, the figures that show them."""
 
+import importlib
 import inspect
-import sys
+import json
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from misspenalty.claims.recorder import Recorder
 from misspenalty.claims.report import Study
-from misspenalty.studies.claims import STUDIES, read_tables, table_files
+from misspenalty.io.files import atomic_path
+from misspenalty.reporting.jobs import read_tables
+from misspenalty.studies.claims import STUDIES
 
-AT_ONCE = 60  # rows of a table that one process is given
+AT_ONCE = 20  # rows of a table that one process is given
 
 
 @dataclass
@@ -24,7 +27,7 @@ class Reading:
     path, line : str, int
         Of the line that records it; the path is relative to the folder that holds the package.
     rows : dict of str to list of int
-        By path of a result table relative to the results, the rows that the claim reads, counted from 0.
+        By item of the study's result tables, the rows that the claim reads, counted from 0.
     """
 
     path: str
@@ -32,49 +35,76 @@ class Reading:
     rows: dict = field(default_factory=dict)
 
 
-def readings(results, studies=STUDIES):
-    """What the claims of some studies rest on.
+def write_readings(study, tables, out, *, threads=1):
+    """Write down what the claims of a study rest on.
+
+    Parameters
+    ----------
+    study : str
+        One of `misspenalty.studies.claims.STUDIES`.
+    tables : mapping of str to str
+        Paths of its result tables by item.
+    out : path-like
+        JSON: by claim, a mapping with the attributes of `Reading`.
+    threads : int
+        Processes that share the work.
+    """
+    found = readings(STUDIES[study], read_tables(dict(tables)), threads=threads)
+    with atomic_path(Path(out)) as partial:
+        partial.write_text(json.dumps({claim: asdict(one) for claim, one in found.items()}, indent=1) + "\n")
+
+
+def readings(module, tables, *, threads=1):
+    """What the claims of a study rest on.
 
     A row belongs to a claim if the claim has no answer without it: each row of each table that claims read is taken
     away in turn.
 
     Parameters
     ----------
-    results : path-like
-        Folder of the result tables.
-    studies : mapping of str to module
-        By name, what each study says of its claims.
+    module : module
+        What the study says of its claims.
+    tables : mapping of str to DataFrame
+        Its result tables by item; one that is absent has not been made.
+    threads : int
+        Processes that share the work.
 
     Returns
     -------
     dict of str to Reading
         By claim.
     """
-    found, files = {}, table_files(studies=studies)
-    for name, module in studies.items():
-        study = _study(results, name, module)
-        found |= lines(module, study.frames)
-        for item in module.TABLES:
-            path = files[f"{name}_{item}"]
-            rows = len(read_tables(results, studies={name: module}).get(f"{name}_{item}", ()))
-            tasks = [(results, name, module.__name__, item, range(at, min(at + AT_ONCE, rows))) for at in range(0, rows, AT_ONCE)]
-            with ProcessPoolExecutor() as pool:
-                for row, claims in (pair for part in pool.map(_readers, tasks) for pair in part):
-                    for claim in claims:
-                        found[claim].rows.setdefault(path, []).append(row)
+    study = _study(module, tables)
+    found = lines(module, study.frames)
+    tasks = [
+        (item, range(at, min(at + AT_ONCE, len(tables[item]))))
+        for item in module.TABLES
+        if item in tables
+        for at in range(0, len(tables[item]), AT_ONCE)
+    ]
+    with ProcessPoolExecutor(threads, initializer=_begin, initargs=(module.__name__, tables)) as pool:
+        for (item, _), part in zip(tasks, pool.map(_readers, tasks), strict=True):
+            for row, claims in part:
+                for claim in claims:
+                    found[claim].rows.setdefault(item, []).append(row)
     return found
 
 
-def _study(results, name, module):
-    return Study(name, module, read_tables(results, studies={name: module}), variant=False)
+def _study(module, tables):
+    return Study("", module, {f"_{item}": frame for item, frame in tables.items()}, variant=False)
+
+
+def _begin(module, tables):
+    """Give a process the study that it is to look at."""
+    global _LOOKED_AT  # noqa: PLW0603
+    _LOOKED_AT = _study(importlib.import_module(module), tables)
 
 
 def _readers(task):
     """Which claims read each of some rows of a table."""
-    results, name, module, item, rows = task
-    study = _study(results, name, sys.modules.get(module) or __import__(module, fromlist=["claims"]))
-    columns = list(study.module.TABLES[item].values)
-    return [(row, sorted(study.losing([(item, [row], columns)]))) for row in rows]
+    item, rows = task
+    columns = list(_LOOKED_AT.module.TABLES[item].values)
+    return [(row, sorted(_LOOKED_AT.losing([(item, [row], columns)]))) for row in rows]
 
 
 class _Lines(Recorder):
@@ -112,4 +142,6 @@ def lines(module, frames):
     with np.errstate(all="ignore"):
         module.claims(recorder, dict(frames))
     root = next(parent for parent in Path(recorder.file).parents if parent.name == "misspenalty").parent
-    return {claim: Reading(Path(path).relative_to(root).as_posix(), line) for claim, (path, line) in recorder.at.items()}
+    return {
+        claim: Reading(Path(path).relative_to(root).as_posix(), line) for claim, (path, line) in recorder.at.items()
+    }

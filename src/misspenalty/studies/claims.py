@@ -76,7 +76,7 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     frame = judge(
         ledger,
         STUDIES,
-        read_tables(results, variant),
+        _tables(results, variant),
         basis=basis,
         notes=read_logged(logged),
         calibration=load_calibration(data / "calibration.yaml"),
@@ -116,7 +116,7 @@ def write_conditions(study, results="results", out=None, *, data="data"):
     """
     results, module = Path(results), STUDIES[study]
     ledger = [claim for claim in load_ledger(Path(data) / "published" / "claims.yaml") if claim.study == study]
-    base = judge(ledger, {study: module}, read_tables(results, studies=[study]))
+    base = judge(ledger, {study: module}, _tables(results, studies=[study]))
     varied = {
         item: _table(path)
         for item in module.TABLES
@@ -127,9 +127,9 @@ def write_conditions(study, results="results", out=None, *, data="data"):
     return frame
 
 
-def read_tables(results, variant="", studies=STUDIES):
+def _tables(results, variant="", studies=STUDIES):
     """The tables that claims read and that are in the folder, by study and item."""
-    results, files = Path(results), table_files(variant, studies)
+    files = table_files(variant, studies)
     return {name: _table(results / path) for name, path in files.items() if (results / path).is_file()}
 
 

@@ -59,7 +59,7 @@ function changed(panel, scales, hidden) {
       if (scales[key] === "log" && numbers.length) {
         axis.scale = { type: "log", domain: [Math.min(...numbers), Math.max(...numbers, 10 * Number.EPSILON)], nice: true, clamp: true };
       } else if (scales[key] === "linear") {
-        axis.scale = { ...axis.scale, type: "linear" };
+        axis.scale = { ...axis.scale, type: "linear", zero: false };
       }
     }
   }
@@ -75,7 +75,7 @@ function changed(panel, scales, hidden) {
 }
 
 function chart(box) {
-  const { series, panels } = JSON.parse(box.querySelector("script").textContent);
+  const { series, panels } = CHARTS[box.dataset.chart];
   const places = panels.map(() => box.querySelector(".panels").appendChild(document.createElement("div")));
   const scales = {};
   const hidden = new Set();
@@ -89,12 +89,13 @@ function chart(box) {
   }
 
   const legend = box.querySelector(".legend");
-  for (const { name, color } of series) {
+  for (const { name, color, hollow } of series) {
     const button = legend.appendChild(document.createElement("button"));
     button.type = "button";
     button.setAttribute("aria-pressed", "true");
     const swatch = button.appendChild(document.createElement("i"));
-    swatch.style.background = color;
+    swatch.style.background = hollow ? "white" : color;
+    swatch.style.borderColor = color;
     button.append(name);
     button.addEventListener("click", () => {
       const shown = button.getAttribute("aria-pressed") === "true";
