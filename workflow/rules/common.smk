@@ -252,8 +252,18 @@ def final_outputs():
 def index():
     """What the site says of the files of a run: figures and their captions, and what makes each file of which inputs."""
     entries = [entry for study in FIGURES for entry in FIGURES[study]]
-    jobs = {path: e["job"]["function"] for es in TABLES.values() for e in es for path in e["outputs"].values()}
-    read = {path: files_of([e]) for es in TABLES.values() for e in es for path in e["outputs"].values()}
+    jobs = {
+        path: e["job"]["function"]
+        for es in TABLES.values()
+        for e in es
+        for path in e["outputs"].values()
+    }
+    read = {
+        path: files_of([e])
+        for es in TABLES.values()
+        for e in es
+        for path in e["outputs"].values()
+    }
     for entry in entries:
         for form in ("pdf", "svg", "png"):
             jobs[f"{entry['output']}.{form}"] = entry["job"]["function"]

@@ -1,5 +1,1 @@
 """The results as a site: static pages with all claims, figures that answer to a pointer, and what made each file."""
-
-from misspenalty.site.pages import build_site
-
-__all__ = ["build_site"]

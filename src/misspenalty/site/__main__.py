@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from misspenalty.errors import MissPenaltyError
-from misspenalty.site import build_site
+from misspenalty.site.pages import build_site
 
 
 def main(arguments=None):

@@ -118,8 +118,8 @@ def charts(figure):
     Returns
     -------
     dict
-        ``series``: name and colour of each entry of the legend, and whether its points are hollow; ``panels``: Vega-Lite specifications, whose data rows
-        name their series.
+        ``series``: name and colour of each entry of the legend, and whether its points are hollow; ``panels``:
+        Vega-Lite specifications, whose data rows name their series.
 
     Examples
     --------
@@ -155,13 +155,13 @@ class _Names:
     def of(self, artist, label=None):
         label = label or str(artist.get_label())
         look = _look(artist)
-        if label and not label.startswith("_"):
-            return self._add(label, look)
-        if look["hollow"]:  # of which policy the colour says, and what of it the hollow mark of the legend
+        if look["hollow"]:  # the colour says of which policy, the hollow entry of the legend what of it
             of = [name for name, other in self.entries if other["color"] == look["color"] and not other["hollow"]]
             what = [name for name, other in self.entries if other["hollow"] and other["color"] != look["color"]]
             if of and what:
                 return self._add(f"{of[0]}, {what[0]}", look)
+        if label and not label.startswith("_"):
+            return self._add(label, look)
         for agree in (("color", "marker", "dash", "hatch"), ("color", "hatch"), ("color",), ("marker",)):
             for name, other in self.entries:
                 if all(other[key] == look[key] for key in agree):

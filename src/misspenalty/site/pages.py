@@ -68,6 +68,7 @@ class _Site:
         self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
         self.extras = {name: Path(path) for name, path in extras.items() if Path(path).is_dir()}
         self.claims = pd.read_csv(self.results / "claims.csv", dtype=str, keep_default_na=False)
+        self.sources = Sources(root / "src" / "misspenalty")
         self.read = self._readings()
         self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
         self.pages = jinja2.Environment(
@@ -104,6 +105,8 @@ class _Site:
         self._claims()
         self._overview()
         self._files()
+        if "notebooks" in self.extras:
+            self._notebooks()
 
     def _page(self, path, template, **values):
         depth = path.count("/")
@@ -209,10 +212,11 @@ class _Site:
 
     def _code(self, function):
         """Where a function begins."""
-        path = Sources(self.root / "src" / "misspenalty")._paths[function.rpartition(".")[0]][0]
-        text = (self.root / "src" / "misspenalty" / path).read_text()
+        path = self.sources.path_of(function.rpartition(".")[0])
+        text = path.read_text()
         start = re.search(rf"^def {function.rpartition('.')[2]}\b", text, re.MULTILINE)
-        return {"path": f"src/misspenalty/{path}", "line": text[: start.start()].count("\n") + 1 if start else 1}
+        line = text[: start.start()].count("\n") + 1 if start else 1
+        return {"path": path.relative_to(self.root).as_posix(), "line": line}
 
     # --- the rest ----------------------------------------------------------------------------------------------------
 
@@ -232,6 +236,15 @@ class _Site:
                 claims=self.claims[self.claims["study"] == study].to_dict("records"),
                 counts=next((row for row in counts if row["study"] == study), None),
             )
+
+    def _notebooks(self):
+        """The list of notebooks, each with its first heading."""
+        rows = []
+        for path in sorted((self.out / "notebooks").glob("*.html")):
+            cells = json.loads((self.root / "notebooks" / f"{path.stem}.ipynb").read_text())["cells"]
+            text = "".join(cells[0]["source"]).lstrip("# ")
+            rows.append({"name": path.name, "title": text.splitlines()[0]})
+        self._page("notebooks.html", "notebooks.html", notebooks=rows)
 
     def _files(self):
         rows = []
@@ -274,12 +287,9 @@ def _tuples(options):
 
 
 def _paragraphs(text):
-    """A docstring's paragraphs as HTML: ``code`` and *stress* are marked, all else is text."""
-    marked = [html.escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text)]
-    marked = [re.sub(r"``(.+?)``", r"<code>\1</code>", part) for part in marked]
-    return jinja2.filters.Markup(
-        "".join(f"<p>{re.sub(r'`(.+?)`', r'<code>{}</code>'.format(chr(92) + '1'), part)}</p>" for part in marked)
-    )
+    """A docstring's paragraphs as HTML: `code` is marked, all else is text."""
+    parts = (html.escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
+    return "".join("<p>" + re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", part) + "</p>" for part in parts)
 
 
 def _rounded(cell):

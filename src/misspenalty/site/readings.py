@@ -96,7 +96,7 @@ def _study(module, tables):
 
 def _begin(module, tables):
     """Give a process the study that it is to look at."""
-    global _LOOKED_AT  # noqa: PLW0603
+    global _LOOKED_AT
     _LOOKED_AT = _study(importlib.import_module(module), tables)
 
 
