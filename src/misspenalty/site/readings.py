@@ -104,6 +104,8 @@ def _readers(task):
     """Which claims read each of some rows of a table."""
     item, rows = task
     columns = list(_LOOKED_AT.module.TABLES[item].values)
+    if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # none of these rows is read
+        return []
     return [(row, sorted(_LOOKED_AT.losing([(item, [row], columns)]))) for row in rows]
 
 

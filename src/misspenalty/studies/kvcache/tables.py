@@ -43,7 +43,7 @@ def hits(hits):
     made["in_prefix_pct"] = 100 * hits["prefix_blocks"] / hits["hit_blocks"]
     made["request_hit_pct"] = 100 * hits["request_share"]
     made["possible_request_pct"] = 100 * hits["possible_share"]
-    return made
+    return made.sort_values("part", kind="stable")
 
 
 def fig9(hits):
@@ -103,7 +103,7 @@ def second_level(levels):
     made["block_hit_pct"] = 100 * levels["hit_blocks"] / levels["references"]
     made["first_hit_pct"] = 100 * levels["first_prefix_tokens"] / levels["input_tokens"]
     made["hit_pct"] = 100 * levels["prefix_tokens"] / levels["input_tokens"]
-    return made
+    return made.sort_values("part", kind="stable")
 
 
 def ttft(times):
@@ -117,16 +117,17 @@ def ttft(times):
     Returns
     -------
     DataFrame
-        The same rows, with ``saved_pct``, by how much the mean is below that without a second level, and
+        The same rows, by part and kind, with ``saved_pct``, by how much the mean is below that without a second level, and
         ``loading_pays_pct``, the share of the requests that load anything for which that is faster than prefill.
     """
     keys = ["first_tokens", "part"]
     base = times[times["policy"] == "none"].set_index(keys)["ttft_s"]
     without = base.loc[pd.MultiIndex.from_frame(times[keys])].to_numpy()
-    return times.assign(
+    made = times.assign(
         saved_pct=100 * (1 - times["ttft_s"] / without),
         loading_pays_pct=100 * (1 - times["slower"] / times["loading"].where(times["loading"] > 0)),
     )
+    return made.sort_values(["part", "kind"], kind="stable")
 
 
 def costs(machine):
