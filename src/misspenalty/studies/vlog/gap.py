@@ -117,8 +117,8 @@ def gap(platform, workload, seeds=1):
     -------
     DataFrame
         ``platform, conditions`` (joined by ``+``; ``none``), ``number`` of them, ``speedup, update_in_place_ms,
-        virtual_log_ms``; of the latter ``scsi_overhead_ms, transfer_ms, locate_ms, other_ms, map_locate_ms``, and of the
-        update in place the first four with ``in_place_`` before them.
+        virtual_log_ms``; of the latter ``scsi_overhead_ms, transfer_ms, locate_ms, other_ms, map_locate_ms``, and of
+        the update in place the first four with ``in_place_`` before them.
     """
     rows = []
     for conditions in explored():
@@ -249,8 +249,8 @@ def host_range(platforms, workload, factors):
 def sensitivity(platforms, workload, hosts):
     """The same as each value that no paper states takes its alternatives, one at a time.
 
-    Alternatives are listed next to the values: ``vary`` of the hosts' file and of the drives' descriptions; then those of
-    the workload, `WORKLOADS`.
+    Alternatives are listed next to the values: ``vary`` of the hosts' file and of the drives' descriptions; then those
+    of the workload, `WORKLOADS`.
 
     Returns
     -------
