@@ -220,6 +220,16 @@ def test_conditions_change_what_they_name(small):
     assert rates == blocks
 
 
+def test_other_parts_take_the_place_of_the_judge(small, tmp_path):
+    paths = {name: tmp_path / f"{name}.csv" for name in ("hits", "second_level", "ttft")}
+    for name, path in paths.items():
+        small[name].to_csv(path, index=False)
+    made = variants.on_parts(**paths)
+    for name, table in made.items():
+        assert set(table["part"]) == {"judged"} and set(table["condition"]) == {variants.PARTS["all"]}
+        assert len(table) == (small[name]["part"] == "all").sum()
+
+
 def test_sensitivity_varies_one_parameter_at_a_time():
     table = variants.sensitivity(SMALL, MACHINE, settings())
     assert set(table["parameter"]) == {"none", "utilisation", "ssd_gb_s"}

@@ -51,7 +51,14 @@ FIGURES["kvcache"] = [
         table="ttft",
     ),
 ]
-CONDITIONS["kvcache"] = ["table1", "fig9", "fig10"]
+CONDITIONS["kvcache"] = [
+    "table1",
+    "fig9",
+    "fig10",
+    "hits",
+    "second_level",
+    "ttft",
+]
 SOURCES += [
     KVCACHE["trace"],
     KVCACHE_MACHINE,
@@ -158,5 +165,26 @@ rule kvcache_varied:
     params:
         settings=KVCACHE,
         job=job("kvcache.variants.conditions"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule kvcache_parts:
+    input:
+        hits="results/kvcache/hits.csv",
+        second_level="results/kvcache/second_level.csv",
+        ttft="results/kvcache/ttft.csv",
+    output:
+        hits="results/kvcache/runs/conditions/hits.csv",
+        second_level="results/kvcache/runs/conditions/second_level.csv",
+        ttft="results/kvcache/runs/conditions/ttft.csv",
+    log:
+        "results/logs/kvcache_parts.log",
+    benchmark:
+        "results/benchmarks/kvcache_parts.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("kvcache.variants.on_parts"),
     script:
         "../scripts/simulate.py"

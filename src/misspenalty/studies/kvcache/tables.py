@@ -117,8 +117,8 @@ def ttft(times):
     Returns
     -------
     DataFrame
-        The same rows, by part and kind, with ``saved_pct``, by how much the mean is below that without a second level, and
-        ``loading_pays_pct``, the share of the requests that load anything for which that is faster than prefill.
+        The same rows, by part and kind, with ``saved_pct``, by how much the mean is below that without a second level,
+        and ``loading_pays_pct``, the share of the requests that load anything for which that is faster than prefill.
     """
     keys = ["first_tokens", "part"]
     base = times[times["policy"] == "none"].set_index(keys)["ttft_s"]

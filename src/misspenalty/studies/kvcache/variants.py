@@ -16,6 +16,10 @@ BACKWARDS = "prompts referenced from their last block to the first"
 COUNTS = "LFU keeps the counts of evicted blocks, of 1,000 times as many as the cache holds"
 QUEUE = "requests of servers with caches of their own go to the shortest queue"
 RANDOM = "requests of servers with caches of their own go to any server"
+PARTS = {
+    "stated": "on the first part of the trace, which this project's statements were made on",
+    "all": "on the whole trace",
+}
 COMPARED = ("opt", "mq", "lirs", "arc", "lru")
 
 
@@ -91,6 +95,27 @@ def conditions(trace, machine, settings, threads=1):
         "fig9": pd.concat(figure9, ignore_index=True),
         "fig10": pd.concat(figure10, ignore_index=True),
     }
+
+
+def on_parts(hits, second_level, ttft):
+    """A job of the workflow: the tables of this project's own statements, with other parts of the trace as judges.
+
+    Parameters
+    ----------
+    hits, second_level, ttft : path-like
+        Result tables of these names.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The same tables with the rows of another part in place of those that judge, and a column ``condition``.
+    """
+    made = {}
+    for item, path in {"hits": hits, "second_level": second_level, "ttft": ttft}.items():
+        table = pd.read_csv(path)
+        parts = [table[table["part"] == part].assign(part="judged", condition=words) for part, words in PARTS.items()]
+        made[item] = pd.concat(parts, ignore_index=True)
+    return made
 
 
 def _run(workload, settings, policy, **options):
