@@ -13,6 +13,7 @@ from misspenalty.reporting.provenance import Sources
 from misspenalty.studies.sarc.runs import PAPERS
 from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
+from snakemake.iocontainers import Wildcards
 
 # Files of the command line come last, as they go over the default one. Whether the settings fit the data is checked
 # once, before the first job.
@@ -244,7 +245,57 @@ def final_outputs():
         "results/claims_64mb.csv",
         "results/overview.png",
         "results/paper.pdf",
+        "results/index.json",
     ]
+
+
+def index():
+    """What the site says of the files of a run: figures and their captions, and what makes each file of which inputs."""
+    entries = [entry for study in FIGURES for entry in FIGURES[study]]
+    jobs = {
+        path: e["job"]["function"]
+        for es in TABLES.values()
+        for e in es
+        for path in e["outputs"].values()
+    }
+    read = {
+        path: files_of([e])
+        for es in TABLES.values()
+        for e in es
+        for path in e["outputs"].values()
+    }
+    for entry in entries:
+        for form in ("pdf", "svg", "png"):
+            jobs[f"{entry['output']}.{form}"] = entry["job"]["function"]
+            read[f"{entry['output']}.{form}"] = files_of([entry])
+    made = {}
+    for path in final_outputs():
+        maker, found = next(
+            (maker, found)
+            for maker in workflow.rules
+            for output in maker.output
+            if (found := output.match(path))
+        )
+        called = dict(maker.params.items()).get("job", {})
+        inputs, *_ = maker.expand_input(Wildcards(fromdict=found.groupdict()))
+        made[path] = {
+            "rule": maker.name,
+            "function": jobs.get(path, called.get("function")),
+            "inputs": read.get(path, sorted(set(map(str, inputs)))),
+        }
+    figures = [
+        {
+            "study": Path(entry["output"]).parent.name,
+            "output": entry["output"],
+            "function": entry["job"]["function"],
+            "inputs": entry["inputs"],
+            "options": entry["options"],
+            **entry["labels"],
+        }
+        for entry in entries
+        if entry["archived"]
+    ]
+    return {"titles": TITLES, "figures": figures, "made": made}
 
 
 def sources():

@@ -51,3 +51,16 @@ rule paper:
         config=config,
     script:
         "../scripts/paper.py"
+
+
+rule index:
+    output:
+        "results/index.json",
+    log:
+        "results/logs/index.log",
+    conda:
+        "../../environment.yml"
+    params:
+        index=lambda wildcards: index(),
+    script:
+        "../scripts/index.py"
