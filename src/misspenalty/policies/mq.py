@@ -33,7 +33,9 @@ PARAMETERS = (
         "life_time", None, "accesses before an unused block moves down; None = the peak temporal distance", 1, 2**40
     ),
     Parameter("life_time_factor", 1.0, "multiplies the estimated lifeTime, for sensitivity runs", 0, 1000, float),
-    Parameter("recall_first", 0, "1 = a miss looks its block up in Qout before it evicts; 0 = after, as in print", 0, 1),
+    Parameter(
+        "recall_first", 0, "1 = a miss looks its block up in Qout before it evicts; 0 = after, as in print", 0, 1
+    ),
 )
 
 

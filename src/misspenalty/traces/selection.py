@@ -28,8 +28,8 @@ def check_stack(trace: Trace, writes: str, warm_up: int) -> None:
     check(trace, writes, warm_up)
     if writes == "refresh":
         raise ParameterError(
-            "writes is 'refresh': which writes reach the cache depends on its size, and one pass cannot give all sizes; "
-            "name the sizes, and leave sample out"
+            "writes is 'refresh': which writes reach the cache depends on its size, and one pass cannot give all sizes;"
+            " name the sizes, and leave sample out"
         )
 
 
