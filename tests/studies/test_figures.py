@@ -31,7 +31,7 @@ def tables():
 
 
 def pair(tables, name):
-    return {"128mb": tables[name], "64mb": tables[f"{name}_64mb"]}
+    return {"128mb": tables[name], "calibrated": tables[f"{name}_calibrated"]}
 
 
 def verdicts(reproduced):
@@ -56,11 +56,12 @@ DRAWN = {
     "fig7_sensitivity": lambda t: mq.sensitivity(t["fig7_sensitivity"], "normalized_rate", "Rate"),
     "sensitivity": lambda t: mq.sensitivity(t["sensitivity"]),
     "first_level": lambda t: mq.first_level(t["first_level"]),
+    "first_level_fit": lambda t: mq.first_level_fit(t["first_level_fit"], PRINTED4),
     "curve": lambda t: mq.hit_ratio_curve(t["table4"]),
     "hit_ratio": lambda t: curve.hit_ratio(TWO_CURVES),
     "hit_ratio_sampled": lambda t: curve.hit_ratio(TWO_CURVES.assign(hit_ratio_error=0.02), 8192),
     "overview": lambda t: overview.overview(
-        pair(t, "table4"), PRINTED4, pair(t, "fig7"), PRINTED7, {"128mb": verdicts(9), "64mb": verdicts(5)}
+        pair(t, "table4"), PRINTED4, pair(t, "fig7"), PRINTED7, {"128mb": verdicts(9), "calibrated": verdicts(5)}
     ),
 }
 

@@ -33,14 +33,14 @@ HAC = config["hac"]
 HAC_TRAVERSALS = list(STATIC)
 EPCM = config["epcm"]
 BUILDS = list(EPCM["captures"])
-VARIANT = (
-    "_64mb"  # suffix of what is made from the variant's capture instead of the server's
-)
-MQ_VARIANTS = {"": MQ["server"], VARIANT: MQ["variant"]}
+CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
+VARIANT = "_calibrated"  # suffix of what is made from it instead of the server's
+MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
+MQ_STREAMS = [*CAPTURES, CALIBRATED]
 
 
 wildcard_constraints:
-    capture="|".join(CAPTURES),
+    capture="|".join(MQ_STREAMS),
     variant=f"({VARIANT})?",
     build="|".join(BUILDS),
     traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
@@ -152,21 +152,30 @@ def mq_trace(wildcards):
     return f"results/traces/{mq_capture(wildcards)}.trace"
 
 
+def mq_recorded(wildcards):
+    """The capture that a stream comes from."""
+    stream = mq_capture(wildcards)
+    return MQ["calibrated"]["capture"] if stream == CALIBRATED else stream
+
+
 def mq_raw(wildcards):
     """Its raw file."""
-    return config["captures"][mq_capture(wildcards)]
+    return config["captures"][mq_recorded(wildcards)]
 
 
 def mq_facts(wildcards):
     """What the capture program noted of it."""
-    return capture_facts(mq_capture(wildcards))
+    return capture_facts(mq_recorded(wildcards))
 
 
 def mq_fitted():
     """Bars of Figure 7 that a parameter was fitted to."""
     fits = load_calibration("data/calibration.yaml")
     cells = [
-        target["where"] for fit in fits if fit.study == "mq" for target in fit.published
+        target["where"]
+        for fit in fits
+        if fit.parameter == "database_cpu_us"
+        for target in fit.published
     ]
     return [(cell["cache_mb"], cell["policy"]) for cell in cells]
 
@@ -242,7 +251,7 @@ def final_outputs():
     return [
         *OUTPUTS,
         "results/claims.csv",
-        "results/claims_64mb.csv",
+        "results/claims_calibrated.csv",
         "results/overview.png",
         "results/paper.pdf",
         "results/index.json",

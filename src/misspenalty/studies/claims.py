@@ -57,8 +57,8 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     data : path-like
         Folder of ``published/claims.yaml`` and ``calibration.yaml``.
     variant : str
-        Suffix of the tables of a variant, such as ``_64mb``: they are read in place of the others.
-    basis : {"predicted", "fitted"}
+        Suffix of the tables of a variant, such as ``_calibrated``: they are read in place of the others.
+    basis : {"predicted", "calibrated", "fitted"}
         See `misspenalty.claims.judge`.
 
     Returns

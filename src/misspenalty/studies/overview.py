@@ -36,6 +36,7 @@ TRACES = {  # a study's traces are its authors', recordings of the same work, or
 
 VERDICTS = {
     "predicted": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "calibrated": {"facecolor": "#2f8f83", "edgecolor": "white", "hatch": "\\\\\\\\"},
     "fitted": {"facecolor": "#7a5aa6", "edgecolor": "white", "hatch": "xxxx"},
     "direction": {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
     "not_reproduced": {"facecolor": "#f3b68f", "edgecolor": "#e8702a", "hatch": "////"},
@@ -57,8 +58,8 @@ _LARGER = {
 def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     """Table 4 and Figure 7 of the MQ paper next to what came out, and the verdicts on every claim.
 
-    Reproduced claims are shown as predicted and fitted, and claims that hold for any numbers as conditions. At the
-    right is where the traces of the study come from.
+    Reproduced claims are shown as predicted, calibrated and fitted, and claims that hold for any numbers as conditions.
+    At the right is where the traces of the study come from.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
@@ -115,7 +116,7 @@ def _verdict_rows(claims):
 def _kinds(claims):
     """How each claim is counted: what is reproduced by its basis, conditions by themselves."""
     basis, verdict = claims["basis"], claims["verdict"]
-    reproduced = basis.where(basis.isin(["fitted", "condition"]), "predicted")
+    reproduced = basis.where(basis.isin(["calibrated", "fitted", "condition"]), "predicted")
     return reproduced.where((verdict == "reproduced") | (basis == "condition"), verdict)
 
 

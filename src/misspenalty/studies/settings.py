@@ -55,7 +55,7 @@ class Configuration(Settings):
         "A name says how much memory the first level had, that is, the database's own buffer cache.",
         notes={
             "128mb": "as the paper says: Oracle had 128 MB",
-            "64mb": "the variant: behind 64 MB the re-access distances are closer to those the paper prints",
+            "64mb": "behind half of that, for Figures 3 and 4",
             "16mb": "the paper's second trace",
             "2mb": "almost every logical reference: the client's side",
         },
