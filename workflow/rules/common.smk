@@ -10,6 +10,7 @@ from misspenalty.errors import MissPenaltyError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.reporting.paper import paper_inputs
 from misspenalty.reporting.provenance import Sources
+from misspenalty.studies.claims import STUDIES
 from misspenalty.studies.sarc.runs import PAPERS
 from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
@@ -168,6 +169,12 @@ def mq_facts(wildcards):
     return capture_facts(mq_recorded(wildcards))
 
 
+def mq_writes(wildcards):
+    """Treatments of writes: all of them on the streams that are judged."""
+    judged = wildcards.capture in MQ_VARIANTS.values()
+    return MQ["writes"] if judged else MQ["writes"][:1]
+
+
 def mq_fitted():
     """Bars of Figure 7 that a parameter was fitted to."""
     fits = load_calibration("data/calibration.yaml")
@@ -225,6 +232,12 @@ def sarc_seeds(wildcards):
     return SARC["seeds"][:1] if wildcards.group == "beyond" else SARC["seeds"]
 
 
+def claim_tables(wildcards):
+    """Tables that a study's claims read."""
+    items = STUDIES[wildcards.study].TABLES
+    return [f"results/{wildcards.study}/{item}.csv" for item in items]
+
+
 def paper_files(wildcards=None):
     """What the paper reads, by its own account."""
     return [str(path) for path in paper_inputs("paper/main.typ", ".")]
@@ -258,7 +271,7 @@ def final_outputs():
     ]
 
 
-def index():
+def index(wildcards=None):
     """What the site says of the files of a run: figures and their captions, and what makes each file of which inputs."""
     entries = [entry for study in FIGURES for entry in FIGURES[study]]
     jobs = {

@@ -147,12 +147,6 @@ SEEDS["mq.fig7"] = MQ["seed"]
 CONDITIONS["mq"] = ["table4", "fig7"]
 
 
-def mq_writes(wildcards):
-    """Treatments of writes: all of them on the streams that are judged."""
-    judged = wildcards.capture in MQ_VARIANTS.values()
-    return MQ["writes"] if judged else MQ["writes"][:1]
-
-
 rule mq_first_level:
     input:
         trace=f"results/traces/{MQ['calibrated']['capture']}.trace",

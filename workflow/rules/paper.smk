@@ -54,13 +54,18 @@ rule paper:
 
 
 rule index:
+    input:
+        config="config/config.yaml",
     output:
-        "results/index.json",
+        index="results/index.json",
     log:
         "results/logs/index.log",
+    benchmark:
+        "results/benchmarks/index.tsv"
     conda:
         "../../environment.yml"
     params:
-        index=lambda wildcards: index(),
+        index=index,
+        code=CODE.digest("misspenalty.reporting.jobs"),
     script:
         "../scripts/index.py"
