@@ -24,8 +24,9 @@ SETTINGS = {
     "partition_sizes": [16, 64],
     "pcm_orders": [2],
     "epcm_shares": [0.7, 0.8],
-    "thresholds": {"pcm": 0.1, "epcm": 0.75},
-    "temporaries": "recorded",
+    "threshold": 0.75,
+    "temporaries": "inode",
+    "resident": "mapped",
     "training_runs": 3,
     "measured_runs": 2,
     "fig8": {"partition_size": 64, "model_order": 45},
@@ -74,14 +75,16 @@ def test_bars_of_figure_7():
 
 
 def test_fits_reach_their_targets(study):
-    value = epcm.fit_copy(study, 300, 1, 100)
-    assert epcm.hot_read_us(study, value) == pytest.approx(300, abs=0.2)
+    ranges = {"copy_us_per_kb": (1, 100), "buffer_copy_us_per_kb": (1, 100)}
+    values = epcm.fit_copy(study, 300, ranges)
+    assert epcm.hot_read_us(study, values) == pytest.approx(300, abs=0.3)
+    assert epcm.fit_copy(study, 1e6, ranges) == {"copy_us_per_kb": 100, "buffer_copy_us_per_kb": 100}
     scale = epcm.fit_scale(study, 2.0, 0.01, 100)
     assert epcm.cold_compute_s(study._replace(scale=scale)) == pytest.approx(2.0, abs=1e-4)
     with pytest.raises(ParameterError, match="cannot be scaled"):
         epcm.fit_scale(study, 1e-6, 0.01, 100)
     with pytest.raises(ParameterError, match="expected 0 <= low < high"):
-        epcm.fit_copy(study, 300, 5, 5)
+        epcm.fit_copy(study, 300, {"copy_us_per_kb": (5, 5)})
 
 
 def test_figure_7_adds_up(runs):
@@ -172,25 +175,30 @@ def test_workload_facts_count_each_page_and_file_once(study):
 
 
 def test_readings_vary_one_choice_at_a_time(study):
-    choices = {"model": {"threshold": [0.5]}, "protocol": {"training": [1], "resident": ["programs", "names", "both"]}}
+    choices = {
+        "model": {"threshold": [0.5]},
+        "protocol": {"training": [1, 9], "resident": ["mapped", "names", "programs"], "head_start": [0.5]},
+    }
     variations = epcm_sensitivity.variations_of(choices, None)
     settings = [Setting("cold"), Setting("last_successor"), Setting("epcm", 64, 45), Setting("foresight", None, 8)]
-    table = epcm_sensitivity.sensitivity(study, None, settings, variations, {}, 1)
+    capture = SimpleNamespace(files=pd.DataFrame({"path": ["/bin/sh"] + [f"s/{number}" for number in range(23)]}))
+    table = epcm_sensitivity.sensitivity(study, capture, settings, variations, {}, 1)
     told = table.groupby(["parameter", "value"], sort=False)["model"].agg(list)
     assert told["none", ""] == ["cold", "last_successor", "epcm", "foresight"]
     assert told["threshold", "0.5"] == ["cold", "epcm"]
-    assert ("training", "1") in told
-    assert epcm_sensitivity.variations_of(choices, None, before=0) == [
-        v for v in variations if v.parameter != "training"
-    ]
+    assert {("training", "1"), ("training", "9")} <= set(told.index)
     own = table[table["parameter"] == "none"].set_index("model")["io_wait_s"]
     assert own["foresight"] <= own["last_successor"] + 1e-9
     resident = table[table["parameter"] == "resident"].set_index(["value", "model"])["io_wait_s"]
     assert resident["names", "cold"] < own["cold"], "the way to a file takes no disk time then"
-    assert resident["both", "cold"] <= min(resident["names", "cold"], resident["programs", "cold"])
+    assert resident["mapped", "cold"] < resident["names", "cold"], "one file of the twelve is in memory too"
+    led = table[table["parameter"] == "head_start"].set_index("model")
+    assert led.loc["cold", "io_wait_s"] == pytest.approx(own["cold"], rel=0.05), "without a predictor it gains nothing"
+    assert led.loc["foresight", "io_wait_s"] < own["foresight"]
     for wrong in (
-        epcm_sensitivity.Variation("protocol", "training", 9),
+        epcm_sensitivity.Variation("protocol", "training", -1),
+        epcm_sensitivity.Variation("protocol", "resident", "both"),
         epcm_sensitivity.Variation("protocol", "x", 1),
     ):
         with pytest.raises(ParameterError):
-            epcm_sensitivity.sensitivity(study, None, settings, [wrong], {}, 1)
+            epcm_sensitivity.sensitivity(study, capture, settings, [wrong], {}, 1)
