@@ -10,6 +10,8 @@ import pytest
 from tests.systems.test_file_client import LINUX, PAGE, call, opened
 
 from misspenalty import ParameterError
+from misspenalty.studies.epcm import conditions as epcm_conditions
+from misspenalty.studies.epcm import figures as epcm_figures
 from misspenalty.studies.epcm import runs as epcm
 from misspenalty.studies.epcm import sensitivity as epcm_sensitivity
 from misspenalty.studies.epcm import setup as epcm_setup
@@ -202,3 +204,36 @@ def test_readings_vary_one_choice_at_a_time(study):
     ):
         with pytest.raises(ParameterError):
             epcm_sensitivity.sensitivity(study, capture, settings, [wrong], {}, 1)
+
+
+def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
+    wanted = {words: changes for words, changes in epcm_conditions.conditions().items() if "programs" not in words}
+    wanted = {words: wanted[words] for words in [*list(wanted)[1:3], "copies in buffers x2", list(wanted)[-1]]}
+    bars = epcm_setup.bars(SETTINGS)
+    found = epcm_conditions.under_conditions(study, None, bars, {}, 2, 64, 45, wanted)
+    judged = epcm_tables.fig7(runs)[[*epcm.KEYS]]
+    judged = judged[judged["buffer_copy"] | judged["model"].isin(["cold", "hot", "epcm"])]
+    for words in wanted:
+        own = found["fig7"][found["fig7"]["condition"] == words]
+        assert (
+            own[[*epcm.KEYS]]
+            .astype(str)
+            .reset_index(drop=True)
+            .equals(judged[[*epcm.KEYS]].astype(str).reset_index(drop=True))
+        )
+    hot = found["fig7"][(found["fig7"]["model"] == "hot") & found["fig7"]["buffer_copy"]].set_index("condition")
+    twice = hot.loc["copies in buffers x2", "read_latency_us"] - hot.loc["0.5 s of head start", "read_latency_us"]
+    assert twice == pytest.approx(4 * 13), "half of the reads copy 8 blocks of 1 KB"
+
+
+def test_the_surface_begins_with_the_criterion(study):
+    settings = [Setting("last_successor"), Setting("epcm", 64, 45), Setting("foresight", None, 64)]
+    table = epcm_conditions.surface(study, settings, [0, 1, 3, 6], [0, 0.5], 3)
+    own = epcm_tables.fig7(epcm.simulate(study, [Setting("cold"), *settings])).set_index("model")
+    same = table[(table["training"] == 3) & (table["head_start_s"] == 0)].set_index("model")
+    for model in ("last_successor", "epcm", "foresight"):
+        assert same.loc[model, "io_wait_s"] == own.loc[model, "io_wait_s"]
+    removed = table.set_index(["model", "training", "head_start_s"])["io_reduction_pct"]
+    assert removed["foresight", 3, 0.5] > removed["foresight", 3, 0]
+    assert removed["epcm", 6, 0.5] >= removed["epcm", 0, 0.5]
+    assert epcm_figures.surface(table).axes

@@ -7,7 +7,7 @@ import pandas as pd
 
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.machine import load_machine
-from misspenalty.studies.epcm import runs, sensitivity, setup, tables
+from misspenalty.studies.epcm import conditions, runs, sensitivity, setup, tables
 from misspenalty.studies.points import as_written
 from misspenalty.systems.file_client.client import ClientMachine
 from misspenalty.traces import builds
@@ -19,6 +19,7 @@ def _machine(path, schema):
     return load_machine(path, schema, ClientMachine)
 
 
+WHOLE_RUN = 1024  # events that perfect foresight is told on the surface: most of an Andrew run's
 COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
 
 
@@ -137,3 +138,24 @@ def vary(capture, machine, schema, copying, scale, build, settings):
         placement,
         choices["runs"],
     )
+
+
+def judge_otherwise(capture, machine, schema, copying, scale, build, settings):
+    """Figures 7 and 8 under other conditions, and the surface over training runs and head start; parameters as `vary`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig7, fig8`` with the column ``condition``, and ``surface``.
+    """
+    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    recorded = builds.read(capture[0])
+    options = setup.options(settings) | {"scale": _value(scale)}
+    study, placement = setup.set_up(build, recorded, testbed, **options)
+    measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
+    found = conditions.under_conditions(study, recorded, bars, placement, measured, **settings["fig8"])
+    predictors = [bar for bar in setup.varied(settings) if bar.model not in runs.BASELINES]
+    predictors.append(runs.Setting("foresight", None, WHOLE_RUN))
+    surface = settings["surface"]
+    grid = conditions.surface(study, predictors, surface["training"], surface["head_start"], measured)
+    return found | {"surface": grid}

@@ -108,16 +108,21 @@ def _vary(study, capture, settings, variation, placement):
             if parameter in MODELS.get(setting.model, ())
         ]
         return study, [Setting("cold"), *chosen]
+    return changed(study, capture, variation, placement), settings
+
+
+def changed(study, capture, variation, placement):
+    """The study with one choice made otherwise that is not the predictor's; arguments as in `sensitivity`."""
+    what, parameter, value = variation
     if what == PROTOCOL:
-        return _protocol(study, capture, parameter, value), settings
+        return _protocol(study, capture, parameter, value)
     if what == WORKLOAD:
-        changed = placement | {parameter: value}
-        return study._replace(workload=make(capture, study.machine, study.kind, changed)), settings
+        return study._replace(workload=make(capture, study.machine, study.kind, placement | {parameter: value}))
     machine = replace(study.machine, **{parameter: value})
     varied = study._replace(machine=machine, kind=disks.load(value, "disk") if parameter == "drive" else study.kind)
     if parameter in ("drive", "block_kb"):
         varied = varied._replace(workload=make(capture, machine, varied.kind, placement))
-    return varied, settings
+    return varied
 
 
 MODELS = {

@@ -88,6 +88,13 @@ class Readings(Settings):
     protocol: ProtocolReadings = setting(what="How the runs are made.", block=True)
 
 
+class Surface(Settings):
+    """What the surface is over."""
+
+    training: Distinct[Run] = setting(what="Runs that teach.")
+    head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
+
+
 class EpcmSettings(Settings):
     """EPCM, USENIX 2001. The choices that are judged are those of the criterion in misspenalty.studies.epcm.runs."""
 
@@ -166,6 +173,12 @@ class EpcmSettings(Settings):
         },
         "Every other reading of the paper, one at a time, on fewer measured runs. Parameters of the machine vary on "
         "the workloads named here; model, workload and protocol vary on all, as far as they have runs recorded.",
+        block=True,
+    )
+
+    surface: Surface = setting(
+        {"training": [*range(11), 15, 20, 40, 60], "head_start": [0, 0.1, 0.25, 0.5, 1]},
+        "Training runs and head starts over which the wait that is removed and the read latency are shown, on andrew.",
         block=True,
     )
 
