@@ -292,7 +292,7 @@ def test_impossible_settings_of_hac_are_refused(changes, message):
         ({"captures": {"andrew": "{build}.parquet"}}, r"epcm\.captures\.andrew: .* has braces"),
         ({"fig8": {"partition_size": 64, "model_order": 44}}, r"epcm\.fig8: 64/44 is no bar of Figure 7"),
         ({"epcm_shares": [0.01]}, r"epcm\.epcm_shares: .*rounds to an order of 0"),
-        ({"thresholds": {"pcm": float("nan"), "epcm": 0.1}}, r"epcm\.thresholds\.pcm: nan; expected a number"),
+        ({"threshold": float("nan")}, r"epcm\.threshold: nan; expected a number"),
         ({"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}}, r".*andrew has 23 runs"),
         (
             {"captures": {"andrew": "x.parquet"}, "sensitivity": {**CONFIG["epcm"]["sensitivity"], "machine": ["ld"]}},
