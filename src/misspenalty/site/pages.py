@@ -107,6 +107,9 @@ class _Site:
         self._files()
         if "notebooks" in self.extras:
             self._notebooks()
+        if "play" in self.extras:
+            shutil.copytree(HERE / "play", self.out / "play", dirs_exist_ok=True)
+            self._page("play/index.html", "play.html")
 
     def _page(self, path, template, **values):
         depth = path.count("/")
