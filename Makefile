@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build reproduce test test-sanitizers test-sdist bench bench-giant lab docs site site-serve report lint lock clean distclean
+.PHONY: help environment build reproduce test test-sanitizers test-sdist bench bench-giant lab docs site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -92,6 +92,13 @@ PORT ?= 8000
 site-serve:  ## the site on http://127.0.0.1:8000 (PORT=…)
 	@test -f results/site/index.html || { echo "There is no site yet: make site"; exit 1; }
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory results/site $(PORT)
+
+archive: build  ## the results with checksums of all files (RO-Crate), to build/archive/misspenalty-results-<version>.zip
+	$(BIN)/python -m misspenalty.reporting.archive write
+
+verify: build  ## check an archive and compare it file by file with the results here: make verify ARCHIVE=….zip
+	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
+	$(BIN)/python -m misspenalty.reporting.archive verify "$(ARCHIVE)"
 
 report: reproduce  ## results/report.html: figures, run times and code in one self-contained page
 	$(BIN)/snakemake --report results/report.html
