@@ -23,7 +23,7 @@ TABLE = "results/mq/table4.csv"
 def checkout(tmp_path):
     """A checkout with two results, a site and files that are not archived."""
     root = tmp_path / "checkout"
-    for name in ("CITATION.cff", "LICENSE", "Snakefile", "requirements.lock", "config/config.yaml"):
+    for name in ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     shutil.copytree(ROOT / "workflow", root / "workflow")
@@ -104,7 +104,7 @@ def test_metadata_is_a_workflow_run_crate(archive):
     assert {one["@id"].split("/")[-2] for one in root["conformsTo"]} == {"process", "workflow", "workflow-ro-crate"}
     assert root["mainEntity"] == {"@id": "workflow/Snakefile"}
     assert "ComputationalWorkflow" in graph["workflow/Snakefile"]["@type"]
-    run = graph[root["mentions"][0]["@id"] if isinstance(root["mentions"], list) else root["mentions"]["@id"]]
+    run = graph[root["mentions"]["@id"]]
     assert run["instrument"] == {"@id": "workflow/Snakefile"}
     assert {"@id": TABLE} in run["result"]
 

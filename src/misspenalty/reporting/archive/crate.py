@@ -22,13 +22,21 @@ CODE = "code.json"
 WORKFLOW = "workflow/Snakefile"
 RESULTS = ("*.csv", "*/*.csv", "*/*.png", "*/*.svg", "*/*.pdf", "overview.png", "paper.pdf", "index.json")
 MADE_ELSEWHERE = ("bench", "benchmarks", "logs", "notebooks", "site", "traces")  # folders that are not a study's
-ENVIRONMENT = ("CITATION.cff", "LICENSE", "Snakefile", "requirements.lock", "config/config.yaml")
+ENVIRONMENT = ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml")
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
     "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
 }
-TYPES = {".csv": "text/csv", ".md": "text/markdown", ".py": "text/x-python", ".yaml": "application/yaml"}
+BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
+TYPES = {
+    "": "text/plain",
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    ".smk": "text/plain",
+    ".yaml": "application/yaml",
+}
 
 
 def result_files(root="."):
@@ -134,7 +142,9 @@ def describe_crate(contents, citation, code):
         if path == WORKFLOW:
             workflow = crate.add_workflow(None, WORKFLOW, main=True, lang="snakemake", properties=properties)
         else:
-            crate.add_file(None, path, properties=properties)
+            crate.add_file(
+                None, path, properties=properties | ({"about": {"@id": "./"}} if path == "README.md" else {})
+            )
     licence = ContextEntity(
         crate,
         f"https://spdx.org/licenses/{citation['license']}",
@@ -148,6 +158,9 @@ def describe_crate(contents, citation, code):
         ContextEntity(crate, address, properties={"@type": "CreativeWork", "name": name, "version": version})
         for address, (name, version) in PROFILES.items()
     ]
+    bioschemas = ContextEntity(
+        crate, BIOSCHEMAS, properties={"@type": "CreativeWork", "name": "Bioschemas ComputationalWorkflow"}
+    )
     run = ContextEntity(
         crate,
         "#run",
@@ -155,23 +168,24 @@ def describe_crate(contents, citation, code):
             "@type": "CreateAction",
             "name": f"Run of {citation['title']} {citation['version']}",
             "description": "All tables, figures, claims and the paper, made by `make reproduce` from the captures.",
-            "endTime": f"{date}T00:00:00+00:00",
-            "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
+            "actionStatus": "http://schema.org/CompletedActionStatus",
         },
     )
-    crate.add(licence, *authors, *profiles, run)
+    crate.add(licence, *authors, *profiles, bioschemas, run)
     run["instrument"], run["agent"] = workflow, authors[0]
     run["object"] = [crate.dereference(name) for name in ("config/config.yaml", "requirements.lock")]
     run["result"] = [crate.dereference(name) for name in sorted(contents) if name.startswith("results/")]
     identifiers = [f"sha256:{code['sources']}", code["revision"], code["directory"]]
     workflow["identifier"] = [one for one in identifiers if one]
+    authors = authors[0] if len(authors) == 1 else authors
     workflow["version"], workflow["license"], workflow["creator"] = citation["version"], licence, authors
+    workflow["conformsTo"] = bioschemas
     root = crate.root_dataset
     root["name"] = f"{citation['title']} {citation['version']}: results"
     root["description"] = citation["abstract"]
     root["version"], root["keywords"] = citation["version"], ", ".join(citation["keywords"])
     root["datePublished"], root["license"], root["author"] = date, licence, authors
-    root["conformsTo"], root["mentions"] = profiles, [run]
+    root["conformsTo"], root["mentions"] = profiles, run
     described = crate.metadata.generate()
     described["@graph"].sort(key=lambda entity: entity["@id"])
     return described
