@@ -12,7 +12,7 @@ TEXT = (ROOT / "ARTIFACT.md").read_text()
 def written(value):
     """A published value as ARTIFACT.md writes it; an ordering is a list of groups, from low to high."""
     if isinstance(value, list):
-        return " < ".join(" = ".join(group) if isinstance(group, list) else str(group) for group in value)
+        return " < ".join(" = ".join(map(str, group)) if isinstance(group, list) else str(group) for group in value)
     return str(value)
 
 
