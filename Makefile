@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist bench bench-giant lab docs site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -86,10 +86,16 @@ docs: build  ## the documentation, to build/docs/index.html
 
 # Without the scripts that nbconvert's pages would fetch from elsewhere.
 NOTEBOOK_HTML := --HTMLExporter.require_js_url= --HTMLExporter.mathjax_url= --HTMLExporter.jquery_url= --HTMLExporter.mermaid_js_url=
+# Zig's C compiler is 90 MB, so that only this asks for it.
+play: build  ## the page "Press play" of the site, to build/play: kernels as WebAssembly (needs Python 3.11 and npm)
+	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
+	$(BIN)/python tools/play.py --out build/play
+
 site: build docs  ## the site of the archived results, to results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
 	$(BIN)/jupyter nbconvert --to html --execute --log-level WARN $(NOTEBOOK_HTML) --output-dir build/notebooks notebooks/*.ipynb
-	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs
+	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
+	  --with play=build/play
 
 PORT ?= 8000
 site-serve:  ## the site on http://127.0.0.1:8000 (PORT=…)

@@ -3,8 +3,8 @@
     python tools/play.py --out build/play
 
 The kernels are the package's own, translated by Cython with the options of the native build and compiled by Zig's C
-compiler for Pyodide's Python 3.11, so this needs Python 3.11 with its headers, Cython, the package `ziglang`, and npm to
-fetch Pyodide. Nothing is patched. `manifest.json` lists what was built; the page reads it.
+compiler for Pyodide's Python 3.11, so this needs Python 3.11 with its headers, Cython, the package `ziglang`, and npm
+to fetch Pyodide. Nothing is patched. `manifest.json` lists what was built; the page reads it.
 """
 
 import argparse
@@ -36,7 +36,18 @@ SOURCES = ROOT / "src"
 PYODIDE = "0.25.1"  # the last one of Python 3.11
 FILES = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 CPU = "mvp+sign_ext+mutable_globals+nontrapping_fptoint"
-COMPILE = ("-target", "wasm32-wasi", f"-mcpu={CPU}", "-O2", "-g0", "-fPIC", "-fwrapv", "-ffp-contract=off", "-DNDEBUG", "-w")
+COMPILE = (
+    "-target",
+    "wasm32-wasi",
+    f"-mcpu={CPU}",
+    "-O2",
+    "-g0",
+    "-fPIC",
+    "-fwrapv",
+    "-ffp-contract=off",
+    "-DNDEBUG",
+    "-w",
+)
 LINK = ("--experimental-pic", "-shared", "--allow-undefined", "--no-entry", "--strip-debug")
 SUFFIX = ".cpython-311-wasm32-emscripten.so"
 TRACES = {
@@ -82,7 +93,9 @@ def build(out):
 
 def fetch_pyodide(scratch, target):
     """The files of Pyodide that a page needs."""
-    subprocess.run(["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL
+    )
     target.mkdir()
     with tarfile.open(scratch / f"pyodide-{PYODIDE}.tgz") as packed:
         for name in FILES:
@@ -175,7 +188,7 @@ def configuration(library):
 
 
 def pack(folder, name, path, title):
-    """A trace as little-endian ids in order of first use, writes with the highest bit, by bytes of a number, gzipped."""
+    """A trace as little-endian ids in order of first use, writes with the highest bit; byte by byte, gzipped."""
     trace = misspenalty.open_trace(ROOT / path)
     ids = trace.ids.astype("<u4")
     if trace.write is not None:
