@@ -148,7 +148,7 @@ def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(tables, name):
 def test_overview_counts_every_study_that_was_built_and_what_is_fitted_or_a_condition_apart(tables):
     axis = DRAWN["overview"](tables).axes[-1]
     labels = [label.get_text() for label in axis.get_yticklabels()]
-    assert labels == ["MQ behind 128 MB", "MQ behind the calibrated level", "SARC", "Virtual log"]
+    assert labels == ["MQ behind 128 MB", "MQ calibrated", "SARC", "Virtual log"]
     assert [text.get_text() for text in axis.texts][:6] == ["6", "2", "1", "1", "1", "1"]
     assert [text.get_text() for text in axis.texts][-5:] == [*["recordings"] * 2, *["generated"] * 2, "traces"]
 

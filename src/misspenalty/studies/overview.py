@@ -141,10 +141,10 @@ def _verdicts(axis, counts, traces):
         handles=handles,
         loc="lower right",
         bbox_to_anchor=(1, 1),
-        ncols=6,
+        ncols=7,
         columnspacing=0.7,
         handlelength=1.6,
         handletextpad=0.4,
-        fontsize=7,
+        fontsize=6.5,
         borderaxespad=0.2,
     )

@@ -45,8 +45,6 @@ WRITES = {"count": "writes are accesses", "ignore": "writes are ignored", "refre
 def capture_name(label):
     """A capture's label in print: ``128mb`` is the stream behind a first level of 128 MB."""
     size = _first_level_mb(label)
-    if label == "calibrated":
-        return "behind the calibrated level"
     return label if size is None else f"behind {size:g} MB"
 
 
