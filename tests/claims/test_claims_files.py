@@ -61,6 +61,8 @@ def test_a_calibration_names_cells_that_exist(tmp_path):
     fits = load_calibration(ROOT / "data" / "calibration.yaml")
     assert {"database_cpu_us", "install_instructions"} <= {fit.parameter for fit in fits}
     text = (ROOT / "data" / "calibration.yaml").read_text()
+    _, start, text = text.partition("- parameter: database_cpu_us\n")
+    text = start + text
     bad = tmp_path / "calibration.yaml"
     schema = ROOT / "data" / "calibration.schema.yaml"
     for wrong in ("column: rate", "table: mq_fig9", "where: {size: 256}"):

@@ -365,6 +365,7 @@ def test_fitted_cells_make_fitted_verdicts():
 
 
 MEASURED = (
+    "hit_ratio",
     "hit_ratio_pct",
     "normalized_rate",
     "read_ms",

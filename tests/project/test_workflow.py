@@ -80,8 +80,8 @@ def tree(tmp_path_factory):
     facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))
-    calibration = folder / "data" / "calibration.yaml"  # of so short a capture every re-access is near
-    calibration.write_text(calibration.read_text().replace("value: 28.8\n", "value: 100\n"))
+    calibration = folder / "data" / "calibration.yaml"  # of so short a capture most re-accesses are near
+    calibration.write_text(calibration.read_text().replace("value: 28.8\n", "value: 80\n"))
     return folder
 
 
