@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -40,7 +40,7 @@ test: build  ## the tests, an end-to-end run on a small trace among them
 
 # Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer. Python itself does not free everything at
 # its end, so leaks are not reported.
-SANITIZED := tests/policies tests/prefetch tests/disks tests/project/test_kernels.py
+SANITIZED := tests/policies tests/prefetch tests/disks tests/traces tests/fuzz tests/project/test_kernels.py
 test-sanitizers: environment  ## the kernels' tests on a build with sanitizers and bounds checks
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
 	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root
@@ -49,6 +49,10 @@ test-sanitizers: environment  ## the kernels' tests on a build with sanitizers a
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONDONTWRITEBYTECODE=1 \
 	  PYTHONPATH="$$(dirname "$$(find build/sanitized/root -type d -name misspenalty -path '*-packages*')")" \
 	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
+
+EXECUTIONS ?= 1000000
+fuzz: build  ## mutated inputs for every reader of files: make fuzz EXECUTIONS=1000000
+	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS)
 
 test-sdist: environment  ## an sdist, the wheel made of it, and a smoke test in a clean environment
 	rm -rf build/sdist

@@ -201,7 +201,7 @@ def test_settings():
 
 
 def test_installed_command_and_closed_pipe(arc):
-    command = [sys.executable, "-m", "misspenalty.cli.main", "policies"]
+    command = [sys.executable, "-m", "misspenalty", "policies"]
     assert "mq" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert subprocess.run(f"{' '.join(command)} | true", shell=True, capture_output=True, text=True).stderr == ""
 

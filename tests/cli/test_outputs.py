@@ -9,7 +9,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-COMMAND = [sys.executable, "-m", "misspenalty.cli.main"]
+COMMAND = [sys.executable, "-m", "misspenalty"]
 TRACE = "".join(f"{n * n % 977}\n" for n in range(20_000))
 
 

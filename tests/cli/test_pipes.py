@@ -13,7 +13,7 @@ import pytest
 from misspenalty import open_trace, simulate
 from misspenalty.cli.main import main
 
-COMMAND = [sys.executable, "-m", "misspenalty.cli.main"]
+COMMAND = [sys.executable, "-m", "misspenalty"]
 SPC = "".join(f"0,{8 * (n * n % 977)},4096,{'RW'[n % 3 == 0]},{n / 1000}\n" for n in range(3000)).encode()
 LIS = "".join(f"{n * n % 977} {1 + n % 5} 0 {n}\n" for n in range(3000)).encode()
 BINARY = (np.arange(5000, dtype="<u8") ** 2 % 977).tobytes()

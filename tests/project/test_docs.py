@@ -33,7 +33,7 @@ def reader(tmp_path_factory):
     assert main(["trace", "generate", "spc1", str(trace), "--space", "1GB", "--requests", "20000", "--seed", "1"]) == 0
     command = folder / "bin" / "misspenalty"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m misspenalty.cli.main "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m misspenalty "$@"\n')
     command.chmod(0o755)
     return folder
 

@@ -21,6 +21,7 @@ FLOORS = (  # from the ground up; a package imports from the floors below its ow
     ("__init__",),  # the public interface
     ("studies",),
     ("cli", "site"),
+    ("__main__",),
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
 USERS = ("studies", "cli", "site")  # of the library

@@ -160,7 +160,7 @@ def test_every_study_is_counted(folder):
 
 
 def numbers_of(source):
-    """Decimal numbers in the prose and the code of a Typst source; lengths, sections of papers and releases are none."""
+    """Decimal numbers of a Typst source, prose and code, but for lengths, sections of papers and releases."""
     text = re.sub(r"//[^\n]*|§[\d.]+|Linux [\d.]+", "", source.read_text())
     return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\d|\.|pt|em|mm|fr)", text))
 

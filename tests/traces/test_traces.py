@@ -6,6 +6,8 @@ import json
 import lzma
 import os
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -13,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from misspenalty import InputError, ParameterError, open_trace
+from misspenalty import InputError, ParameterError, open_trace, simulate
 from misspenalty.traces import compiled, formats, text
-from misspenalty.traces.trace import file_checksum, meta_checksum
+from misspenalty.traces.trace import checksum, meta_checksum
 
 CAPTURE = {
     "time_ms": [0, 0, 7],
@@ -322,6 +324,15 @@ def test_a_small_file_does_not_fill_the_disk_unless_it_may(tmp_path, monkeypatch
         open_trace(path, most_references=0)
 
 
+def test_what_a_file_of_blank_lines_is_takes_no_time(tmp_path):
+    program = "import sys, misspenalty; misspenalty.open_trace(sys.argv[1])"
+    path = write(tmp_path / "blank", b"\n" * 5000)
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "the content fits no format" in done.stderr  # it took longer than anyone waits
+
+
 def test_a_file_of_blank_lines_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "MOST_IDLE", 1 << 20)
     path = write(tmp_path / "blank.spc", b"0,8,4096,R,0.0\n" + b"\n" * (1 << 20))
@@ -340,7 +351,7 @@ def test_save_and_open_again(tmp_path):
     again = open_trace(tmp_path / "c.trace")
     for column in ("ids", "write", "time", "address"):
         values = getattr(again, column)
-        assert isinstance(values, np.memmap)  # replayed without being loaded
+        assert not isinstance(values, np.memmap) and not values.flags.writeable
         assert np.array_equal(values, getattr(raw, column))
     assert (again.name, again.format, again.block_bytes) == ("c.parquet", "capture", 8192)
     first = {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
@@ -349,6 +360,27 @@ def test_save_and_open_again(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.parquet", "c.trace"]  # no scratch left
     with pytest.raises(ParameterError, match="is compiled"):
         open_trace(tmp_path / "c.trace", block_bytes=512)
+
+
+@pytest.mark.parametrize("size", [0, 100])
+def test_an_open_trace_does_not_see_what_becomes_of_its_files(tmp_path, size):
+    """Of a mapped file the pages beyond a new end are no more, and touching them ends the process."""
+    open_trace(capture(tmp_path / "c.parquet")).save(tmp_path / "c.trace")
+    trace = open_trace(tmp_path / "c.trace")
+    before = simulate(trace, "lru", 2)
+    for name in ("ids", "write", "time", "address"):
+        with open(tmp_path / "c.trace" / name, "r+b") as file:
+            file.truncate(size)
+            file.write(b"\xff" * size)
+    assert simulate(trace, "lru", 2) == before
+
+
+def test_a_large_compiled_trace_is_mapped(tmp_path, monkeypatch):
+    raw = open_trace(capture(tmp_path / "c.parquet"))
+    raw.save(tmp_path / "c.trace")
+    monkeypatch.setattr(compiled, "LOADED", 16)
+    trace = open_trace(tmp_path / "c.trace")
+    assert isinstance(trace.ids, np.memmap) and np.array_equal(trace.ids, raw.ids)
 
 
 def edit(folder, **keys):
@@ -360,10 +392,9 @@ def edit(folder, **keys):
 def forge(folder, ids=None, **keys):
     """Change a compiled trace and give it the checksums that fit."""
     if ids is not None:
-        np.array(ids, np.uint32).tofile(folder / "ids")
-        keys["columns"] = json.loads((folder / "meta.json").read_text())["columns"] | {
-            "ids": file_checksum(folder / "ids")
-        }
+        ids = np.array(ids, np.uint32)
+        ids.tofile(folder / "ids")
+        keys["columns"] = json.loads((folder / "meta.json").read_text())["columns"] | {"ids": checksum(ids)}
     edit(folder, **keys)
     edit(folder, checksum=meta_checksum(json.loads((folder / "meta.json").read_text())))
 

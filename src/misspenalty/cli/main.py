@@ -87,7 +87,3 @@ def _parser() -> argparse.ArgumentParser:
     for module in COMMANDS:
         module.add(commands)
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Traces: one reader a format, compiled to dense block ids, memory-mapped."""
+"""Traces: one reader a format, compiled to dense block ids."""
 
 from misspenalty.traces.compiled import as_trace, open_trace
 from misspenalty.traces.reader import formats

@@ -1,4 +1,9 @@
-"""Opening a trace: a compiled one is mapped, a raw one compiled on the way."""
+"""Opening a trace: a compiled one is loaded or, where it is large, mapped; a raw one is compiled on the way.
+
+A mapped file that another process truncates ends this one with SIGBUS, and one that is changed after its checksum was
+compared gives other numbers. So columns of up to a gigabyte in all are read into memory, which costs no more than the
+comparison does. Larger ones are mapped, and must be left alone while they are open.
+"""
 
 import dataclasses
 import json
@@ -23,7 +28,7 @@ from misspenalty.traces.trace import (
     RequestSizes,
     Trace,
     check_block,
-    file_checksum,
+    checksum,
     meta_checksum,
     write_meta,
 )
@@ -33,6 +38,7 @@ MOST_REFERENCES = 0xFFFFFFFE  # what a kernel's 32-bit clock can count
 ALWAYS = 10_000_000  # references that any file may make
 PER_BYTE = 100  # more of them, per byte of the file as it is stored
 EXPANDED = 1 << 20  # references expanded at a time
+LOADED = 1 << 30  # bytes of a compiled trace that are read into memory; a larger one is mapped
 LONGEST_NAME = 4096  # characters of a trace's name
 
 
@@ -263,7 +269,7 @@ def _expand(
 
 
 def _open_compiled(folder: Path, verify: bool) -> Trace:
-    """Map a compiled trace; `verify` compares its files with their checksums."""
+    """Load or map a compiled trace; `verify` compares its columns with their checksums. One of our own is mapped."""
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
         if meta["version"] != VERSION:
@@ -279,9 +285,12 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         block_bytes = check_block(meta["block_bytes"])
         lengths = {"address": meta["blocks"]}
         columns: dict[str, Any] = dict.fromkeys(COLUMNS)
+        small = sum((folder / name).stat().st_size for name in meta["columns"] if (folder / name).exists()) <= LOADED
         for name in meta["columns"]:
-            columns[name] = _map(folder / name, COLUMNS[name], lengths.get(name, meta["references"]))
-            if verify and file_checksum(folder / name) != meta["columns"][name]:
+            columns[name] = _column(
+                folder / name, COLUMNS[name], lengths.get(name, meta["references"]), load=verify and small
+            )
+            if verify and checksum(columns[name]) != meta["columns"][name]:
                 raise _damaged(f"column {name} does not have its checksum {meta['columns'][name]}", folder)
         sizes = RequestSizes(**meta["sizes"]) if "sizes" in meta else None
         for number in (meta["references"], meta["blocks"], *(dataclasses.astuple(sizes) if sizes else ())):
@@ -298,7 +307,13 @@ def _damaged(what: str, folder: Path) -> InputError:
     return InputError(what, path=folder, remedy="the compiled trace is damaged: compile it again")
 
 
-def _map(path: Path, dtype: type, length: int) -> np.ndarray:
+def _column(path: Path, dtype: type, length: int, load: bool) -> np.ndarray:
     if not path.exists() or path.stat().st_size != length * np.dtype(dtype).itemsize:
         raise _damaged(f"column {path.name} is missing or not {length} long", path.parent)
-    return np.memmap(path, dtype, "r", shape=(length,))
+    if not load:
+        return np.memmap(path, dtype, "r", shape=(length,))
+    values = np.fromfile(path, dtype)
+    if values.size != length:
+        raise _damaged(f"column {path.name} changed while it was read", path.parent)
+    values.flags.writeable = False
+    return values

@@ -255,7 +255,8 @@ def find_format(path, name=None):
 
 
 PARQUET = b"PAR1"
-DRIVE_REQUESTS = rb"(#.*\n|\s*\n)*[RWrw]\s+[A-Za-z]\S*\s+\d+\s+\d+\s+[\d.]+\s+[\d.]+\s*\n"  # of `disk replay`
+# What `disk replay` reads. No part matches what another does, so that blank lines are not tried in every way.
+DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
 LARGEST_FOOTER = 1 << 24  # bytes
 
 

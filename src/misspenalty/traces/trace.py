@@ -1,4 +1,4 @@
-"""The compiled trace: written once, memory-mapped, replayed many times."""
+"""The compiled trace: written once, replayed many times."""
 
 import dataclasses
 import json
@@ -18,7 +18,6 @@ from misspenalty.traces._compile import Interner
 META = "meta.json"
 VERSION = 2
 LARGEST_BLOCK = 1 << 30  # bytes
-CHUNK = 1 << 20  # bytes of a file read at a time
 COLUMNS: dict[str, type] = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
 
 
@@ -46,7 +45,7 @@ class Trace:
     Attributes
     ----------
     ids : uint32, shape (n,)
-        Dense block ids in order of first use; memory-mapped.
+        Dense block ids in order of first use; read-only.
     write : bool, shape (n,) or None
         Which references are writes; None where the format holds reads only.
     time : int64, shape (n,) or None
@@ -246,7 +245,9 @@ def write_meta(
         "block_bytes": block_bytes,
         "name": name,
         "format": format,
-        "columns": {name: file_checksum(folder / name) for name in COLUMNS if (folder / name).exists()},
+        "columns": {
+            name: checksum(np.memmap(folder / name, np.uint8, "r")) for name in COLUMNS if (folder / name).exists()
+        },
     }
     if sizes is not None:
         meta["sizes"] = dataclasses.asdict(sizes)
@@ -260,10 +261,6 @@ def meta_checksum(meta: dict[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
 
 
-def file_checksum(path: Path) -> str:
-    """CRC-32 of a file's content."""
-    checksum = 0
-    with open(path, "rb") as file:
-        while chunk := file.read(CHUNK):
-            checksum = zlib.crc32(chunk, checksum)
-    return f"{checksum:08x}"
+def checksum(column: np.ndarray) -> str:
+    """CRC-32 of a column's bytes."""
+    return f"{zlib.crc32(np.ascontiguousarray(column).data):08x}"

@@ -1,0 +1,166 @@
+"""Fuzz every reader of files: mutated seeds must be refused in words or read whole.
+
+    python tests/fuzz/fuzz.py --executions 1000000
+    python tests/fuzz/fuzz.py --target spc disksim --seed 7
+
+A target is a reader with its seeds (`corpus.py`). Each execution mutates one seed and reads it in a child process with
+bounded memory and time. A reader may raise `InputError` or `ParameterError`. Any other exception, a crash, a hang or an
+accepted result that contradicts itself is a failure: its input stays in build/fuzz and the exit status is 1.
+"""
+
+import argparse
+import concurrent.futures
+import faulthandler
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import zlib
+from pathlib import Path
+
+import corpus
+
+from misspenalty.errors import InputError, ParameterError
+
+SECONDS = 20  # of one execution
+MEMORY = 4 << 30  # bytes of address space of a child
+SMALL = 1 << 16  # bytes that an input may grow to
+TOKENS = [bytes([byte]) for byte in b"\0\r\n\t ,;:-*#{}[]RW0~%\\\"'"] + [
+    *(b"\r\n", b"&a ", b"\xff\xfe", b"\xc3\x28", b"\xe2\x80\xa8", b"\x1f\x8b", b"source x\n", b"9" * 400, b"a" * 300),
+    *b"*a -1 1_000 1e308 1e-400 nan inf 0x1f null true PAR1 4294967295 4294967296".split(),
+    *b"9223372036854775807 9223372036854775808 18446744073709551616".split(),
+]
+WORDS = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 2**63 - 1, 2**63, 2**64 - 1]
+
+
+def mutate(seed, others, rng):
+    """Some bytes close to `seed`; `others` are spliced in now and then."""
+    data = bytearray(seed)
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5, 9))):
+        at = rng.randrange(len(data) + 1)
+        kind = rng.randrange(10)
+        if kind == 0:
+            del data[at:]
+        elif kind == 1:
+            del data[at : at + rng.randrange(1, 64)]
+        elif kind == 2:
+            data[at:at] = data[at : at + rng.randrange(1, 256)] * rng.choice((1, 2, 20))
+        elif kind in (3, 4) and data:
+            data[min(at, len(data) - 1)] ^= 1 << rng.randrange(8)
+        elif kind == 5:
+            width = rng.choice((1, 2, 4, 8))
+            word = rng.choice(WORDS) % (1 << 8 * width)
+            data[at : at + width] = word.to_bytes(width, rng.choice(("little", "big")))
+        elif kind in (6, 7):
+            token = rng.choice(TOKENS)
+            data[at : at + rng.choice((0, 0, 1, len(token)))] = token
+        elif kind == 8:
+            lines = bytes(data).split(b"\n")
+            a, b = rng.randrange(len(lines)), rng.randrange(len(lines))
+            lines[a], lines[b] = lines[b], lines[a]
+            data = bytearray(b"\n".join(lines))
+        else:
+            other = rng.choice(others)
+            start = rng.randrange(len(other) + 1)
+            data[at:at] = other[start : start + rng.randrange(1, 512)]
+        del data[SMALL:]
+    return bytes(data)
+
+
+def timed_out(*_):
+    raise TimeoutError(f"more than {SECONDS} s")
+
+
+def work(name, executions, seed, first=0):
+    """Run a target in this process; print what happened as JSON. The input under way lies in the working folder."""
+    faulthandler.enable()
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # whose shadow takes terabytes of addresses
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGALRM, timed_out)
+    target = corpus.TARGETS[name]
+    seeds = target.seeds()
+    counts = {"read": 0, "refused": 0}
+    for number in range(first, executions):
+        rng = random.Random(zlib.crc32(f"{seed} {name} {number}".encode()))
+        place, content = rng.choice(list(seeds.items()))
+        content = mutate(content, list(seeds.values()), rng) if number else content  # the first as it is
+        Path("number").write_text(str(number))
+        path = target.place(Path("input"), place, content)
+        signal.alarm(SECONDS)
+        try:
+            target.read(path)
+            counts["read"] += 1
+        except (InputError, ParameterError) as error:
+            counts["refused"] += 1
+            assert str(error), "a refusal without a word"
+        finally:
+            signal.alarm(0)
+    print(json.dumps(counts))
+
+
+def run(name, executions, seed, kept):
+    """Counts of a target, ``read`` and ``refused``, a list of failures, and executions per second."""
+    start = time.perf_counter()
+    counts, failures, first = {"read": 0, "refused": 0}, [], 0
+    with tempfile.TemporaryDirectory(prefix="misspenalty-fuzz-") as folder:
+        while first < executions and len(failures) < 5:
+            command = [sys.executable, __file__, "--worker", name, str(executions), str(seed), str(first)]
+            environment = os.environ | {"TMPDIR": folder}
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                last = json.loads(done.stdout.splitlines()[-1])
+                counts = {key: counts[key] + last[key] for key in counts}
+                break
+            number = int(Path(folder, "number").read_text() or 0) if Path(folder, "number").exists() else first
+            kept.mkdir(parents=True, exist_ok=True)
+            place = kept / f"{name}-{seed}-{number}"
+            if Path(folder, "input").is_dir():
+                shutil.copytree(Path(folder, "input"), place, dirs_exist_ok=True)
+            said = done.stderr.strip().splitlines() or [f"signal {-done.returncode}"]
+            failures.append((place, next((line for line in said if line.startswith("Fatal")), said[-1])))
+            counts["refused"] += number - first  # those before it went through, one way or the other
+            first = number + 1
+    return counts, failures, executions / (time.perf_counter() - start)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--executions", type=int, default=100_000, help="over all targets (default: %(default)s)")
+    parser.add_argument("--target", nargs="+", choices=sorted(corpus.TARGETS), default=sorted(corpus.TARGETS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kept", type=Path, default=Path("build/fuzz"), help="folder of inputs that fail")
+    options = parser.parse_args(arguments)
+    each = max(options.executions // len(options.target), 1)
+    failed = total = 0
+    print(f"{'target':18}{'executions':>12}{'read':>10}{'refused':>10}{'failed':>8}{'per s':>8}")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
+        runs = list(pool.map(lambda name: run(name, each, options.seed, options.kept), options.target))
+    for name, (counts, failures, rate) in zip(options.target, runs, strict=True):
+        count = sum(counts.values()) + len(failures)
+        print(f"{name:18}{count:12}{counts['read']:10}{counts['refused']:10}{len(failures):8}{rate:8.0f}", flush=True)
+        for place, what in failures:
+            print(f"  {place}: {what}")
+        failed += len(failures)
+        total += count
+    print(f"{'all':18}{total:12}{'':20}{failed:8}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        name, executions, seed, first = sys.argv[2:]
+        try:
+            work(name, int(executions), int(seed), int(first))
+        except BaseException as error:
+            traceback.print_exc()
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            sys.exit(1)
+    else:
+        sys.exit(main())
