@@ -59,7 +59,9 @@ def check(trace):
     for column in (trace.write, trace.time):
         assert column is None or len(column) == len(trace)
     if len(trace) < 100_000:
-        assert 0 < simulate(trace, "lru", 3).misses <= len(trace)
+        result = simulate(trace, "lru", 3)
+        assert 0 <= result.hits <= result.requests <= len(trace)
+        assert trace.write is not None or result.misses >= trace.blocks
 
 
 def read_trace(path, format=None):

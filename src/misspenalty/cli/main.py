@@ -1,4 +1,4 @@
-"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies``."""
+"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|new``."""
 
 import argparse
 import contextlib
@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 
 import misspenalty
-from misspenalty.cli import disks, penalty, policies, replay, traces
+from misspenalty.cli import disks, new, penalty, policies, replay, traces
 from misspenalty.cli.output import show
 from misspenalty.errors import MissPenaltyError
 
-COMMANDS = (traces, replay, penalty, disks, policies)  # modules, in the order of the help
+COMMANDS = (traces, replay, penalty, disks, policies, new)  # modules, in the order of the help
 EXAMPLES = """examples:
   misspenalty trace info mine.spc
   misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png

@@ -59,6 +59,8 @@ class _Parser:
             raise InputError(f"cannot be read: {error.strerror}", path=path) from error
         except UnicodeDecodeError as error:
             raise InputError("not a text file", path=path, expected="a DiskSim parameter file") from error
+        if "\0" in text:
+            raise InputError("holds a null character", path=path, expected="a DiskSim parameter file")
         self.tokens = []
         for number, line in enumerate(text.splitlines(), 1):
             self.tokens += [(match.group().strip(), number) for match in TOKEN.finditer(line.partition("#")[0])]

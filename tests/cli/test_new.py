@@ -1,0 +1,71 @@
+"""`misspenalty new policy`: the package is built in a folder of its own, registers itself, and passes its tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import misspenalty
+from misspenalty.cli.main import main
+
+SOURCE = Path(misspenalty.__file__).parents[1]
+TRACE = Path(__file__).parents[1] / "data" / "tpcc_small.parquet"
+
+
+def run(*command, folder, found=()):
+    path = os.pathsep.join(map(str, [SOURCE, *found]))
+    environment = os.environ | {"PYTHONPATH": path}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """(folder of the package, folder that it is installed in)."""
+    folder = tmp_path_factory.mktemp("new")
+    assert main(["new", "policy", "second_chance", str(folder / "mine")]) == 0
+    pip = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index"]
+    run(*pip, "--target", str(folder / "site"), ".", folder=folder / "mine")
+    return folder / "mine", folder / "site"
+
+
+def test_its_tests_pass(installed):
+    package, site = installed
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    assert "29 passed" in run(*command, folder=package, found=[site]).stdout
+
+
+def test_it_is_a_policy_like_the_others(installed):
+    """FIFO with a second chance is CLOCK with one bit, of which the package has its own."""
+    program = (
+        "import sys, misspenalty\n"
+        "table = misspenalty.hit_ratio_curve(sys.argv[1], ['second_chance', 'clock'], cache_blocks=[100, 1000, 4000])\n"
+        "print(*table['misses'])\n"
+    )
+    done = run(sys.executable, "-c", program, str(TRACE), folder=installed[0].parent, found=[installed[1]])
+    misses = done.stdout.split()
+    assert len(misses) == 6 and misses[:3] == misses[3:]
+    shown = run(
+        sys.executable, "-m", "misspenalty", "policies", folder=installed[0].parent, found=[installed[1]]
+    ).stdout
+    assert "second_chance" in shown and "FIFO with a second chance" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["lru"], "there is a policy lru already"),
+        (["My-Policy"], "'My-Policy' is no name of a policy; expected lower-case"),
+        (["class"], "'class' is no name"),
+        (["mine", "here"], "here exists already"),
+        (["mine", "file/mine"], "file/mine"),
+    ],
+)
+def test_what_cannot_be_written_is_said(tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "file").write_text("")
+    assert main(["new", "policy", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "here"]
