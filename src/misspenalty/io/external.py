@@ -36,6 +36,7 @@ class ExternalFile(pydantic.BaseModel):
     sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
     licence: str = pydantic.Field(min_length=1)  # as its repository states it
     citation: str = pydantic.Field(min_length=1)
+    shipped: str | None = None  # the (compressed) copy in this repository, where the licence allows one
 
     @property
     def url(self):

@@ -1,0 +1,192 @@
+"""Prompts of a language-model service as lists of hashed blocks: the traces that the Mooncake project releases.
+
+R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, and the README of its traces. One JSON
+object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens), ``hash_ids`` (one
+number per block of the prompt). A block's hash covers its own tokens and all before it, so equal numbers mean an equal
+prefix. Further keys are passed over. The size of a block is not in the file: it is found from the lengths.
+"""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from misspenalty.errors import InputError
+from misspenalty.traces.reader import LONGEST_TIME, open_stream, read_some
+
+BLOCK_TOKENS = 512  # of the released traces
+KEYS = ("timestamp", "input_length", "output_length", "hash_ids")
+EXPECTED = "a JSON object with timestamp, input_length, output_length and hash_ids"
+MILLISECOND = 1_000_000  # ns
+MAX_TOKENS = 1 << 32
+MAX_HASH = (1 << 64) - 1
+MAX_LINE_BYTES = 1 << 26
+CHUNK = 1 << 20  # bytes read at a time
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Requests to a language-model service, in order of arrival.
+
+    Attributes
+    ----------
+    time : int64, shape (n,)
+        Arrival, ns since the first.
+    input_tokens, output_tokens : int64, shape (n,)
+    count : int64, shape (n,)
+        Blocks of each prompt.
+    blocks : uint64, shape (sum of `count`,)
+        Hashes of the blocks of all prompts, one prompt after another.
+    block_tokens : int
+        Tokens of a block; the last of a prompt may be partial.
+    """
+
+    time: np.ndarray
+    input_tokens: np.ndarray
+    output_tokens: np.ndarray
+    count: np.ndarray
+    blocks: np.ndarray
+    block_tokens: int
+
+    def __len__(self):
+        return len(self.time)
+
+    def covered(self):
+        """Prompt tokens in each block, shape (sum of `count`,): `block_tokens`, or fewer in the last of a prompt."""
+        ends = np.cumsum(self.count)
+        place = np.arange(len(self.blocks)) - np.repeat(ends - self.count, self.count)
+        return np.minimum(np.repeat(self.input_tokens, self.count) - place * self.block_tokens, self.block_tokens)
+
+
+def read_prompts(path):
+    """Read a whole trace.
+
+    Parameters
+    ----------
+    path : path
+        Compressed or not, by its suffix.
+
+    Returns
+    -------
+    Prompts
+
+    Raises
+    ------
+    InputError
+        A line is no such object, has an impossible value, comes before its predecessor in time, or has a number of
+        hashes that no size of blocks explains; the message names the line. Or there are no requests.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "mine.jsonl")
+    ...     _ = file.write_text(
+    ...         '{"timestamp": 0, "input_length": 700, "output_length": 5, "hash_ids": [0, 1]}\\n'
+    ...         '{"timestamp": 9, "input_length": 520, "output_length": 1, "hash_ids": [0, 2]}\\n'
+    ...     )
+    ...     prompts = read_prompts(file)
+    >>> prompts.block_tokens, prompts.covered().tolist()
+    (512, [512, 188, 512, 8])
+    """
+    times, inputs, outputs, counts, hashes = [], [], [], [], []
+    low, high = 1, MAX_TOKENS  # sizes of a block that fit all lines so far
+    for number, line in _lines(path):
+        time, tokens, output, ids = _request(line, path, number)
+        if times and time < times[-1]:
+            raise InputError(
+                f"timestamp {time:g} comes after {times[-1]:g}",
+                path=path,
+                line=number,
+                expected="times that never fall",
+                remedy="sort the lines by timestamp",
+            )
+        least, most = _sizes(tokens, len(ids))
+        if max(low, least) > min(high, most):
+            size = f"between {low} and {high} tokens" if times else "of any size"
+            raise InputError(
+                f"{len(ids)} hash_ids for {tokens} input tokens",
+                path=path,
+                line=number,
+                expected=f"one per block {size}, as on the lines before" if times else f"one per block {size}",
+                remedy="the line may be damaged",
+            )
+        low, high = max(low, least), min(high, most)
+        times.append(time)
+        inputs.append(tokens)
+        outputs.append(output)
+        counts.append(len(ids))
+        hashes.extend(ids)
+    if not hashes:
+        raise InputError("holds no requests", path=path, expected=EXPECTED)
+    first = times[0]
+    return Prompts(
+        np.array([round((time - first) * MILLISECOND) for time in times], np.int64),
+        np.array(inputs, np.int64),
+        np.array(outputs, np.int64),
+        np.array(counts, np.int64),
+        np.array(hashes, np.uint64),
+        _block_tokens(low, high),
+    )
+
+
+def _lines(path):
+    """Number and text of every line that is not blank."""
+    number, rest = 0, b""
+    with open_stream(path) as stream:
+        while chunk := read_some(stream, CHUNK, path):
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                number += 1
+                if line.strip():
+                    yield number, line
+            if len(rest) > MAX_LINE_BYTES:
+                raise InputError("the line is longer than 64 MB", path=path, line=number + 1, expected=EXPECTED)
+    if rest.strip():
+        yield number + 1, rest
+
+
+def _request(line, path, number):
+    """Time, ms; input and output tokens; hashes."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:  # a UnicodeDecodeError is a ValueError
+        raise InputError(f"no JSON ({error})", path=path, line=number, expected=EXPECTED) from error
+    if not isinstance(entry, dict):
+        raise InputError(f"a JSON {type(entry).__name__}", path=path, line=number, expected=EXPECTED)
+    for key in KEYS:
+        if key not in entry:
+            raise InputError(f"no {key}", path=path, line=number, expected=EXPECTED)
+    time, tokens, output, ids = (entry[key] for key in KEYS)
+    limit = LONGEST_TIME // MILLISECOND
+    if not _is_number(time) or not 0 <= time <= limit:
+        raise InputError(f"timestamp is {time!r}", path=path, line=number, expected=f"a number from 0 to {limit}, ms")
+    for key, value, least in (("input_length", tokens, 1), ("output_length", output, 0)):
+        if not _is_whole(value) or not least <= value < MAX_TOKENS:
+            expected = f"a whole number from {least} to {MAX_TOKENS - 1}, tokens"
+            raise InputError(f"{key} is {value!r}", path=path, line=number, expected=expected)
+    if not isinstance(ids, list) or not all(_is_whole(value) and 0 <= value <= MAX_HASH for value in ids):
+        expected = f"a list of whole numbers from 0 to {MAX_HASH}"
+        raise InputError("hash_ids has something else in it", path=path, line=number, expected=expected)
+    return time, tokens, output, ids
+
+
+def _is_whole(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value):
+    return _is_whole(value) or isinstance(value, float)
+
+
+def _sizes(tokens, count):
+    """Smallest and largest block with which a prompt has this many blocks, a partial last one hashed or not."""
+    return tokens // (count + 1) + 1, MAX_TOKENS if count < 2 else (tokens - 1) // (count - 1)
+
+
+def _block_tokens(low, high):
+    """The size among those that fit: that of the released traces, else a power of two, else the largest."""
+    if low <= BLOCK_TOKENS <= high:
+        return BLOCK_TOKENS
+    power = 1 << (high.bit_length() - 1)
+    return power if low <= power else high

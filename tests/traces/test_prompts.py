@@ -1,0 +1,138 @@
+"""Traces of prompts (format mooncake): hand-made lines, malformed ones, and drawn prompts read back."""
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from misspenalty import InputError, open_trace
+from misspenalty.traces import formats, prompts
+from misspenalty.traces.prompts import read_prompts
+
+
+def line(timestamp=0, input_length=1000, output_length=3, hash_ids=(0, 1), **more):
+    entry = {"timestamp": timestamp, "input_length": input_length, "output_length": output_length}
+    return json.dumps(entry | {"hash_ids": list(hash_ids)} | more)
+
+
+def write(folder, *lines, name="x.jsonl"):
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_hand_made_trace(tmp_path):
+    lines = [line(27_482, 1025, 52, [46, 47, 2**64 - 1]), "", line(27_482, 512, 1, [46], turn=2)]
+    path = write(tmp_path, *lines, line(30_535.5, 600, 0, [46, 7]))
+    trace = open_trace(path)
+    assert (trace.format, trace.write) == ("mooncake", None)
+    assert trace.address[trace.ids].tolist() == [46, 47, 2**64 - 1, 46, 46, 7]
+    assert trace.time.tolist() == [0, 0, 0, 0, 3_053_500_000, 3_053_500_000]
+    read = read_prompts(path)
+    assert (len(read), read.block_tokens, read.count.tolist()) == (3, 512, [3, 1, 2])
+    assert read.covered().tolist() == [512, 512, 1, 512, 512, 88]
+    assert read.output_tokens.tolist() == [52, 1, 0]
+
+
+def test_it_is_registered_and_compressed_files_are_read(tmp_path):
+    assert formats()["mooncake"].block_bytes == 512 * 327_680
+    path = tmp_path / "x.jsonl.xz"
+    path.write_bytes(lzma.compress(line().encode()))
+    assert open_trace(path).format == open_trace(path, "Mooncake").format == "mooncake"
+
+
+def test_the_end_of_the_last_line_may_be_missing(tmp_path):
+    (tmp_path / "x.jsonl").write_text(line() + "\r\n" + line(5))
+    assert len(read_prompts(tmp_path / "x.jsonl")) == 2
+
+
+@pytest.mark.parametrize("size", [1, 7, 200])
+def test_lines_do_not_show_the_chunks(tmp_path, monkeypatch, size):
+    path = write(tmp_path, *(line(i, 600, i, [i, i + 1]) for i in range(5)))
+    monkeypatch.setattr(prompts, "CHUNK", size)
+    assert read_prompts(path).blocks.tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        ("{", r"x.jsonl, line 2: no JSON \(.*\); expected a JSON object with timestamp, input_length"),
+        ("\xff", r"line 2: no JSON"),
+        ("[" * 100_000, "line 2: no JSON"),
+        ("[1, 2]", "line 2: a JSON list"),
+        ('{"timestamp": 1, "input_length": 5, "output_length": 1}', "line 2: no hash_ids"),
+        ('{"hash_ids": [1]}', "line 2: no timestamp"),
+        (line(timestamp="1"), "line 2: timestamp is '1'; expected a number from 0 to"),
+        (line(timestamp=True), "line 2: timestamp is True"),
+        (line(timestamp=-1), "line 2: timestamp is -1"),
+        (line(timestamp=float("nan")), "line 2: timestamp is nan"),
+        (line(timestamp=1e300), "line 2: timestamp is 1e[+]300"),
+        (line(timestamp=4), "line 2: timestamp 4 comes after 5; expected times that never fall; sort the lines"),
+        (line(5, input_length=0), "line 2: input_length is 0; expected a whole number from 1 to"),
+        (line(5, input_length=10.5), "line 2: input_length is 10.5"),
+        (line(5, input_length=2**32), "line 2: input_length is 4294967296"),
+        (line(5, output_length=-1), "line 2: output_length is -1; expected a whole number from 0 to"),
+        (line(5, hash_ids=[1, -1]), "line 2: hash_ids has something else in it; expected a list of whole numbers"),
+        (line(5, hash_ids=[1, "2"]), "line 2: hash_ids"),
+        (line(5, hash_ids=[1, 2**64]), "line 2: hash_ids"),
+        (line(5).replace("[0, 1]", '"01"'), "line 2: hash_ids"),
+        (line(5, 100_000, 1, [1]), "line 2: 1 hash_ids for 100000 input tokens; expected one per block between"),
+        (line(5, 3, 1, range(9)), "line 2: 9 hash_ids for 3 input tokens"),
+    ],
+)
+def test_malformed_lines_are_named(tmp_path, bad, message):
+    path = write(tmp_path, line(5, 1500, 3, [1, 2, 3]), bad)
+    with pytest.raises(InputError, match=message):
+        open_trace(path, "mooncake")
+
+
+def test_files_without_requests(tmp_path):
+    with pytest.raises(InputError, match="holds no requests"):
+        open_trace(write(tmp_path, "", " "), "mooncake")
+    with pytest.raises(InputError, match="fits no format"):
+        open_trace(write(tmp_path, '{"a": 1}'))
+
+
+def test_a_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(prompts, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(prompts, "CHUNK", 50)
+    with pytest.raises(InputError, match="line 2: the line is longer"):
+        read_prompts(write(tmp_path, line(), " " * 500 + "{"))
+
+
+@pytest.mark.parametrize(
+    "lengths, block",
+    [
+        ([(700, 2)], 512),  # the released size fits
+        ([(33, 3), (16, 1), (170, 11)], 16),  # a power of two is preferred
+        ([(100, 1), (200, 2), (1001, 11)], 100),  # only this size fits
+        ([(33, 2), (16, 1), (170, 10)], 16),  # partial blocks without a hash
+    ],
+)
+def test_the_size_of_a_block_is_found(tmp_path, lengths, block):
+    path = write(tmp_path, *(line(0, tokens, 1, range(count)) for tokens, count in lengths))
+    read = read_prompts(path)
+    assert read.block_tokens == block
+    covered = np.split(read.covered(), np.cumsum(read.count)[:-1])
+    assert [part.sum() for part in covered] == [min(tokens, count * block) for tokens, count in lengths]
+    assert all((part > 0).all() and (part[:-1] == block).all() for part in covered)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5000), st.integers(0, 99)), min_size=1), st.integers(4, 11))
+def test_prompts_are_read_back(tmp_path_factory, drawn, power):
+    block = 2**power
+    time, lines, expected = 0, [line(0, 40 * block + 1, 1, range(41)), line(0, 40 * block, 1, range(40))], []
+    for step, tokens, first in drawn:
+        time += step
+        ids = [first + i for i in range(-(-tokens // block))]
+        expected.append((time * 1_000_000, tokens, ids))
+        lines.append(line(time, tokens, 1, ids))
+    read = read_prompts(Path(write(tmp_path_factory.mktemp("drawn"), *lines)))
+    parts = np.split(read.blocks, np.cumsum(read.count)[:-1])[2:]
+    assert read.block_tokens == block
+    assert [*zip(read.time[2:], read.input_tokens[2:], map(list, parts), strict=True)] == expected
