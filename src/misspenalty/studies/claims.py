@@ -6,6 +6,7 @@ import pandas as pd
 
 import misspenalty.studies.classics.claims as classics
 import misspenalty.studies.delayed_hits.claims as delayed_hits
+import misspenalty.studies.dispute.claims as dispute
 import misspenalty.studies.epcm.claims as epcm
 import misspenalty.studies.hac.claims as hac
 import misspenalty.studies.mq.claims as mq
@@ -31,6 +32,7 @@ STUDIES = {
     "vlog": vlog,
     "classics": classics,
     "delayed_hits": delayed_hits,
+    "dispute": dispute,
 }
 
 

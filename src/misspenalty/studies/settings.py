@@ -18,6 +18,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.settings import Name, Settings, explain, setting
 from misspenalty.settings.documents import block_of, default_text, schema_text, table_text
 from misspenalty.settings.messages import allowed
+from misspenalty.studies.dispute.settings import DisputeSettings
 from misspenalty.studies.epcm.settings import EpcmSettings
 from misspenalty.studies.hac.settings import HacSettings
 from misspenalty.studies.mq.settings import MqSettings
@@ -70,6 +71,7 @@ class Configuration(Settings):
     sarc: SarcSettings = _block(SarcSettings)
     hac: HacSettings = _block(HacSettings)
     epcm: EpcmSettings = _block(EpcmSettings)
+    dispute: DisputeSettings = _block(DisputeSettings)
 
     @model_validator(mode="after")
     def check(self):
