@@ -7,8 +7,9 @@ import pytest
 
 from misspenalty import disks
 from misspenalty.cli.main import main
-from misspenalty.disks.disksim import importer
+from misspenalty.disks.disksim import importer, parameter_file
 from misspenalty.disks.drive.description import check
+from misspenalty.errors import InputError
 
 SECTIONS = ("geometry", "mechanics", "overheads", "bus", "cache")
 FLASH_SECTIONS = ("geometry", "flash", "overheads", "interface", "cache")
@@ -138,3 +139,11 @@ def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
     output = tmp_path / "mine.yaml"
     assert main(["disk", "import", str(made(**change)), str(output)]) == 2
     assert not output.exists() and "Traceback" not in capsys.readouterr().err
+
+
+def test_files_that_source_each_other_many_times_are_refused(tmp_path):
+    (tmp_path / "d25.parv").write_text("disksim_iosim Stats { I/O Trace Time Scale = 1.0 }\n")
+    for depth in range(25):  # 2**25 files in all
+        (tmp_path / f"d{depth}.parv").write_text(f"source d{depth + 1}.parv\n" * 2)
+    with pytest.raises(InputError, match="source each other without end"):
+        parameter_file.read(tmp_path / "d0.parv")

@@ -11,7 +11,12 @@ from misspenalty.io.documents import read_checked, read_yaml
 SCHEMA = "type: object\nadditionalProperties: false\nproperties:\n  heads: {type: integer, minimum: 1}\n"
 
 
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(9))
+
+
 @pytest.mark.parametrize("text, message", [
+    (BOMB, "its aliases stand for more than 1000000 values"),
+    (f"heads: {{{BOMB.strip().replace(chr(10), ', ')}}}", "its aliases stand for more than 1000000 values"),
     ("a: [1\nb: 2\n", "line 2: not YAML"),
     ("[" * 1_000_000, "nested too deeply"),
     ("- " * 100_000, "nested too deeply"),
@@ -24,6 +29,12 @@ def test_broken_and_hostile_files_are_refused(tmp_path, text, message):
     with pytest.raises(InputError, match=message) as caught:
         read_yaml(path)
     assert str(path) in str(caught.value)
+
+
+def test_aliases_are_read(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("a: &a {x: 1}\nb: *a\nc: &c [*a, *a]\nd: [*c, '* no alias']\n")
+    assert read_yaml(path)["d"] == [[{"x": 1}, {"x": 1}], "* no alias"]
 
 
 def test_what_is_missing_or_no_text_is_refused(tmp_path):

@@ -380,6 +380,10 @@ def test_missing_files_columns_rows_and_bytes_are_told(tmp_path, part):
     table.drop(columns=table.columns[0]).to_parquet(victim)
     with pytest.raises(InputError, match=f"no column {table.columns[0]}"):
         builds.read(path)
+    table = pa.Table.from_pandas(table, preserve_index=False)
+    pq.write_table(table.append_column(table.column_names[0], table.column(0)), victim)
+    with pytest.raises(InputError, match=f"two columns {table.column_names[0]}"):
+        builds.read(path)
 
 
 def test_the_command_line_says_what_a_capture_holds(tmp_path, capsys):

@@ -15,6 +15,7 @@ import pytest
 
 from misspenalty import InputError, ParameterError, open_trace
 from misspenalty.traces import compiled, formats, text
+from misspenalty.traces.trace import file_checksum, meta_checksum
 
 CAPTURE = {
     "time_ms": [0, 0, 7],
@@ -228,7 +229,7 @@ def test_captures_hold_text_of_any_width(tmp_path, kind):
 def test_a_capture_with_two_columns_of_one_name(tmp_path):
     arrays = [*map(pa.array, CAPTURE.values()), pa.array([1, 2, 3])]
     pq.write_table(pa.Table.from_arrays(arrays, [*CAPTURE, "block"]), tmp_path / "c.parquet")
-    with pytest.raises(InputError, match=r"c\.parquet: cannot be read as Parquet"):
+    with pytest.raises(InputError, match=r"c\.parquet: two columns block"):
         open_trace(tmp_path / "c.parquet")
 
 
@@ -305,6 +306,31 @@ def test_every_format_says_what_it_is():
     assert all(form.summary and form.block_bytes > 0 for form in formats().values())
 
 
+def test_a_small_file_does_not_fill_the_disk_unless_it_may(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled, "ALWAYS", 1000)
+    path = write(tmp_path / "long.lis", b"0 5000 0 0\n" * 2)
+    with pytest.raises(InputError, match=r"long\.lis: 22 bytes make more than 3200 references.*most_references"):
+        open_trace(path)
+    with pytest.raises(InputError, match="22 bytes make more than 9999 references"):
+        open_trace(path, most_references=9999)
+    assert len(open_trace(path, most_references=10_000)) == 10_000
+    bomb = tmp_path / "bomb.u64le.xz"
+    bomb.write_bytes(lzma.compress(bytes(8_000_000)))
+    with pytest.raises(InputError, match="references"):
+        open_trace(bomb, "u64le")
+    with pytest.raises(ParameterError, match="most_references is 0"):
+        open_trace(path, most_references=0)
+
+
+def test_a_file_of_blank_lines_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "MOST_IDLE", 1 << 20)
+    path = write(tmp_path / "blank.spc", b"0,8,4096,R,0.0\n" + b"\n" * (1 << 20))
+    assert len(open_trace(path, "spc")) == 1
+    write(path, b"0,8,4096,R,0.0\n" + b"\n" * (3 << 20))
+    with pytest.raises(InputError, match=r"line \d+: 1 MB without a request"):
+        open_trace(path, "spc")
+
+
 # --- the compiled form -----------------------------------------------------------------------------------------------
 
 
@@ -325,6 +351,23 @@ def test_save_and_open_again(tmp_path):
         open_trace(tmp_path / "c.trace", block_bytes=512)
 
 
+def edit(folder, **keys):
+    """Change keys of a description and leave its checksum."""
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | keys))
+
+
+def forge(folder, ids=None, **keys):
+    """Change a compiled trace and give it the checksums that fit."""
+    if ids is not None:
+        np.array(ids, np.uint32).tofile(folder / "ids")
+        keys["columns"] = json.loads((folder / "meta.json").read_text())["columns"] | {
+            "ids": file_checksum(folder / "ids")
+        }
+    edit(folder, **keys)
+    edit(folder, checksum=meta_checksum(json.loads((folder / "meta.json").read_text())))
+
+
 @pytest.mark.parametrize(
     "damage, message",
     [
@@ -332,8 +375,16 @@ def test_save_and_open_again(tmp_path):
         (lambda folder: (folder / "address").unlink(), "column address is missing"),
         (
             lambda folder: np.array([0, 2, 0], np.uint32).tofile(folder / "ids"),
-            r"c\.trace: id 2 in column ids is damaged; expected below 2.*compile it again",
+            r"c\.trace: column ids does not have its checksum [0-9a-f]{8}; .*compile it again",
         ),
+        (lambda folder: edit(folder, block_bytes=512), r"meta\.json does not have its checksum"),
+        (lambda folder: forge(folder, ids=[0, 2, 0]), r"id 2 in column ids is not below 2; .*compile it again"),
+        (lambda folder: forge(folder, block_bytes=0), "block_bytes is 0"),
+        (lambda folder: forge(folder, name=["a"] * 5000), "is no compiled trace"),
+        (lambda folder: forge(folder, references=3.0), "is no compiled trace"),
+        (lambda folder: forge(folder, columns={"../ids": "00000000"}), "is no compiled trace"),
+        (lambda folder: (folder / "meta.json").write_text("[" * 100_000), "is no compiled trace"),
+        (lambda folder: (folder / "meta.json").write_bytes(b"\xff{}"), "is no compiled trace"),
         (lambda folder: (folder / "meta.json").write_text("{"), "no compiled trace"),
         (lambda folder: (folder / "meta.json").write_text("{}"), "no compiled trace"),
         (lambda folder: (folder / "meta.json").write_text(json.dumps({"version": 99})), "another version"),
@@ -344,6 +395,32 @@ def test_a_damaged_compiled_trace_says_so(tmp_path, damage, message):
     damage(tmp_path / "c.trace")
     with pytest.raises(InputError, match=message):
         open_trace(tmp_path / "c.trace")
+
+
+def test_no_damaged_byte_of_a_compiled_trace_is_accepted(tmp_path):
+    open_trace(capture(tmp_path / "c.parquet")).save(tmp_path / "c.trace")
+    tried = 0
+    for file in sorted((tmp_path / "c.trace").iterdir()):
+        whole = file.read_bytes()
+        damaged = [whole[:end] for end in range(len(whole))] + [whole + b"\0"]
+        damaged += [whole[:i] + bytes([whole[i] ^ bit]) + whole[i + 1 :] for i in range(len(whole)) for bit in (1, 128)]
+        for content in damaged:
+            file.write_bytes(content)
+            if file.name == "meta.json" and json_of(content) == json_of(whole):
+                continue  # an end of line less
+            with pytest.raises(InputError):
+                open_trace(tmp_path / "c.trace")
+            tried += 1
+        file.write_bytes(whole)
+    assert tried > 1000
+    assert len(open_trace(tmp_path / "c.trace")) == 3
+
+
+def json_of(content):
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
 
 
 def test_a_place_that_cannot_be_written_leaves_nothing_behind(tmp_path):

@@ -61,6 +61,12 @@ def add_format_options(command):
     listed = "; ".join(f"{name}: {form.summary}" for name, form in formats().items())
     command.add_argument("--format", help=f"format of a raw trace, where the file doesn't tell ({listed})")
     command.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
+    command.add_argument(
+        "--most-references",
+        metavar="N",
+        type=whole_number,
+        help="references to blocks that a raw trace may make (default: 10 million and 100 per byte of the file)",
+    )
     for name, forms in _options_of_formats().items():
         what = "; ".join(f"{form.name}: {form.options[name]}" for form in forms)
         command.add_argument(f"--{name.replace('_', '-')}", dest=f"format_{name}", metavar="VALUE", help=what)
@@ -109,7 +115,9 @@ def open_named(options):
     size = None if options.block_size is None else parse_bytes(options.block_size, "block size")
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    return misspenalty.open_trace(options.trace, options.format, size, **chosen)
+    return misspenalty.open_trace(
+        options.trace, options.format, size, most_references=options.most_references, **chosen
+    )
 
 
 def replay_settings(options, policies):

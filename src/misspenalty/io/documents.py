@@ -8,6 +8,7 @@ import yaml
 from misspenalty.errors import InputError
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is ten times as fast, where PyYAML has it
+MOST_NODES = 1_000_000  # values of a document whose aliases (*name) are written out
 MAX_NESTING = 10_000  # brackets, or characters of a line, below which no nesting exhausts that loader's stack
 
 
@@ -24,7 +25,12 @@ def read_yaml(path, expected=None, remedy=None):
         raise InputError("no such file", path=path, expected=expected, remedy=remedy)
     try:
         text = path.read_text(encoding="utf-8")
-        return yaml.load(text, _LOADER if _shallow(text) else yaml.SafeLoader)
+        loader = _LOADER if _shallow(text) else yaml.SafeLoader
+        if "*" in text and _written_out(text, loader) > MOST_NODES:
+            raise InputError(
+                f"its aliases stand for more than {MOST_NODES} values", path=path, remedy="write the values out"
+            )
+        return yaml.load(text, loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or error
@@ -37,6 +43,24 @@ def read_yaml(path, expected=None, remedy=None):
 
 def _shallow(text):
     return text.count("[") + text.count("{") < MAX_NESTING and max(map(len, text.splitlines()), default=0) < MAX_NESTING
+
+
+def _written_out(text, loader):
+    """How many values a document holds once each alias is replaced by what it stands for."""
+    sizes = {}  # by anchor
+    open_nodes = [["", 0]]  # anchor and size of each collection that has begun, the document first
+    for event in yaml.parse(text, loader):
+        if isinstance(event, yaml.AliasEvent):
+            open_nodes[-1][1] += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            open_nodes[-1][1] += 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append([event.anchor, 1])
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_nodes.pop()
+            sizes[anchor] = size
+            open_nodes[-1][1] += size
+    return open_nodes[0][1]
 
 
 def worst_error(data, schema):
@@ -65,7 +89,7 @@ def read_checked(path, schema=None, expected=None):
     path : path-like
         The file.
     schema : path-like, optional
-        Its JSON Schema, as YAML; by default ``<name>.schema.yaml`` beside it.
+        Its JSON Schema, as YAML; by default ``<name>.schema.yaml`` next to it.
     expected : str, optional
         What an unreadable file should have been.
 

@@ -106,6 +106,9 @@ def _table(path, columns):
             missing = [name for name in columns if name not in parquet.schema_arrow.names]
             if missing:
                 raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(columns)}")
+            twice = [name for name in columns if parquet.schema_arrow.names.count(name) > 1]
+            if twice:
+                raise InputError(f"two columns {twice[0]}", path=path, expected="each column once")
             if parquet.metadata.num_rows > MOST_ROWS:
                 raise InputError(f"{parquet.metadata.num_rows} rows", path=path, expected=f"at most {MOST_ROWS}")
             table = parquet.read(list(columns))

@@ -1,5 +1,6 @@
 """Opening a trace: a compiled one is mapped, a raw one compiled on the way."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -15,11 +16,24 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.reader import Format, Requests, find_format, unreadable
 from misspenalty.traces.spool import spooled
-from misspenalty.traces.trace import COLUMNS, META, VERSION, RequestSizes, Trace, check_block, write_meta
+from misspenalty.traces.trace import (
+    COLUMNS,
+    META,
+    VERSION,
+    RequestSizes,
+    Trace,
+    check_block,
+    file_checksum,
+    meta_checksum,
+    write_meta,
+)
 
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is taken for a damaged line
 MOST_REFERENCES = 0xFFFFFFFE  # what a kernel's 32-bit clock can count
+ALWAYS = 10_000_000  # references that any file may make
+PER_BYTE = 100  # more of them, per byte of the file as it is stored
 EXPANDED = 1 << 20  # references expanded at a time
+LONGEST_NAME = 4096  # characters of a trace's name
 
 
 def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
@@ -50,7 +64,12 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
 
 
 def open_trace(
-    path: str | os.PathLike[str], format: str | None = None, block_bytes: int | None = None, **options: Any
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    block_bytes: int | None = None,
+    *,
+    most_references: int | None = None,
+    **options: Any,
 ) -> Trace:
     """Open a trace.
 
@@ -64,6 +83,9 @@ def open_trace(
         Format of a raw trace where the file doesn't tell, in either case; see `misspenalty.traces.formats`.
     block_bytes : int, optional
         Block size that byte ranges are split by; by default the format's own.
+    most_references : int, optional
+        References to blocks that a raw trace may make, so that a small hostile file does not fill the disk; by default
+        10 million and 100 per byte of the file.
     **options
         What else the format can be told, such as ``columns`` of ``csv``; see its ``options``.
 
@@ -93,21 +115,30 @@ def open_trace(
         raise InputError("the name of the trace holds a null character", path=repr(path))
     path = Path(os.fsdecode(path))
     if _is_compiled(path):
-        if format or block_bytes is not None or options:
+        if format or block_bytes is not None or most_references is not None or options:
             raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
-        return _check_ids(_open_compiled(path), path)
+        return _check_ids(_open_compiled(path, verify=True), path)
+    if most_references is not None and not 1 <= most_references <= MOST_REFERENCES:
+        raise ParameterError(f"most_references is {most_references}; expected 1 to {MOST_REFERENCES}")
     with spooled(path) as (file, name):
-        return _open_raw(file, name, format, block_bytes, options)
+        return _open_raw(file, name, format, block_bytes, most_references, options)
 
 
-def _open_raw(path: Path, name: str, format: str | None, block_bytes: int | None, options: dict[str, Any]) -> Trace:
+def _open_raw(
+    path: Path,
+    name: str,
+    format: str | None,
+    block_bytes: int | None,
+    most_references: int | None,
+    options: dict[str, Any],
+) -> Trace:
     form = find_format(path, format)
     form.check(options)
     size = form.block_bytes if block_bytes is None else check_block(block_bytes)
     folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
     try:
-        _compile(path, name, form, size, options, folder)
-        trace = _open_compiled(folder)
+        _compile(path, name, form, size, most_references, options, folder)
+        trace = _open_compiled(folder, verify=False)
         trace._known["checked"] = True  # the interner has made the ids
         return trace
     except OSError as error:
@@ -131,17 +162,19 @@ def _check_ids(trace: Trace, path: Path) -> Trace:
     try:
         trace.check()
     except InputError as error:
-        largest = int(trace.ids.max())
-        raise InputError(
-            f"id {largest} in column ids is damaged",
-            path=path,
-            expected=f"below {trace.blocks}",
-            remedy="the compiled trace is damaged: compile it again",
-        ) from error
+        raise _damaged(f"id {int(trace.ids.max())} in column ids is not below {trace.blocks}", path) from error
     return trace
 
 
-def _compile(path: Path, name: str, form: Format, block_bytes: int, options: dict[str, Any], folder: Path) -> None:
+def _compile(
+    path: Path,
+    name: str,
+    form: Format,
+    block_bytes: int,
+    most_references: int | None,
+    options: dict[str, Any],
+    folder: Path,
+) -> None:
     interner = Interner()
     present = set()
     references = 0
@@ -150,12 +183,7 @@ def _compile(path: Path, name: str, form: Format, block_bytes: int, options: dic
         for requests in form.read(path, block_bytes, **options):
             references += _references(requests, path)
             lengths = _tally(lengths, requests)
-            if references > MOST_REFERENCES:
-                raise InputError(
-                    f"holds more than {MOST_REFERENCES} references",
-                    path=path,
-                    remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
-                )
+            _check_references(references, most_references, path)
             for start, writes, times in _expand(requests):
                 interner.ids(start).tofile(ids)
                 for column, values, file in (("write", writes, write), ("time", times, time)):
@@ -168,6 +196,24 @@ def _compile(path: Path, name: str, form: Format, block_bytes: int, options: dic
         (folder / column).unlink()
     interner.addresses_by_id().tofile(folder / "address")
     write_meta(folder, references, len(interner), block_bytes, name, form.name, _sizes(lengths))
+
+
+def _check_references(references: int, most: int | None, path: Path) -> None:
+    """Raise an `InputError` where a file makes more references than it may, or than a kernel can count."""
+    if references > MOST_REFERENCES:
+        raise InputError(
+            f"holds more than {MOST_REFERENCES} references",
+            path=path,
+            remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
+        )
+    stored = path.stat().st_size
+    allowed = ALWAYS + PER_BYTE * stored if most is None else most
+    if references > allowed:
+        raise InputError(
+            f"{stored} bytes make more than {allowed} references",
+            path=path,
+            remedy="if they are meant, allow more with --most-references (most_references=…)",
+        )
 
 
 def _references(requests: Requests, path: Path) -> int:
@@ -216,37 +262,43 @@ def _expand(
         low = high
 
 
-def _open_compiled(folder: Path) -> Trace:
+def _open_compiled(folder: Path, verify: bool) -> Trace:
+    """Map a compiled trace; `verify` compares its files with their checksums."""
     try:
-        meta = json.loads((folder / META).read_text())
+        meta = json.loads((folder / META).read_text(encoding="utf-8"))
         if meta["version"] != VERSION:
             raise InputError(
                 f"was compiled by another version ({meta['version']})",
                 path=folder,
                 remedy="compile it again from the raw trace",
             )
-        lengths = {
-            "ids": meta["references"],
-            "write": meta["references"],
-            "time": meta["references"],
-            "address": meta["blocks"],
-        }
-        columns: dict[str, Any] = {name: _map(folder / name, dtype, lengths[name]) for name, dtype in COLUMNS.items()}
+        if verify and meta["checksum"] != meta_checksum(meta):
+            raise _damaged(f"{META} does not have its checksum {meta['checksum']}", folder)
+        if len(meta["name"]) > LONGEST_NAME or len(meta["format"]) > LONGEST_NAME:
+            raise ValueError("a name is too long")
+        block_bytes = check_block(meta["block_bytes"])
+        lengths = {"address": meta["blocks"]}
+        columns: dict[str, Any] = dict.fromkeys(COLUMNS)
+        for name in meta["columns"]:
+            columns[name] = _map(folder / name, COLUMNS[name], lengths.get(name, meta["references"]))
+            if verify and file_checksum(folder / name) != meta["columns"][name]:
+                raise _damaged(f"column {name} does not have its checksum {meta['columns'][name]}", folder)
         sizes = RequestSizes(**meta["sizes"]) if "sizes" in meta else None
-        return Trace(**columns, block_bytes=meta["block_bytes"], name=meta["name"], format=meta["format"], sizes=sizes)
+        for number in (meta["references"], meta["blocks"], *(dataclasses.astuple(sizes) if sizes else ())):
+            if type(number) is not int or number < 0:
+                raise ValueError(f"{number!r} is no count")
+        return Trace(**columns, block_bytes=block_bytes, name=meta["name"], format=meta["format"], sizes=sizes)
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
 
 
-def _map(path: Path, dtype: type, length: int) -> np.ndarray | None:
-    if not path.exists() and path.name in ("write", "time"):
-        return None
+def _damaged(what: str, folder: Path) -> InputError:
+    return InputError(what, path=folder, remedy="the compiled trace is damaged: compile it again")
+
+
+def _map(path: Path, dtype: type, length: int) -> np.ndarray:
     if not path.exists() or path.stat().st_size != length * np.dtype(dtype).itemsize:
-        raise InputError(
-            f"column {path.name} is missing or not {length} long",
-            path=path.parent,
-            remedy="the compiled trace is damaged: compile it again",
-        )
+        raise _damaged(f"column {path.name} is missing or not {length} long", path.parent)
     return np.memmap(path, dtype, "r", shape=(length,))

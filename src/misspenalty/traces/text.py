@@ -10,6 +10,7 @@ from misspenalty.traces._text import parse
 from misspenalty.traces.reader import open_stream, read_some
 
 CHUNK = 1 << 19  # bytes read at a time: what is parsed of them stays in the cache
+MOST_IDLE = 1 << 28  # bytes without a request; more of them are no trace
 LONGEST_LINE = 1 << 16  # bytes; a longer line is no trace
 _NONE = bytes(256)
 _SHOWN = (
@@ -61,7 +62,7 @@ class Lines:
         InputError
             A line does not follow the grammar; the message names file, line and what was expected.
         """
-        rest, line, old = b"", 0, None
+        rest, line, idle, old = b"", 0, 0, None
         with open_stream(path) as stream:
             while chunk := read_some(stream, CHUNK, path):
                 old = ends_in_returns(chunk) if old is None else old
@@ -79,6 +80,11 @@ class Lines:
                     _check_returns(text[:whole], path, line)
                     columns, lines = self._parse(text[:whole], path, line)
                     line += lines
+                    idle = 0 if columns.shape[1] else idle + whole
+                    if idle > MOST_IDLE:
+                        raise InputError(
+                            f"{MOST_IDLE >> 20} MB without a request", path=path, line=line, expected=self._grammar()
+                        )
                     yield columns
         if rest:
             _check_returns(rest, path, line)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from misspenalty.io.files import atomic_path
 from misspenalty.traces._compile import Interner
 
 META = "meta.json"
-VERSION = 1
+VERSION = 2
 LARGEST_BLOCK = 1 << 30  # bytes
+CHUNK = 1 << 20  # bytes of a file read at a time
 COLUMNS: dict[str, type] = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
 
 
@@ -236,7 +238,7 @@ def check_block(block_bytes: int) -> int:
 def write_meta(
     folder: Path, references: int, blocks: int, block_bytes: int, name: str, format: str, sizes: RequestSizes | None
 ) -> None:
-    """Write the description of a compiled trace: all but its columns."""
+    """Write the description of a compiled trace: all but its columns, with their checksums and one of its own."""
     meta: dict[str, Any] = {
         "version": VERSION,
         "references": references,
@@ -244,7 +246,24 @@ def write_meta(
         "block_bytes": block_bytes,
         "name": name,
         "format": format,
+        "columns": {name: file_checksum(folder / name) for name in COLUMNS if (folder / name).exists()},
     }
     if sizes is not None:
         meta["sizes"] = dataclasses.asdict(sizes)
+    meta["checksum"] = meta_checksum(meta)
     (folder / META).write_text(json.dumps(meta, indent=1, sort_keys=True) + "\n")
+
+
+def meta_checksum(meta: dict[str, Any]) -> str:
+    """CRC-32 of a description, its own checksum left out."""
+    rest = {key: value for key, value in meta.items() if key != "checksum"}
+    return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
+
+
+def file_checksum(path: Path) -> str:
+    """CRC-32 of a file's content."""
+    checksum = 0
+    with open(path, "rb") as file:
+        while chunk := file.read(CHUNK):
+            checksum = zlib.crc32(chunk, checksum)
+    return f"{checksum:08x}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from misspenalty.errors import InputError
 
 MOST_BYTES = 16 << 20
+MOST_FILES = 1000  # sourced in all, a file that is sourced twice counted twice
 MAX_NESTING = 32
 MAX_DIGITS = 30  # of numbers, characters
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
@@ -25,7 +26,7 @@ class Block(dict):
         self.type, self.name = type_, name
 
 
-def read(path, _depth=0):
+def read(path, _depth=0, _opened=None):
     """All named blocks of a parameter file and of the files it sources, in order.
 
     Returns
@@ -41,13 +42,14 @@ def read(path, _depth=0):
     InputError
         The file is missing, too large, no text, or breaks the grammar.
     """
-    return _Parser(path, _depth).file()
+    return _Parser(path, _depth, [] if _opened is None else _opened).file()
 
 
 class _Parser:
-    def __init__(self, path, depth):
-        self.path, self.depth = Path(path), depth
-        if depth > MAX_NESTING:
+    def __init__(self, path, depth, opened):
+        self.path, self.depth, self.opened = Path(path), depth, opened
+        opened.append(self.path)
+        if depth > MAX_NESTING or len(opened) > MOST_FILES:
             raise InputError("files source each other without end", path=path)
         try:
             if self.path.stat().st_size > MOST_BYTES:
@@ -68,7 +70,7 @@ class _Parser:
             word = self.next()
             first, _, rest = word.partition(" ")
             if first == "source":
-                inner = read(self.sibling(rest), self.depth + 1)
+                inner = read(self.sibling(rest), self.depth + 1, self.opened)
                 blocks += inner[0]
                 instances.update(inner[1])
                 topology = topology or inner[2]
@@ -121,7 +123,7 @@ class _Parser:
             return self.block(word)
         first, _, rest = word.partition(" ")
         if first == "source":
-            blocks, _, _ = read(self.sibling(rest), self.depth + 1)
+            blocks, _, _ = read(self.sibling(rest), self.depth + 1, self.opened)
             if len(blocks) != 1:
                 self.fail(f"{rest!r} holds {len(blocks)} blocks", "one block")
             return blocks[0]

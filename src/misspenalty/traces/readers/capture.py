@@ -58,9 +58,10 @@ def _check(schema, path):
     if missing:
         raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(COLUMNS)}")
     for name, (what, fits) in COLUMNS.items():
-        for column in (schema.field(i) for i in schema.get_all_field_indices(name)):
-            if not fits(column.type):
-                raise InputError(f"column {name} is of type {column.type}", path=path, expected=what)
+        if schema.names.count(name) > 1:
+            raise InputError(f"two columns {name}", path=path, expected="each column once")
+        if not fits(schema.field(name).type):
+            raise InputError(f"column {name} is of type {schema.field(name).type}", path=path, expected=what)
 
 
 def _numbers(batch, name, limit, path):
