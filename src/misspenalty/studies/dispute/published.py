@@ -283,13 +283,15 @@ def over_traces(values, resamples, seed):
 
 
 def over_datasets(values, dataset, resamples, seed):
-    """Interval of each column's mean over rows, whole data sets drawn with replacement.
+    """Interval of each column's mean over rows, whole data sets drawn with replacement; NaN for fewer than two.
 
     Returns
     -------
     low, high : float array, shape (columns,)
     """
     groups = values.groupby(dataset)
+    if groups.ngroups < 2:
+        return np.full((2, values.shape[1]), np.nan)
     found = bootstrap(
         (groups.sum().to_numpy(dtype=float).T, groups.count().to_numpy(dtype=float).T),
         lambda sums, counts, axis: sums.sum(axis=axis) / counts.sum(axis=axis),

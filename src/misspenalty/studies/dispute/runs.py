@@ -31,7 +31,7 @@ POLICIES = {
 }
 LEAST_BLOCKS = 10
 ZIPF = "zipf"
-ZIPF_BLOCKS = (10, 100, 500, 1000)  # at which an independent program has counted its misses
+ZIPF_BLOCKS = (10, 100, 500, 1000, 2000)  # at which an independent program has counted its misses
 
 
 def replay_file(trace, replayed, traces, size_ratios, threads=None):
