@@ -9,7 +9,7 @@ import pytest
 
 from misspenalty.claims import judge, load_ledger
 from misspenalty.errors import InputError
-from misspenalty.studies.dispute import claims, packing, published, runs, tables
+from misspenalty.studies.dispute import claims, figures, packing, published, runs, tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +32,7 @@ def test_a_loss_is_divided_by_the_policys_own_misses(tmp_path):
     assert row["mean"] == pytest.approx((25 - 20) / 2)
     assert row["unbounded_mean"] == pytest.approx(0)
     assert row["worse_than_fifo_pct"] == 50
+    assert len(figures.means(published.aggregate(tmp_path / "r.csv", resamples=50, seed=1)["reductions"]).axes) == 2
     assert -20 <= row["low"] <= row["mean"] <= row["high"] <= 25
 
 
