@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from misspenalty.studies.dispute.published import FIGURE_6, over_traces, reduction
+from misspenalty.studies.dispute.published import over_traces, reduction
 
 COMPETING = ("lru", "clock", "lfu", "slru", "2q", "arc", "car", "lirs", "clockpro", "mq", "wtinylfu", "wtinylfu_10",
              "s3fifo", "sieve")  # fmt: skip
@@ -99,64 +99,3 @@ def program(replays, published):
     table = published.rename(columns={"misses": "program_misses"}).merge(ours, on=keys)
     table["difference"] = table["misses"] - table["program_misses"]
     return table[[*keys, "definition", "program_misses", "misses", "difference", "references"]]
-
-
-def conditions(reductions, datasets, selection):
-    """The tables that claims read, under other choices of traces, weights and parameters.
-
-    Parameters
-    ----------
-    reductions, datasets, selection : DataFrame
-        From `published.aggregate`.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``reductions, datasets, selection`` with a column ``condition``. The rows of the authors' selection are
-        replaced: by those of every trace, by those of another size for both, with every data set weighing the same, or
-        with the wide window of W-TinyLFU in place of the narrow one. Of ``selection``, each other rule in place of the
-        last one.
-    """
-    reductions = _placed(reductions)
-    datasets = _placed(datasets)
-    found = {"reductions": [], "datasets": [], "selection": []}
-    own = reductions["selection"] == "authors"
-    every = {name: table[table["selection"] == "all"].assign(selection="authors")
-             for name, table in (("reductions", reductions), ("datasets", datasets))}  # fmt: skip
-    rest = reductions[~own]
-    word = "every trace with a result at the size"
-    found["reductions"].append(pd.concat([every["reductions"], rest]).assign(condition=word))
-    other = datasets[datasets["selection"] != "authors"]
-    found["datasets"].append(pd.concat([every["datasets"], other]).assign(condition=word))
-    word = "every data set weighs the same"
-    found["reductions"].append(reductions.assign(mean=reductions["mean_of_datasets"], condition=word))
-    word = "W-TinyLFU with a window of 10 %"
-    swapped = reductions["policy"].replace({"wtinylfu": "wtinylfu_10", "wtinylfu_10": "wtinylfu"})
-    found["reductions"].append(reductions.assign(policy=swapped, condition=word))
-    for size, word in ((0.01, "1 % of the objects"), (0.4, "40 % of the objects")):
-        found["reductions"].append(_at_size(reductions, size).assign(condition=word))
-        found["datasets"].append(_at_size(datasets, size).assign(condition=word))
-    last = selection["rule"].iloc[-1]
-    for rule in selection["rule"].unique():
-        if rule != last:
-            replaced = selection[selection["rule"] == rule].assign(rule=last)
-            found["selection"].append(replaced.assign(condition=f"rules up to: {rule}"))
-    for size in sorted(set(selection["size_ratio"]) - {0.1}):
-        replaced = selection[(selection["size_ratio"] == size) & (selection["rule"] == last)].assign(size_ratio=0.1)
-        found["selection"].append(replaced.assign(condition=f"every rule; {100 * size:g} % of the objects"))
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
-
-
-def _placed(table):
-    return table.drop(columns=[name for name in table if name.startswith("Unnamed")])
-
-
-def _at_size(table, size):
-    """The rows of another size in the place of those of both sizes of the paper."""
-    rows = table[table["size_ratio"] == size]
-    return pd.concat([rows.assign(size_ratio=place) for place in (0.001, 0.1)])
-
-
-def largest_lead(reductions, column):
-    """Lower end of the interval of S3-FIFO's lead, over the others of Figure 6: its smallest."""
-    return reductions.loc[[name for name in FIGURE_6 if name != "s3fifo"], column].min()
