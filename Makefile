@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build reproduce test test-sanitizers test-sdist bench bench-giant lab docs report lint lock clean distclean
+.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -30,6 +30,9 @@ help:  ## list the targets
 reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; goes on where it was stopped
 	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
 	$(BIN)/python workflow/scripts/refresh_readme.py
+
+smoke: build  ## one small study's tables from its inputs in build/smoke, compared with the archived ones: minutes
+	$(BIN)/python workflow/scripts/smoke.py --cores $(CORES)
 
 test: build  ## the tests, an end-to-end run on a small trace among them
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
@@ -81,6 +84,31 @@ lab: build  ## JupyterLab on this machine, with the notebooks
 docs: build  ## the documentation, to build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
+# Without the scripts that nbconvert's pages would fetch from elsewhere.
+NOTEBOOK_HTML := --HTMLExporter.require_js_url= --HTMLExporter.mathjax_url= --HTMLExporter.jquery_url= --HTMLExporter.mermaid_js_url=
+# Zig's C compiler is 90 MB, so that only this asks for it.
+play: build  ## the page "Press play" of the site, to build/play: kernels as WebAssembly (needs Python 3.11 and npm)
+	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
+	$(BIN)/python tools/play.py --out build/play
+
+site: build docs  ## the site of the archived results, to results/site/index.html: claims, figures, files, notebooks, documentation
+	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
+	$(BIN)/jupyter nbconvert --to html --execute --log-level WARN $(NOTEBOOK_HTML) --output-dir build/notebooks notebooks/*.ipynb
+	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
+	  --with play=build/play
+
+PORT ?= 8000
+site-serve:  ## the site on http://127.0.0.1:8000 (PORT=…)
+	@test -f results/site/index.html || { echo "There is no site yet: make site"; exit 1; }
+	$(PYTHON) -m http.server --bind 127.0.0.1 --directory results/site $(PORT)
+
+archive: build  ## the results with checksums of all files (RO-Crate), to build/archive/misspenalty-results-<version>.zip
+	$(BIN)/python -m misspenalty.reporting.archive write
+
+verify: build  ## check an archive and compare it file by file with the results here: make verify ARCHIVE=….zip
+	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
+	$(BIN)/python -m misspenalty.reporting.archive verify "$(ARCHIVE)"
+
 report: reproduce  ## results/report.html: figures, run times and code in one self-contained page
 	$(BIN)/snakemake --report results/report.html
 
@@ -101,7 +129,7 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 
 clean:  ## take away builds and what results/ holds beside the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \
-	  results/benchmarks results/bench results/notebooks
+	  results/benchmarks results/bench results/notebooks results/site
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 	find results -name '.*.partial*' -exec rm -rf {} +
 

@@ -4,7 +4,8 @@
 per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
 
 `demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
-parameters (`misspenalty.disks.disksim.decisions`) does alone.
+parameters (`misspenalty.disks.disksim.decisions`) does alone; then, per departure, what leaving one drive out says: the
+mean change of the demerit over the other drives that meet its condition, and the change on the one left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import disks
+from misspenalty.disks.disksim.decisions import NAMES
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
 from misspenalty.disks.requests import read_requests, replay
 from misspenalty.io.files import write_csv
@@ -102,6 +104,25 @@ def compare_with_measured():
             yield replay(variant, asked).row() | row
 
 
+def left_out(table):
+    """One row per departure and measured drive that meets its condition: change of the demerit by the departure, ms.
+
+    `others_ms` is the mean over the other drives, by which one would choose; `left_out_ms` is what that choice then
+    does on the drive left out. Without others there is nothing to choose by.
+    """
+    baseline = table[table["reading"] == "as DiskSim reads it"].set_index("drive")["demerit_ms"]
+    changes = {}
+    for row in table.itertuples():
+        alone = row.decisions if row.reading == "as we read it" else row.reading.removesuffix(" alone")
+        if alone in NAMES:
+            changes.setdefault(alone, {})[row.drive] = row.demerit_ms - baseline[row.drive]
+    for departure, by_drive in changes.items():
+        for drive, change in by_drive.items():
+            others = [other for name, other in by_drive.items() if name != drive]
+            mean = sum(others) / len(others) if others else float("nan")
+            yield {"departure": departure, "drive": drive, "others_ms": mean, "left_out_ms": change}
+
+
 def main():
     """Run one of the two, print the table and write it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -115,6 +136,7 @@ def main():
             sys.exit(f"{TRACES} is missing: set MISSPENALTY_SHARED_TRACES to the folder that holds drives/*.trace")
         table = pd.DataFrame(compare_with_measured())
         print(table.drop(columns=["requests", "decisions"]).round(3).to_string(index=False))
+        print(f"\n{pd.DataFrame(left_out(table)).round(3).to_string(index=False)}")
     else:
         table = pd.DataFrame(speed(options.requests, options.repeat))
         print(table.round(2).to_string(index=False))

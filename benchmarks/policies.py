@@ -55,7 +55,7 @@ PEERS = {
     "lirs": ("LIRS", {}, {"stack_limit": 2}),  # theirs also makes LIR blocks HIR at hits in Q: other misses
     "lru": ("LRU", {}, {}),
     "lru2": ("LRUK", {"k": 2}, {"history": 0}),
-    "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000}),
+    "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000, "recall_first": 1}),
     "opt": ("Belady", {}, {}),
     "random": ("Random", {}, {}),  # other draws: other misses
     "s3fifo": ("S3FIFO", {}, {}),

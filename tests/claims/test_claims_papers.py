@@ -42,7 +42,10 @@ def sarc_tables():
     fig6["response_ms"] = 0.4 * table2["read_ms"] + 0.6 * table2["write_ms"]
     fig6["power"] = fig6["scaled_iops"] / fig6["response_ms"]
     fig6["stage_rate"] = 100 * table2["write_ms"] + 0.001 * (table2["policy"] != "sarc")
-    return {"sarc_table2": table2, "sarc_fig6": fig6}
+    internals = table2[["config", "scaled_iops", "policy"]].copy()
+    internals["hit_ratio"] = internals["config"].map({"cache_insensitive": 0.2, "cache_sensitive": 0.5})
+    internals["seq_share"] = internals["policy"].map({"lru_top": 0.6, "lru_bottom": 0.2, "sarc": 0.4})
+    return {"sarc_table2": table2, "sarc_fig6": fig6, "sarc_internals": internals}
 
 
 def hac_tables():
@@ -231,6 +234,8 @@ def test_turning_every_table_upside_down_refutes_every_ordering_and_trend():
         ("sarc_table2", {"scaled_iops": 25000, "policy": "sarc"}, 2, "sarc.table2.sarc_vs_better", "not_reproduced"),
         ("sarc_table2", {"scaled_iops": 1136, "policy": "sarc"}, 2, "sarc.table2.best.ci.1136.write", "not_reproduced"),
         ("sarc_table2", {"scaled_iops": 1136, "policy": "sarc"}, 1.04, "sarc.table2.best.ci.1136.write", "reproduced"),
+        ("sarc_internals", {"policy": "lru_top"}, 0.1, "sarc.fig6.space_split", "not_reproduced"),
+        ("sarc_internals", {"config": "cache_insensitive"}, 3, "sarc.fig6.hit_ratio", "not_reproduced"),
         ("sarc_fig6", {"scaled_iops": 25000, "policy": "sarc"}, 1.2, "sarc.peak.overall_is_mix.cs", "not_reproduced"),
         ("sarc_fig6", {"scaled_iops": 25000, "policy": "sarc"}, 9, "sarc.fig6.no_lru_works_in_both", "not_reproduced"),
         ("hac_fig9", {"component": "total"}, 1.006, "hac.fig9.identity", "not_reproduced"),
@@ -360,6 +365,7 @@ def test_fitted_cells_make_fitted_verdicts():
 
 
 MEASURED = (
+    "hit_ratio",
     "hit_ratio_pct",
     "normalized_rate",
     "read_ms",

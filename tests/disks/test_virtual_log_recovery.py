@@ -98,6 +98,28 @@ def test_the_walk_from_the_tail_reads_little_and_the_scan_finds_the_same():
     assert not scanned.from_tail and scanned.sectors_read == len(media) // 512
 
 
+@pytest.mark.parametrize("rewritten", [0, 1])
+@pytest.mark.parametrize("power", range(1, 15))
+def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
+    """A transaction that begins with the piece whose record is the tail: only its pointer there leads to the map."""
+    disk, media = fresh(1, 300)
+    disk.request(disk.now, True, 100 * rewritten + 5, 1)
+    versions = np.zeros(300, np.int64)
+    versions[100 * rewritten + 5] = disk.version - 1
+    before, version = disk.mapping().copy(), disk.version
+    disk.fail_after(power)
+    disk.request(disk.now, True, 95, 11)  # blocks of pieces 0 and 1
+    whole = not disk.dead
+    pending = {} if whole else dict.fromkeys(range(95, 106), version)
+    if whole:
+        versions[95:106] = version
+    disk.power_down()
+    _, found = recovered(SLICE, 300, media, block_sectors=1)
+    assert found.from_tail
+    assert whole or (found.map == before).all()
+    check(found, media, 1, versions, pending)
+
+
 def test_recovery_is_done_once():
     disk, media = fresh(8, 300)
     disk.power_down()

@@ -216,8 +216,16 @@ def test_lru_inclusion(kind):
 @pytest.mark.parametrize("name", [n for n in POLICIES if any(p.name == "history" for p in find_policy(n).parameters)])
 def test_history_remembers(name):
     """A B A with one block of cache: A is remembered if the history has an entry, and not without."""
+    first = {"recall_first": 1} if name == "mq" else {}
     for history, known in ((0, 0), (0.9, 0), (1, 1), (1000, 1)):
-        _, kernel = kernel_outcome(name, 1, [0, 1, 0], {"history": history})
+        _, kernel = kernel_outcome(name, 1, [0, 1, 0], {"history": history, **first})
+        assert kernel.ghost_hits == known
+
+
+def test_mq_evicts_before_it_looks_into_its_history():
+    """The paper's order: of one entry, B takes A's place before A is looked for; of two, A is still there."""
+    for history, known in ((1, 0), (2, 1)):
+        _, kernel = kernel_outcome("mq", 1, [0, 1, 0], {"history": history})
         assert kernel.ghost_hits == known
 
 

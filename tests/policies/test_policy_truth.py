@@ -145,7 +145,7 @@ SAME = {
     "Belady": ("opt", {}),
     "TwoQ": ("2q", {"kin": 0.25, "kout": 0.5}),
     "LRUK": ("lru2", {"history": 0}),
-    "MQ": ("mq", {"queues": 8, "history": 4, "life_time": 10_000}),
+    "MQ": ("mq", {"queues": 8, "history": 4, "life_time": 10_000, "recall_first": 1}),
 }
 
 
@@ -202,7 +202,7 @@ def test_mq_equals_libcachesim_with_other_parameters(trace_named, tmp_path, queu
     for size in (100, 1000):
         options = {"n_queue": queues, "qout_size_ratio": history, "lifetime": life_time}
         expected = libcachesim_misses(path, "MQ", size, len(trace), **options)
-        ours = simulate(trace, "mq", size, queues=queues, history=history, life_time=life_time)
+        ours = simulate(trace, "mq", size, queues=queues, history=history, life_time=life_time, recall_first=1)
         assert ours.misses == expected
 
 

@@ -64,6 +64,19 @@ def test_tracks_of_pages_traced_by_hand():
     assert (cache.seq_pages, cache.random_pages, cache.resident) == (8, 4, 12)
 
 
+@pytest.mark.parametrize("policy", [*LISTED, *OTHERS])
+def test_track_0_has_no_track_before_it(policy):
+    # At threshold 1 every track is in run with the one before it, if that is cached: track 0 has none and comes alone,
+    # whatever lies in memory before the first slot.
+    cache = track_cache(policy, 50, 100, prefetch={"threshold": 1, "degree": 2, "trigger": 0})
+    for _ in range(2):
+        assert cache.access_pages(99) in ((1, [(99, 1, DEMAND)]), (0, []))
+    assert cache.access_pages(0) == (1, [(0, 1, DEMAND)])
+    assert cache.sequential_misses == 0
+    assert cache.access_pages(1) == (1, [(1, 1, DEMAND), (2, 1, SYNCHRONOUS), (3, 1, SYNCHRONOUS)])
+    assert cache.sequential_misses == 1
+
+
 def test_writes_enter_but_read_nothing():
     # Writes count in the run: 9 is the second of it, goes to SEQ with its two pages, and nothing is fetched. The read
     # of a page of 9 that was not written reads all the rest, as 9 is sequential; 10 follows as a sequential miss.

@@ -1,4 +1,4 @@
-"""CITATION.cff is valid and names this release and the papers of its studies.
+"""CITATION.cff is valid and names this release and the papers of its studies; .zenodo.json and codemeta.json agree.
 
 The schema in tests/data is the Citation File Format 1.2.0 of Druskat et al., CC BY 4.0.
 """
@@ -51,4 +51,27 @@ def test_the_papers_of_the_studies_are_cited(citation):
         ("Bansal", 2004, "187", "200"),
         ("Jiang", 2005, "323", "336"),
         ("Atre", 2020, "495", "513"),
+        ("Qin", 2025, "155", "170"),
     }
+
+
+def test_zenodo_says_the_same(citation):
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text())
+    assert zenodo["title"] == f"{citation['title']} {citation['version']}"
+    assert zenodo["description"] == citation["abstract"]
+    assert zenodo["publication_date"] == citation["date-released"]
+    assert [one["name"] for one in zenodo["creators"]] == [author["name"] for author in citation["authors"]]
+    assert {key: zenodo[key] for key in ("version", "license", "keywords")} == {
+        key: citation[key] for key in ("version", "license", "keywords")
+    }
+
+
+def test_codemeta_says_the_same(citation):
+    codemeta = json.loads((ROOT / "codemeta.json").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (codemeta["name"], codemeta["description"]) == (citation["title"], citation["abstract"])
+    assert (codemeta["version"], codemeta["datePublished"]) == (citation["version"], citation["date-released"])
+    assert codemeta["license"] == f"https://spdx.org/licenses/{citation['license']}"
+    assert codemeta["keywords"] == citation["keywords"]
+    assert [one["name"] for one in codemeta["author"]] == [author["name"] for author in citation["authors"]]
+    assert codemeta["runtimePlatform"] == f"Python {project['requires-python'].removeprefix('>=')} or newer"

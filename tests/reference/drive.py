@@ -217,10 +217,11 @@ class Drive:
             if s["any_order_read"] and come is not None and sector < come < sector + n:
                 begin = self.meets(track, come, land)
                 end = self.at(begin + TURN)
-                head = self.at(begin + self.width(track, come, self.layout.tracks[track][2] - (come - sector) + 1))
-                reads = [(index, head), (index + come - sector - 1, end)]
+                before = self.layout.tracks[track][2] - (come - sector)  # sectors that pass before the first one wanted
+                back = [self.at(begin + self.width(track, come, before + k)) for k in range(come - sector + 1)]
+                reads = [(index, back[1]), (index + come - sector - 1, end)]
                 start = end - self.at(self.width(track, 0, n))
-                read_by = lambda k, end=end: end  # noqa: E731
+                read_by = lambda k, back=back: back[min(k, len(back) - 1)]  # noqa: E731
             else:
                 begin = self.meets(track, sector, land)
                 start, end = self.at(begin), self.at(begin + self.width(track, sector, n))

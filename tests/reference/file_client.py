@@ -210,7 +210,7 @@ class FileClientReference(BlockLayerReference):
         size = min(max((inode.size or 0) - page * PAGE_BYTES, 1), PAGE_BYTES)
         blocks = -(-size // machine.block)
         entry.page = entry.buffer_used = True
-        time = blocks * machine.block * machine.kilobyte // 1024
+        time = blocks * machine.block * machine.buffer_kilobyte // 1024
         self.spent[copies] += time
         self.copied[copies] += blocks
         return now + time
@@ -336,8 +336,6 @@ class FileClientReference(BlockLayerReference):
     # the prefetch engine
 
     def _look_ahead(self, file, now):
-        now += self.machine.engine_time
-        self.spent["engine"] += self.machine.engine_time
         self.event += 1
         for place, other in enumerate(self.predictor.access(file), 1):
             if self.path_of[other] >= 0:
@@ -350,6 +348,8 @@ class FileClientReference(BlockLayerReference):
         size = -(-(inode.size or 0) // PAGE_BYTES)
         if not size or sum(entry.page or entry.coming for entry in inode.entries) >= size:
             return now
+        now += self.machine.engine_time
+        self.spent["engine"] += self.machine.engine_time
         for block in self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist():
             entry = self.entries[block]
             if not (entry.buffer or entry.coming):

@@ -5,6 +5,7 @@ import pytest
 
 import misspenalty
 from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty.policies.registry import find_policy, known_policies
 from misspenalty.replay import simulation
 from misspenalty.traces import Trace
 
@@ -34,6 +35,35 @@ def test_writes_ignored(mixed):
     assert (result.requests, result.hits, result.evictions) == (4, 0, 2)
 
 
+def test_writes_that_refresh_load_nothing(mixed):
+    # 0 miss; (1 is not there: nothing); 1 miss; (0 refreshed); 2 misses and evicts 1; 0 hit
+    result = simulate(mixed, "lru", 2, writes="refresh")
+    assert (result.requests, result.hits, result.evictions) == (4, 1, 1)
+
+
+@pytest.mark.parametrize("policy", [name for name in known_policies() if not find_policy(name).offline])
+def test_refreshing_is_leaving_out_writes_of_blocks_that_are_not_there(monkeypatch, policy):
+    monkeypatch.setattr(simulation, "SLICE", 97)
+    rng = np.random.default_rng(5)
+    trace = trace_of(rng.zipf(1.3, 3000) % 60, rng.random(3000) < 0.4)
+    hits = np.zeros(3000, bool)
+    result = simulate(trace, policy, 16, writes="refresh", hits=hits)
+    kernel = find_policy(policy).cache(16, trace.address, {})
+    hit = np.zeros(1, np.uint8)
+    for number, (block, write) in enumerate(zip(trace.ids, trace.write, strict=True)):
+        expected = (not write or block in kernel) and kernel.replay(np.array([block], np.uint32), hit) == 1
+        assert hits[number] == expected, number
+    assert result.hits == np.count_nonzero(hits & ~trace.write)
+
+
+def test_no_single_pass_gives_all_sizes_of_writes_that_refresh(mixed):
+    with pytest.raises(ParameterError, match="one pass cannot give all sizes"):
+        hit_ratio_curve(mixed, "lru", None, writes="refresh")
+    several = hit_ratio_curve(mixed, "lru", list(range(1, 20)), writes="refresh")
+    assert several["hits"].tolist() == [simulate(mixed, "lru", size, writes="refresh").hits for size in range(1, 20)]
+    assert simulate(mixed, "opt", 2, writes="refresh").hits == simulate(mixed, "opt", 2, writes="ignore").hits
+
+
 def test_writes_only(mixed):
     assert (simulate(mixed, "lru", 2, writes="only").requests, simulate(mixed, "lru", 2, writes="only").hits) == (2, 0)
 
@@ -43,7 +73,7 @@ def test_a_trace_of_reads_has_no_writes_to_replay():
     assert np.isnan(simulate(trace_of([0, 0]), "lru", 1, writes="only").hit_ratio)
 
 
-@pytest.mark.parametrize("writes", ["count", "ignore", "only"])
+@pytest.mark.parametrize("writes", ["count", "ignore", "refresh", "only"])
 @pytest.mark.parametrize("slice_", [1, 2, 3, 1 << 18])
 def test_slices_warm_up_and_recorded_hits_agree(monkeypatch, mixed, writes, slice_):
     rng = np.random.default_rng(3)
@@ -74,7 +104,7 @@ def test_curve_equals_single_runs_whatever_the_threads():
         ({"cache_blocks": 0}, "cache size is 0 blocks; expected a whole number from 1"),
         ({"cache_blocks": 2.5}, "cache size is 2.5"),
         ({"cache_blocks": True}, "cache size is True"),
-        ({"writes": "maybe"}, "writes is 'maybe'; expected one of count, ignore, only"),
+        ({"writes": "maybe"}, "writes is 'maybe'; expected one of count, ignore, refresh, only"),
         ({"warm_up": 6}, "warm_up is 6; expected 0 to 5"),
         ({"warm_up": -1}, "warm_up is -1"),
         ({"sise": 3}, "lru has no parameter 'sise'; it has none"),

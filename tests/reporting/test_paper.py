@@ -160,8 +160,8 @@ def test_every_study_is_counted(folder):
 
 
 def numbers_of(source):
-    """Decimal numbers in the prose and the code of a Typst source; lengths and arguments that lay out are none."""
-    text = re.sub(r"//[^\n]*", "", source.read_text())
+    """Decimal numbers in the prose and the code of a Typst source; lengths, sections of papers and releases are none."""
+    text = re.sub(r"//[^\n]*|§[\d.]+|Linux [\d.]+", "", source.read_text())
     return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\d|\.|pt|em|mm|fr)", text))
 
 

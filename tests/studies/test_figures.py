@@ -31,7 +31,7 @@ def tables():
 
 
 def pair(tables, name):
-    return {"128mb": tables[name], "64mb": tables[f"{name}_64mb"]}
+    return {"128mb": tables[name], "calibrated": tables[f"{name}_calibrated"]}
 
 
 def verdicts(reproduced):
@@ -56,11 +56,12 @@ DRAWN = {
     "fig7_sensitivity": lambda t: mq.sensitivity(t["fig7_sensitivity"], "normalized_rate", "Rate"),
     "sensitivity": lambda t: mq.sensitivity(t["sensitivity"]),
     "first_level": lambda t: mq.first_level(t["first_level"]),
+    "first_level_fit": lambda t: mq.first_level_fit(t["first_level_fit"], PRINTED4),
     "curve": lambda t: mq.hit_ratio_curve(t["table4"]),
     "hit_ratio": lambda t: curve.hit_ratio(TWO_CURVES),
     "hit_ratio_sampled": lambda t: curve.hit_ratio(TWO_CURVES.assign(hit_ratio_error=0.02), 8192),
     "overview": lambda t: overview.overview(
-        pair(t, "table4"), PRINTED4, pair(t, "fig7"), PRINTED7, {"128mb": verdicts(9), "64mb": verdicts(5)}
+        pair(t, "table4"), PRINTED4, pair(t, "fig7"), PRINTED7, {"128mb": verdicts(9), "calibrated": verdicts(5)}
     ),
 }
 
@@ -147,8 +148,17 @@ def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(tables, name):
 def test_overview_counts_every_study_that_was_built_and_what_is_fitted_or_a_condition_apart(tables):
     axis = DRAWN["overview"](tables).axes[-1]
     labels = [label.get_text() for label in axis.get_yticklabels()]
-    assert labels == ["MQ behind 128 MB", "MQ behind 64 MB", "SARC", "Virtual log"]
+    assert labels == ["MQ behind 128 MB", "MQ calibrated", "SARC", "Virtual log"]
     assert [text.get_text() for text in axis.texts][:6] == ["6", "2", "1", "1", "1", "1"]
+    assert [text.get_text() for text in axis.texts][-5:] == [*["recordings"] * 2, *["generated"] * 2, "traces"]
+
+
+def test_the_overview_and_the_readme_agree_on_where_traces_come_from():
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
+    listed = {line.split("`")[1]: line.split("|")[-2] for line in rows}
+    assert set(listed) >= set(overview.TRACES) == set(overview.STUDIES)
+    for study, source in overview.TRACES.items():
+        assert all(part in listed[study] for part in source.split(", ")), study
 
 
 def test_one_missing_cell_is_not_drawn(tables):

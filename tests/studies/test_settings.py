@@ -178,7 +178,7 @@ def test_impossible_policy_is_refused(entry, named):
     [
         ({"server": "nosuch"}, r"mq\.server: 'nosuch' .*128mb.*captures"),
         ({"server": "128"}, r"mq\.server: '128' .*did you mean 128mb\?"),
-        ({"variant": "nosuch"}, r"mq\.variant: 'nosuch'"),
+        ({"calibrated": {"capture": "nosuch", "shown_mb": [64]}}, r"mq\.calibrated: 'nosuch' is none of the captures"),
         ({"client": "nosuch"}, r"mq\.client: 'nosuch'"),
         ({"sensitivity": {"nosuch": [1]}}, r"mq\.sensitivity\.nosuch: mq has no parameter 'nosuch'"),
         ({"sensitivity": {"queues": [4, 0]}}, r"mq\.sensitivity\.queues: .*queues is 0"),
@@ -196,8 +196,8 @@ def test_impossible_policy_is_refused(entry, named):
         ({"cache_mb": [256, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to 256 MB"),
         ({"cache_mb": [128, 128, 256]}, r"mq\.cache_mb: 128 is listed twice"),
         ({"policies": {"mq": {"policy": "mq"}}}, r"mq\.policies: lru is missing"),
-        ({"writes": ["ignore"]}, r"mq\.writes: count is missing"),
-        ({"writes": ["sometimes"]}, r"mq\.writes\[0\]: 'sometimes'; expected count or ignore"),
+        ({"writes": ["ignore"]}, r"mq\.writes: expected count first"),
+        ({"writes": ["sometimes"]}, r"mq\.writes\[0\]: 'sometimes'; expected count, ignore or refresh"),
         ({"warm_up": -1}, r"mq\.warm_up: -1; expected a whole number, at least 0"),
         ({"warm_up": True}, r"mq\.warm_up: True; expected a whole number, at least 0"),
         ({"table3_mb": "5e2"}, r"mq\.table3_mb: '5e2'; expected a number, more than 0; YAML .* write 5\.0e\+02"),
@@ -292,7 +292,7 @@ def test_impossible_settings_of_hac_are_refused(changes, message):
         ({"captures": {"andrew": "{build}.parquet"}}, r"epcm\.captures\.andrew: .* has braces"),
         ({"fig8": {"partition_size": 64, "model_order": 44}}, r"epcm\.fig8: 64/44 is no bar of Figure 7"),
         ({"epcm_shares": [0.01]}, r"epcm\.epcm_shares: .*rounds to an order of 0"),
-        ({"thresholds": {"pcm": float("nan"), "epcm": 0.1}}, r"epcm\.thresholds\.pcm: nan; expected a number"),
+        ({"threshold": float("nan")}, r"epcm\.threshold: nan; expected a number"),
         ({"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}}, r".*andrew has 23 runs"),
         (
             {"captures": {"andrew": "x.parquet"}, "sensitivity": {**CONFIG["epcm"]["sensitivity"], "machine": ["ld"]}},
@@ -350,7 +350,8 @@ def test_a_value_of_the_command_line_is_named_as_such(tmp_path):
     lines = refusal(tmp_path, merged(CONFIG, {"mq": {"seed": -1}}), config=CONFIG)
     assert lines == ["--config: mq.seed: -1; expected a whole number, at least 0"]
     lines = refusal(tmp_path, CONFIG | {"sead": 1}, config=CONFIG)
-    assert lines == ["--config: sead: unknown key; expected one of captures, mirror, mq, vlog, sarc, hac, epcm"]
+    keys = "captures, mirror, mq, vlog, sarc, hac, epcm, kvcache, dispute"
+    assert lines == [f"--config: sead: unknown key; expected one of {keys}"]
 
 
 def test_a_bad_name_of_a_mapping_is_named(tmp_path):

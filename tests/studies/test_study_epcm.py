@@ -10,6 +10,8 @@ import pytest
 from tests.systems.test_file_client import LINUX, PAGE, call, opened
 
 from misspenalty import ParameterError
+from misspenalty.studies.epcm import conditions as epcm_conditions
+from misspenalty.studies.epcm import figures as epcm_figures
 from misspenalty.studies.epcm import runs as epcm
 from misspenalty.studies.epcm import sensitivity as epcm_sensitivity
 from misspenalty.studies.epcm import setup as epcm_setup
@@ -24,8 +26,9 @@ SETTINGS = {
     "partition_sizes": [16, 64],
     "pcm_orders": [2],
     "epcm_shares": [0.7, 0.8],
-    "thresholds": {"pcm": 0.1, "epcm": 0.75},
-    "temporaries": "recorded",
+    "threshold": 0.75,
+    "temporaries": "inode",
+    "resident": "mapped",
     "training_runs": 3,
     "measured_runs": 2,
     "fig8": {"partition_size": 64, "model_order": 45},
@@ -74,14 +77,16 @@ def test_bars_of_figure_7():
 
 
 def test_fits_reach_their_targets(study):
-    value = epcm.fit_copy(study, 300, 1, 100)
-    assert epcm.hot_read_us(study, value) == pytest.approx(300, abs=0.2)
+    ranges = {"copy_us_per_kb": (1, 100), "buffer_copy_us_per_kb": (1, 100)}
+    values = epcm.fit_copy(study, 300, ranges)
+    assert epcm.hot_read_us(study, values) == pytest.approx(300, abs=0.3)
+    assert epcm.fit_copy(study, 1e6, ranges) == {"copy_us_per_kb": 100, "buffer_copy_us_per_kb": 100}
     scale = epcm.fit_scale(study, 2.0, 0.01, 100)
     assert epcm.cold_compute_s(study._replace(scale=scale)) == pytest.approx(2.0, abs=1e-4)
     with pytest.raises(ParameterError, match="cannot be scaled"):
         epcm.fit_scale(study, 1e-6, 0.01, 100)
     with pytest.raises(ParameterError, match="expected 0 <= low < high"):
-        epcm.fit_copy(study, 300, 5, 5)
+        epcm.fit_copy(study, 300, {"copy_us_per_kb": (5, 5)})
 
 
 def test_figure_7_adds_up(runs):
@@ -172,25 +177,63 @@ def test_workload_facts_count_each_page_and_file_once(study):
 
 
 def test_readings_vary_one_choice_at_a_time(study):
-    choices = {"model": {"threshold": [0.5]}, "protocol": {"training": [1], "resident": ["programs", "names", "both"]}}
+    choices = {
+        "model": {"threshold": [0.5]},
+        "protocol": {"training": [1, 9], "resident": ["mapped", "names", "programs"], "head_start": [0.5]},
+    }
     variations = epcm_sensitivity.variations_of(choices, None)
     settings = [Setting("cold"), Setting("last_successor"), Setting("epcm", 64, 45), Setting("foresight", None, 8)]
-    table = epcm_sensitivity.sensitivity(study, None, settings, variations, {}, 1)
+    capture = SimpleNamespace(files=pd.DataFrame({"path": ["/bin/sh"] + [f"s/{number}" for number in range(23)]}))
+    table = epcm_sensitivity.sensitivity(study, capture, settings, variations, {}, 1)
     told = table.groupby(["parameter", "value"], sort=False)["model"].agg(list)
     assert told["none", ""] == ["cold", "last_successor", "epcm", "foresight"]
     assert told["threshold", "0.5"] == ["cold", "epcm"]
-    assert ("training", "1") in told
-    assert epcm_sensitivity.variations_of(choices, None, before=0) == [
-        v for v in variations if v.parameter != "training"
-    ]
+    assert {("training", "1"), ("training", "9")} <= set(told.index)
     own = table[table["parameter"] == "none"].set_index("model")["io_wait_s"]
     assert own["foresight"] <= own["last_successor"] + 1e-9
     resident = table[table["parameter"] == "resident"].set_index(["value", "model"])["io_wait_s"]
     assert resident["names", "cold"] < own["cold"], "the way to a file takes no disk time then"
-    assert resident["both", "cold"] <= min(resident["names", "cold"], resident["programs", "cold"])
+    assert resident["mapped", "cold"] < resident["names", "cold"], "one file of the twelve is in memory too"
+    led = table[table["parameter"] == "head_start"].set_index("model")
+    assert led.loc["cold", "io_wait_s"] == pytest.approx(own["cold"], rel=0.05), "without a predictor it gains nothing"
+    assert led.loc["foresight", "io_wait_s"] < own["foresight"]
     for wrong in (
-        epcm_sensitivity.Variation("protocol", "training", 9),
+        epcm_sensitivity.Variation("protocol", "training", -1),
+        epcm_sensitivity.Variation("protocol", "resident", "both"),
         epcm_sensitivity.Variation("protocol", "x", 1),
     ):
         with pytest.raises(ParameterError):
-            epcm_sensitivity.sensitivity(study, None, settings, [wrong], {}, 1)
+            epcm_sensitivity.sensitivity(study, capture, settings, [wrong], {}, 1)
+
+
+def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
+    wanted = {words: changes for words, changes in epcm_conditions.conditions().items() if "programs" not in words}
+    wanted = {words: wanted[words] for words in [*list(wanted)[1:3], "copies in buffers x2", list(wanted)[-1]]}
+    bars = epcm_setup.bars(SETTINGS)
+    found = epcm_conditions.under_conditions(study, None, bars, {}, 2, 64, 45, wanted)
+    judged = epcm_tables.fig7(runs)[[*epcm.KEYS]]
+    judged = judged[judged["buffer_copy"] | judged["model"].isin(["cold", "hot", "epcm"])]
+    for words in wanted:
+        own = found["fig7"][found["fig7"]["condition"] == words]
+        assert (
+            own[[*epcm.KEYS]]
+            .astype(str)
+            .reset_index(drop=True)
+            .equals(judged[[*epcm.KEYS]].astype(str).reset_index(drop=True))
+        )
+    hot = found["fig7"][(found["fig7"]["model"] == "hot") & found["fig7"]["buffer_copy"]].set_index("condition")
+    twice = hot.loc["copies in buffers x2", "read_latency_us"] - hot.loc["0.5 s of head start", "read_latency_us"]
+    assert twice == pytest.approx(4 * 13), "half of the reads copy 8 blocks of 1 KB"
+
+
+def test_the_surface_begins_with_the_criterion(study):
+    settings = [Setting("last_successor"), Setting("epcm", 64, 45), Setting("foresight", None, 64)]
+    table = epcm_conditions.surface(study, settings, [0, 1, 3, 6], [0, 0.5], 3)
+    own = epcm_tables.fig7(epcm.simulate(study, [Setting("cold"), *settings])).set_index("model")
+    same = table[(table["training"] == 3) & (table["head_start_s"] == 0)].set_index("model")
+    for model in ("last_successor", "epcm", "foresight"):
+        assert same.loc[model, "io_wait_s"] == own.loc[model, "io_wait_s"]
+    removed = table.set_index(["model", "training", "head_start_s"])["io_reduction_pct"]
+    assert removed["foresight", 3, 0.5] > removed["foresight", 3, 0]
+    assert removed["epcm", 6, 0.5] >= removed["epcm", 0, 0.5]
+    assert epcm_figures.surface(table).axes

@@ -147,3 +147,11 @@ def test_logged_values_name_their_claims():
     assert "no hit ratio by more than 0.25 points" in notes["mq.results.timing"]
     assert "98.25 to 99.50 %" in notes["mq.results.miss_dominates"]
     assert "128MB" in notes["mq.setup.oracle_buffer"]
+
+
+def test_a_filtered_stream_has_fewer_reads_per_transaction(tmp_path, busy):
+    facts = tmp_path / "captures.yaml"
+    facts.write_text("mine.parquet: {reads: 5000, transactions: {all: 50}}\n")
+    filtered = mq.behind(busy, "lru", 16)
+    assert mq_rates.recorded_reads(busy, facts, "raw/mine.parquet") == busy.reads / 50
+    assert mq_rates.recorded_reads(filtered, facts, "raw/mine.parquet") == filtered.reads / 50 < busy.reads / 50

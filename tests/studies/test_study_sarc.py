@@ -239,3 +239,18 @@ def test_a_malformed_machine_is_named(tmp_path):
     (tmp_path / "shark.schema.yaml").write_text(MACHINE.with_name("shark.schema.yaml").read_text())
     with pytest.raises(InputError, match=r"delta\.value"):
         load_shark(path)
+
+
+def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(sarc_inside, "UNDER", {"as it is": {}, "threshold 12": {"threshold": 12}})
+    fitted = tmp_path / "fitted.csv"
+    pd.Series(VALUES, name="value").rename_axis("parameter").to_csv(fitted)
+    short = {"warm_up_minutes": 0, "phase_minutes": 1, "discarded_minutes": 0}
+    made = sarc_inside.under_conditions(MACHINE, fitted, {"divisor": 16, "values": {}}, short, 1, threads=1)
+    assert set(made) == set(claims.TABLES)
+    for item, table in made.items():
+        for words in ("as it is", "threshold 12"):
+            own = table[table["condition"] == words].drop(columns="condition")
+            assert not claims.TABLES[item].read(item, own)[1]
+    one, two = (part["response_ms"].tolist() for _, part in made["fig6"].groupby("condition"))
+    assert one != two

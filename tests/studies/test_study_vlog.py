@@ -79,12 +79,52 @@ def test_every_condition_acts_in_its_direction():
     base, *_ = vlog.compare_systems(SEAGATE, WORKLOAD)
     table = vlog_gap.gap(SEAGATE, WORKLOAD).set_index("conditions")["speedup"]
     assert table["none"] == pytest.approx(base)
-    assert set(vlog_gap.ALONE) < set(table.index)
-    for condition in ("emptied", "fresh", "no_map", "short_switch", "free_host"):
+    assert set(vlog_gap.CONDITIONS) < set(table.index) and table.index.is_unique
+    for condition in ("emptied", "fresh", "no_map", "short_switch", "half_host", "quarter_host", "free_host"):
         assert table[condition] > base
-    assert table["+".join(vlog_gap.COMBINED)] > table[list(vlog_gap.ALONE)].max()
-    with pytest.raises(ParameterError, match="conditions sunshine"):
-        vlog_gap.apply(("sunshine",), SEAGATE, WORKLOAD)
+    assert table["8kb"] < table["none"]
+    other = replace(SEAGATE, label="sparc10_seagate")
+    assert vlog_gap.apply(("8kb",), other, WORKLOAD) == (other, WORKLOAD)  # the UltraSPARC-170 alone has such blocks
+    assert table["half_host"] < table["quarter_host"] < table["free_host"]
+    assert table["no_map+short_switch+emptied+free_host"] > table[list(vlog_gap.CONDITIONS)].max()
+    for wrong in (("sunshine",), ("fresh", "emptied"), ("half_host", "free_host")):
+        with pytest.raises(ParameterError, match="conditions "):
+            vlog_gap.apply(wrong, SEAGATE, WORKLOAD)
+
+
+def test_the_judge_is_given_whole_tables_under_every_condition():
+    platforms = [replace(SEAGATE, label=label) for label in vlog_gap.PLATFORMS]
+    load = replace(WORKLOAD, updates=200, warm_up=0)
+    table = pd.concat([vlog_gap.gap(platform, load) for platform in platforms], ignore_index=True)
+    tables = vlog_gap.conditions(table)
+    count = len(vlog_gap.explored()) - 1
+    assert tables["table2"]["condition"].nunique() == tables["fig9"]["condition"].nunique() == count
+    for item, wanted in claims.TABLES.items():
+        keys = [*wanted.keys, "condition"]
+        assert not tables[item].duplicated(keys).any()
+        for row in wanted.rows:
+            found = tables[item][(tables[item][list(row)] == pd.Series(row)).all(axis=1)]
+            assert len(found) == count, row
+    first = table[(table["conditions"] == "no_map") & (table["platform"] == vlog_gap.PLATFORMS[0])].iloc[0]
+    judged = tables["fig9"].query("condition == 'no map sector is written' and platform == 'sparc10_hp'")
+    judged = judged.set_index(["system", "component"])["ms"]
+    assert judged["virtual_log", "total"] == first["virtual_log_ms"]
+    assert judged["update_in_place", "locate"] == first["in_place_locate_ms"]
+    for system in ("update_in_place", "virtual_log"):
+        parts = judged[system].drop("total")
+        assert parts.sum() == pytest.approx(judged[system, "total"])
+
+
+def test_the_ceiling_leaves_what_the_other_parts_do_not_take():
+    parts = {"scsi_overhead": 0.1, "transfer": 0.2, "locate": 1.0, "other": 0.3}
+    rows = [
+        {"platform": "one", "system": system, "component": name, "ms": factor * ms}
+        for system, factor in (("update_in_place", 5), ("virtual_log", 1))
+        for name, ms in [*parts.items(), ("total", sum(parts.values()))]
+    ]
+    table = vlog_gap.ceiling(pd.DataFrame(rows)).set_index("speedup")
+    assert table.loc[5, "write_ms"] == pytest.approx(1.6) and table.loc[5, "left_ms"] == pytest.approx(1.0)
+    assert table.loc[10, "left_ms"] == pytest.approx(0.2)
 
 
 def test_readings_say_what_the_conditions_would_change():

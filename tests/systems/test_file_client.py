@@ -58,7 +58,7 @@ def test_written_data_is_copied_from_buffers_to_pages_when_it_is_read():
     run = play(calls, [-1])
     assert run.outcome.tolist() == [HIT, HIT]
     assert run.copies.tolist() == [10, 0], "10,000 bytes are ten blocks of 1 KB"
-    assert run.components["copy_read"] == 10 * 10_000
+    assert run.components["copy_read"] == 10 * 13_000
     assert run.components["wait_read"] == 0
     kernel_24 = play(calls, [-1], replace(LINUX, separate_buffers=False))
     assert kernel_24.copies.tolist() == [0, 0]
@@ -174,7 +174,7 @@ def test_the_engine_copies_buffers_outside_the_read_call():
     prefetched = machine.run(1, cold=True, predictor=successor_of(machine, 1))
     assert prefetched.copies.tolist() == [0]
     assert prefetched.counts["copied_ahead"] == 4
-    assert prefetched.components["copy_ahead"] == 4 * 10_000
+    assert prefetched.components["copy_ahead"] == 4 * 13_000
 
 
 def test_a_renamed_file_is_prefetched_under_its_new_name():
@@ -211,7 +211,8 @@ def test_impossible_workloads_end_in_a_message():
         client([], [PAGE])
     with pytest.raises(ParameterError, match="larger drive"):
         client([good], [2**40 // 512])
-    for machine in (replace(LINUX, copy_us_per_kb=None), replace(LINUX, memory_mb=0.01), replace(LINUX, block_kb=3)):
+    unfitted = replace(LINUX, copy_us_per_kb=None), replace(LINUX, buffer_copy_us_per_kb=None)
+    for machine in (*unfitted, replace(LINUX, memory_mb=0.01), replace(LINUX, block_kb=3)):
         with pytest.raises(ParameterError):
             client([good], [PAGE], machine)
     with pytest.raises(ParameterError, match="give its description"):

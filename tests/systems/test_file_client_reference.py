@@ -22,6 +22,7 @@ MACHINE = ClientMachine(
     most_ahead_pages=8,
     read_call_us=3,
     copy_us_per_kb=10,
+    buffer_copy_us_per_kb=13,
     engine_us=7,
     writeback_age_s=0.03,
     writeback_interval_s=0.01,

@@ -8,7 +8,7 @@ import pytest
 from misspenalty import InputError, ParameterError
 from misspenalty.systems.file_client.client import CALL, CALLS
 from misspenalty.systems.file_client.placement import place
-from misspenalty.systems.file_client.workload import make_workload, prepare
+from misspenalty.systems.file_client.workload import Inodes, make_workload, prepare
 
 PATHS = ["a.c", "a.o", "/tmp/cc1.s", "/tmp/cc2.s", "/usr/bin/cc", "a.o.new", "/usr/include"]
 FILES = {
@@ -91,6 +91,27 @@ def test_what_the_predictor_sees(temporaries, first, second):
         assert workload.events(1).tolist() == second
 
 
+def test_a_temporary_file_has_the_inode_that_the_last_one_left():
+    """Traced by hand: of two files made, the first is removed; its inode goes to the next, a renamed file keeps its."""
+    kinds = ["create", "create", "unlink", "create", "rename", "open", "create", "exec"]
+    calls = np.zeros(len(kinds), CALL)
+    calls["kind"] = [CALLS.index(kind) for kind in kinds]
+    calls["path"] = [1, 2, 1, 3, 3, 4, 1, 0]
+    calls["asked"][4] = 4
+    inodes = Inodes(["/t/old", "/t/a", "/t/b", "/t/c", "/u/d"], np.array([7, -1, -1, -1, -1]))
+    first, second = 5, 6
+    expected = [first, second, -1, first, -1, first, 7, 0]
+    assert inodes.of_run(calls).tolist() == expected
+    assert inodes.of_run(calls).tolist() == expected, "what a run made is gone when the next begins"
+    assert inodes.number == 8
+
+
+def test_the_predictor_sees_the_same_inodes_in_every_run():
+    workload = made()
+    assert workload.events(0).tolist() == workload.events(1).tolist()
+    assert workload.files > max(workload.events(0))
+
+
 def test_sizes_at_the_start_of_a_run():
     workload = made()
     for sizes in workload.sizes:
@@ -158,7 +179,7 @@ def test_a_large_file_is_spread_where_no_group_is_whole():
 
 
 def test_impossible_options_and_runs_are_told():
-    for options, message in (({"temporaries": "x"}, "recorded, normal, dropped"), ({"programs": 0}, "above 0")):
+    for options, message in (({"temporaries": "x"}, "inode, recorded, normal, dropped"), ({"programs": 0}, "above 0")):
         with pytest.raises(ParameterError, match=message):
             made(**options)
     with pytest.raises(InputError, match="no run 7; it has 1, 2"):

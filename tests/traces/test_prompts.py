@@ -136,3 +136,21 @@ def test_prompts_are_read_back(tmp_path_factory, drawn, power):
     parts = np.split(read.blocks, np.cumsum(read.count)[:-1])[2:]
     assert read.block_tokens == block
     assert [*zip(read.time[2:], read.input_tokens[2:], map(list, parts), strict=True)] == expected
+
+
+def test_seconds_and_a_given_size(tmp_path):
+    path = write(tmp_path, line(0, 33, 1, [1, 2, 3]), line(1.5, 33, 1, [1, 2]))
+    read = read_prompts(path, unit="s", block_tokens=16)
+    assert read.time.tolist() == [0, 1_500_000_000]
+    assert (read.block_tokens, read.covered().tolist()) == (16, [16, 16, 1, 16, 16])
+
+
+def test_hashes_beyond_the_prompt_cover_no_tokens(tmp_path):
+    path = write(tmp_path, line(0, 32, 1, [1, 2, 3]))
+    assert read_prompts(path, block_tokens=16).covered().tolist() == [16, 16, 0]
+
+
+def test_a_given_size_has_to_fit(tmp_path):
+    path = write(tmp_path, line(0, 33, 1, [1, 2, 3]), line(1, 64, 1, [1, 2]))
+    with pytest.raises(InputError, match="line 2: 2 hash_ids for 64 input tokens; expected 4, or one more or less"):
+        read_prompts(path, block_tokens=16)

@@ -24,23 +24,24 @@ rule claims:
         "../scripts/claims.py"
 
 
-use rule claims as claims_64mb with:
+use rule claims as claims_calibrated with:
     input:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
-        logged=["results/mq/logged_64mb.csv"],
+        logged=["results/mq/logged_calibrated.csv"],
         tables=collect(
-            "results/{table}", table=table_files("_64mb", studies=["mq"]).values()
+            "results/{table}",
+            table=table_files("_calibrated", studies=["mq"]).values(),
         ),
     output:
-        table="results/claims_64mb.csv",
+        table="results/claims_calibrated.csv",
     log:
-        "results/logs/claims_64mb.log",
+        "results/logs/claims_calibrated.log",
     benchmark:
-        "results/benchmarks/claims_64mb.tsv"
+        "results/benchmarks/claims_calibrated.tsv"
     params:
-        basis="fitted",
-        variant="_64mb",
+        basis="calibrated",
+        variant="_calibrated",
         code=CODE.digest("misspenalty.studies.claims"),
 
 

@@ -10,9 +10,11 @@ from misspenalty.errors import MissPenaltyError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.reporting.paper import paper_inputs
 from misspenalty.reporting.provenance import Sources
+from misspenalty.studies.claims import STUDIES
 from misspenalty.studies.sarc.runs import PAPERS
 from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
+from snakemake.iocontainers import Wildcards
 
 # Files of the command line come last, as they go over the default one. Whether the settings fit the data is checked
 # once, before the first job.
@@ -32,14 +34,14 @@ HAC = config["hac"]
 HAC_TRAVERSALS = list(STATIC)
 EPCM = config["epcm"]
 BUILDS = list(EPCM["captures"])
-VARIANT = (
-    "_64mb"  # suffix of what is made from the variant's capture instead of the server's
-)
-MQ_VARIANTS = {"": MQ["server"], VARIANT: MQ["variant"]}
+CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
+VARIANT = "_calibrated"  # suffix of what is made from it instead of the server's
+MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
+MQ_STREAMS = [*CAPTURES, CALIBRATED]
 
 
 wildcard_constraints:
-    capture="|".join(CAPTURES),
+    capture="|".join(MQ_STREAMS),
     variant=f"({VARIANT})?",
     build="|".join(BUILDS),
     traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
@@ -151,21 +153,36 @@ def mq_trace(wildcards):
     return f"results/traces/{mq_capture(wildcards)}.trace"
 
 
+def mq_recorded(wildcards):
+    """The capture that a stream comes from."""
+    stream = mq_capture(wildcards)
+    return MQ["calibrated"]["capture"] if stream == CALIBRATED else stream
+
+
 def mq_raw(wildcards):
     """Its raw file."""
-    return config["captures"][mq_capture(wildcards)]
+    return config["captures"][mq_recorded(wildcards)]
 
 
 def mq_facts(wildcards):
     """What the capture program noted of it."""
-    return capture_facts(mq_capture(wildcards))
+    return capture_facts(mq_recorded(wildcards))
+
+
+def mq_writes(wildcards):
+    """Treatments of writes: all of them on the streams that are judged."""
+    judged = wildcards.capture in MQ_VARIANTS.values()
+    return MQ["writes"] if judged else MQ["writes"][:1]
 
 
 def mq_fitted():
     """Bars of Figure 7 that a parameter was fitted to."""
     fits = load_calibration("data/calibration.yaml")
     cells = [
-        target["where"] for fit in fits if fit.study == "mq" for target in fit.published
+        target["where"]
+        for fit in fits
+        if fit.parameter == "database_cpu_us"
+        for target in fit.published
     ]
     return [(cell["cache_mb"], cell["policy"]) for cell in cells]
 
@@ -215,6 +232,12 @@ def sarc_seeds(wildcards):
     return SARC["seeds"][:1] if wildcards.group == "beyond" else SARC["seeds"]
 
 
+def claim_tables(wildcards):
+    """Tables that a study's claims read."""
+    items = STUDIES[wildcards.study].TABLES
+    return [f"results/{wildcards.study}/{item}.csv" for item in items]
+
+
 def paper_files(wildcards=None):
     """What the paper reads, by its own account."""
     return [str(path) for path in paper_inputs("paper/main.typ", ".")]
@@ -241,10 +264,60 @@ def final_outputs():
     return [
         *OUTPUTS,
         "results/claims.csv",
-        "results/claims_64mb.csv",
+        "results/claims_calibrated.csv",
         "results/overview.png",
         "results/paper.pdf",
+        "results/index.json",
     ]
+
+
+def index(wildcards=None):
+    """What the site says of the files of a run: figures and their captions, and what makes each file of which inputs."""
+    entries = [entry for study in FIGURES for entry in FIGURES[study]]
+    jobs = {
+        path: e["job"]["function"]
+        for es in TABLES.values()
+        for e in es
+        for path in e["outputs"].values()
+    }
+    read = {
+        path: files_of([e])
+        for es in TABLES.values()
+        for e in es
+        for path in e["outputs"].values()
+    }
+    for entry in entries:
+        for form in ("pdf", "svg", "png"):
+            jobs[f"{entry['output']}.{form}"] = entry["job"]["function"]
+            read[f"{entry['output']}.{form}"] = files_of([entry])
+    made = {}
+    for path in final_outputs():
+        maker, found = next(
+            (maker, found)
+            for maker in workflow.rules
+            for output in maker.output
+            if (found := output.match(path))
+        )
+        called = dict(maker.params.items()).get("job", {})
+        inputs, *_ = maker.expand_input(Wildcards(fromdict=found.groupdict()))
+        made[path] = {
+            "rule": maker.name,
+            "function": jobs.get(path, called.get("function")),
+            "inputs": read.get(path, sorted(set(map(str, inputs)))),
+        }
+    figures = [
+        {
+            "study": Path(entry["output"]).parent.name,
+            "output": entry["output"],
+            "function": entry["job"]["function"],
+            "inputs": entry["inputs"],
+            "options": entry["options"],
+            **entry["labels"],
+        }
+        for entry in entries
+        if entry["archived"]
+    ]
+    return {"titles": TITLES, "figures": figures, "made": made}
 
 
 def sources():

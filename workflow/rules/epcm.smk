@@ -38,6 +38,7 @@ TABLES["epcm"] = [
         "sensitivity",
         runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
     ),
+    stacked("epcm", "surface", runs=["results/epcm/runs/surface.csv"]),
     stacked(
         "epcm",
         "today",
@@ -78,6 +79,13 @@ FIGURES["epcm"] = [
         table="sensitivity",
     ),
     figure(
+        "epcm.figures.surface",
+        "surface",
+        "Training",
+        "training runs and head start",
+        table="surface",
+    ),
+    figure(
         "epcm.figures.today", "today", "Today", "the same builds on NVMe", table="today"
     ),
 ]
@@ -91,6 +99,7 @@ SOURCES += [
     "data/published/epcm_workloads.csv",
 ]
 SEEDS["epcm"] = EPCM["seed"]
+CONDITIONS["epcm"] = ["fig7", "fig8"]
 
 
 rule epcm_copy_fit:
@@ -166,5 +175,32 @@ rule epcm_sensitivity:
     params:
         settings=EPCM,
         job=job("epcm.builds.vary"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule epcm_under_conditions:
+    input:
+        capture=build_files("andrew"),
+        machine=EPCM_FILES["machine"],
+        schema=EPCM_FILES["schema"],
+        drives=EPCM_DRIVES,
+        copying="results/epcm/runs/copy.csv",
+        scale="results/epcm/runs/scale_andrew.csv",
+    output:
+        fig7="results/epcm/runs/conditions/fig7.csv",
+        fig8="results/epcm/runs/conditions/fig8.csv",
+        surface="results/epcm/runs/surface.csv",
+    log:
+        "results/logs/epcm_under_conditions.log",
+    benchmark:
+        "results/benchmarks/epcm_under_conditions.tsv"
+    priority: 1
+    conda:
+        "../../environment.yml"
+    params:
+        build="andrew",
+        settings=EPCM,
+        job=job("epcm.builds.judge_otherwise"),
     script:
         "../scripts/simulate.py"

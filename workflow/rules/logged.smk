@@ -3,7 +3,7 @@
 LOGGED += collect(
     "results/{study}/logged.csv", study=["mq", "sarc", "hac", "epcm", "vlog"]
 )
-OUTPUTS += [*LOGGED, "results/mq/logged_64mb.csv"]
+OUTPUTS += [*LOGGED, "results/mq/logged_calibrated.csv"]
 
 
 rule mq_logged:
@@ -27,20 +27,21 @@ rule mq_logged:
         "../scripts/mq_logged.py"
 
 
-use rule mq_logged as mq_logged_64mb with:
+use rule mq_logged as mq_logged_calibrated with:
     input:
-        table4="results/mq/table4_64mb.csv",
-        fig7="results/mq/fig7_64mb.csv",
-        fit="results/mq/runs/fit_64mb.csv",
-        facts=capture_facts(MQ["variant"]),
+        table4="results/mq/table4_calibrated.csv",
+        fig7="results/mq/fig7_calibrated.csv",
+        fit="results/mq/runs/fit_calibrated.csv",
+        first_level="results/mq/first_level_fit.csv",
+        facts=capture_facts(MQ["calibrated"]["capture"]),
     output:
-        table="results/mq/logged_64mb.csv",
+        table="results/mq/logged_calibrated.csv",
     log:
-        "results/logs/mq_logged_64mb.log",
+        "results/logs/mq_logged_calibrated.log",
     benchmark:
-        "results/benchmarks/mq_logged_64mb.tsv"
+        "results/benchmarks/mq_logged_calibrated.tsv"
     params:
-        raw=config["captures"][MQ["variant"]],
+        raw=config["captures"][MQ["calibrated"]["capture"]],
         code=CODE.digest("misspenalty.studies.mq.claims.logged"),
 
 

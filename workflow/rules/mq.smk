@@ -1,16 +1,26 @@
-# The MQ study. Files with the suffix _64mb are made from the variant's capture, those without from the server's.
+# The MQ study. Files with the suffix _calibrated are made from the stream behind a first level calibrated on Table 3,
+# those without from the server's capture.
 
 TITLES["mq"] = "Multi-Queue (USENIX 2001)"
 TABLES["mq"] = [
     stacked(
         "mq",
         "table2",
-        runs=collect("results/mq/runs/replay/{capture}.csv", capture=CAPTURES),
+        runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_STREAMS),
     ),
     stacked(
         "mq",
         "fit",
         runs=collect("results/mq/runs/fit{variant}.csv", variant=MQ_VARIANTS),
+    ),
+    table(
+        "mq.tables.write_rules",
+        "write_rules",
+        runs=collect(
+            "results/mq/runs/replay/{capture}.csv", capture=MQ_VARIANTS.values()
+        ),
+        published="data/published/mq_table3.csv",
+        options={"cache_mb": MQ["table3_mb"]},
     ),
     table(
         "mq.tables.bounds",
@@ -86,6 +96,14 @@ FIGURES["mq"] = [
         table="sensitivity",
     ),
     figure(
+        "mq.figures.first_level_fit",
+        "first_level_fit",
+        "First level",
+        "calibrated on Table 3",
+        table="first_level_fit",
+        published="data/published/mq_table4.csv",
+    ),
+    figure(
         "mq.figures.first_level",
         "first_level",
         "First level",
@@ -109,6 +127,7 @@ OUTPUTS += [
             "lru_curve",
             "sensitivity",
             "first_level",
+            "first_level_fit",
             "fig7_sensitivity",
         ],
     ),
@@ -116,13 +135,61 @@ OUTPUTS += [
 SOURCES += [
     *config["captures"].values(),
     capture_facts(MQ["server"]),
-    capture_facts(MQ["variant"]),
+    capture_facts(MQ["calibrated"]["capture"]),
     "data/published/mq_table3.csv",
     "data/published/mq_table4.csv",
     "data/published/mq_fig7.csv",
     "data/machines/mq_testbed.yaml",
 ]
 SEEDS["mq.fig7"] = MQ["seed"]
+
+
+CONDITIONS["mq"] = ["table4", "fig7"]
+
+
+rule mq_first_level:
+    input:
+        trace=f"results/traces/{MQ['calibrated']['capture']}.trace",
+        calibration="data/calibration.yaml",
+    output:
+        trace=directory(f"results/traces/{CALIBRATED}.trace"),
+        table="results/mq/first_level_fit.csv",
+    log:
+        "results/logs/mq_first_level.log",
+    benchmark:
+        "results/benchmarks/mq_first_level.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        threshold_mb=MQ["table3_mb"],
+        cache_mb=MQ["cache_mb"],
+        shown_mb=MQ["calibrated"]["shown_mb"],
+        code=CODE.digest("misspenalty.studies.mq.first_level"),
+    script:
+        "../scripts/mq_first_level.py"
+
+
+rule mq_under_conditions:
+    input:
+        replays=f"results/mq/runs/replay/{MQ['server']}.csv",
+        first_levels="results/mq/first_level_fit.csv",
+        sensitivity="results/mq/sensitivity.csv",
+        table4=f"results/mq/table4{VARIANT}.csv",
+        fig7=f"results/mq/fig7{VARIANT}.csv",
+    output:
+        table4="results/mq/runs/conditions/table4.csv",
+        fig7="results/mq/runs/conditions/fig7.csv",
+    log:
+        "results/logs/mq_under_conditions.log",
+    benchmark:
+        "results/benchmarks/mq_under_conditions.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        cache_mb=MQ["cache_mb"],
+        job=job("mq.first_level.under_conditions"),
+    script:
+        "../scripts/simulate.py"
 
 
 rule mq_replay:
@@ -140,7 +207,7 @@ rule mq_replay:
     params:
         policies=MQ["policies"],
         cache_mb=MQ["table2_mb"],
-        writes=MQ["writes"],
+        writes=mq_writes,
         warm_up=MQ["warm_up"],
         job=job("mq.runs.replay_policies"),
     script:

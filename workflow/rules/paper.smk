@@ -3,9 +3,9 @@
 
 rule overview:
     input:
-        table4=["results/mq/table4.csv", "results/mq/table4_64mb.csv"],
-        fig7=["results/mq/fig7.csv", "results/mq/fig7_64mb.csv"],
-        claims=["results/claims.csv", "results/claims_64mb.csv"],
+        table4=["results/mq/table4.csv", "results/mq/table4_calibrated.csv"],
+        fig7=["results/mq/fig7.csv", "results/mq/fig7_calibrated.csv"],
+        claims=["results/claims.csv", "results/claims_calibrated.csv"],
         printed4="data/published/mq_table4.csv",
         printed7="data/published/mq_fig7.csv",
         calibration="data/calibration.yaml",
@@ -23,7 +23,7 @@ rule overview:
     conda:
         "../../environment.yml"
     params:
-        captures=[MQ["server"], MQ["variant"]],
+        captures=[MQ["server"], CALIBRATED],
         code=CODE.digest("misspenalty.studies.overview", "misspenalty.claims"),
     script:
         "../scripts/overview.py"
@@ -51,3 +51,21 @@ rule paper:
         config=config,
     script:
         "../scripts/paper.py"
+
+
+rule index:
+    input:
+        config="config/config.yaml",
+    output:
+        index="results/index.json",
+    log:
+        "results/logs/index.log",
+    benchmark:
+        "results/benchmarks/index.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        index=index,
+        code=CODE.digest("misspenalty.reporting.jobs"),
+    script:
+        "../scripts/index.py"

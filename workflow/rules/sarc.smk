@@ -109,6 +109,7 @@ SOURCES += [
     "data/published/sarc_peak.csv",
 ]
 SEEDS["sarc"] = SARC["seeds"]
+CONDITIONS["sarc"] = ["table2", "fig6", "internals"]
 
 
 rule sarc_fit:
@@ -134,6 +135,31 @@ rule sarc_fit:
         short=SARC["short"],
         seed=SARC["seeds"][0],
         job=job("sarc.fit.search"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule sarc_under_conditions:
+    input:
+        machine=SHARK,
+        drives=SHARK_DRIVES,
+        fitted="results/sarc/runs/fitted.csv",
+    output:
+        table2="results/sarc/runs/conditions/table2.csv",
+        fig6="results/sarc/runs/conditions/fig6.csv",
+        internals="results/sarc/runs/conditions/internals.csv",
+    log:
+        "results/logs/sarc_under_conditions.log",
+    benchmark:
+        "results/benchmarks/sarc_under_conditions.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        settings=SARC_MODEL,
+        short=SARC["short"],
+        seed=SARC["seeds"][0],
+        job=job("sarc.sensitivity.under_conditions"),
     script:
         "../scripts/simulate.py"
 

@@ -10,6 +10,8 @@ rule compile_trace:
         "results/logs/compile_trace/{capture}.log",
     benchmark:
         "results/benchmarks/compile_trace/{capture}.tsv"
+    wildcard_constraints:
+        capture="|".join(CAPTURES),
     conda:
         "../../environment.yml"
     params:

@@ -9,6 +9,7 @@ TITLES["vlog"] = "Virtual log (OSDI 1999)"
 TABLES["vlog"] = [
     table("vlog.runs.table2", "table2", latencies="fig9"),
     table("vlog.gap.readings", "gap_readings", table="gap"),
+    table("vlog.gap.ceiling", "ceiling", latencies="fig9"),
     table(
         "vlog.checks.checks",
         "text",
@@ -20,6 +21,7 @@ TABLES["vlog"] = [
         bursts=["fig10", "fig11"],
     ),
 ]
+CONDITIONS["vlog"] = ["table2", "fig9"]
 FIGURES["vlog"] = [
     figure(
         "vlog.figures.fig9", "fig9", "Figure 9", "latency by component", table="fig9"
@@ -87,6 +89,8 @@ rule vlog_updates:
     output:
         fig9="results/vlog/fig9.csv",
         gap="results/vlog/gap.csv",
+        table2_conditions="results/vlog/runs/conditions/table2.csv",
+        fig9_conditions="results/vlog/runs/conditions/fig9.csv",
     log:
         "results/logs/vlog_updates.log",
     benchmark:

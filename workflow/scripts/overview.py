@@ -17,7 +17,7 @@ def read(paths):
 
 
 inputs = snakemake.input
-fits = [fit for fit in load_calibration(inputs.calibration) if fit.study == "mq"]
+fits = [fit for fit in load_calibration(inputs.calibration) if fit.parameter == "database_cpu_us"]
 cells = [target["where"] for fit in fits for target in fit.published]
 figure = overview(
     read(inputs.table4),

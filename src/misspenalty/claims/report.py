@@ -71,7 +71,7 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
     remarks = {id: [] for id in known}
     for word, cells in (("reads a value that {} was fitted to", "published"),
                         ("reads a value that follows from {}, which was fitted", "follows")):  # fmt: skip
-        for fit in (fit for fit in calibration if fit.study in studied):
+        for fit in (fit for fit in calibration if fit.study in studied and fit.basis == "fitted"):
             for id in studied[fit.study].reading(fit, getattr(fit, cells)):
                 if not any(fit.parameter in remark for remark in remarks[id]):
                     remarks[id].append(word.format(fit.parameter))

@@ -38,6 +38,7 @@ cdef struct State:
     uint64_t evictions
     uint64_t ghost_hits
     double factor               # on the estimated lifeTime
+    bint recall_first           # whether a miss looks into Qout before it evicts
     uint64_t distances[32]      # re-accesses by floor(log2(temporal distance)), those above the cache size
 
 
@@ -119,7 +120,10 @@ cdef void estimate_life_time(State* s) noexcept nogil:
 cdef inline bint access(State* s, block_t block) noexcept nogil:
     cdef Node* node = &s.nodes[block]
     cdef bint hit = node.place >= QUEUE
+    cdef bint full = not hit and s.resident == s.capacity
     cdef uint64_t distance
+    if full and not s.recall_first:
+        evict(s)                                # may push this block out of Qout
     if node.place != ABSENT:
         distance = s.now - node.last
         s.distances[log2_floor(<uint32_t>distance)] += distance > s.capacity
@@ -128,10 +132,9 @@ cdef inline bint access(State* s, block_t block) noexcept nogil:
         s.ghost_hits += node.place == HISTORY
     else:
         node.count = 0
-    if not hit:
-        if s.resident == s.capacity:
-            evict(s)
-        s.resident += 1
+    if full and s.recall_first:
+        evict(s)
+    s.resident += not hit
     node.count += 1
     node.last = <uint32_t>s.now
     enqueue(s, block, min(log2_floor(node.count), s.queues - 1))
@@ -146,7 +149,7 @@ cdef inline bint access(State* s, block_t block) noexcept nogil:
 cdef class MQ(Policy):
     cdef State state
 
-    def __cinit__(self, capacity, blocks, queues, history, life_time, life_time_factor):
+    def __cinit__(self, capacity, blocks, queues, history, life_time, life_time_factor, recall_first):
         cdef State* s = &self.state
         s.qout = blocks
         s.queues = queues
@@ -156,6 +159,7 @@ cdef class MQ(Policy):
         s.life_time = <uint64_t>(capacity * life_time_factor) if life_time is None else life_time
         s.next_estimate = capacity if life_time is None else 0
         s.factor = life_time_factor
+        s.recall_first = recall_first
         s.nodes = <Node*>self.allocate(blocks + 1 + queues, sizeof(Node))
         for head in range(blocks, blocks + 1 + queues):
             make_list(s.nodes, sizeof(Node), head)

@@ -64,8 +64,10 @@ cdef class Policy(Kernel):
         self.check_unused()
         return 0 <= block < self.blocks and self.holds(block)
 
-    def replay(self, const block_t[::1] ids, uint8_t[::1] hit):
+    def replay(self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None):
         """Replay a slice of references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
+
+        A reference with ``refresh[i]`` set is nothing to the policy unless its block is in the cache.
 
         Returns
         -------
@@ -77,7 +79,7 @@ cdef class Policy(Kernel):
         Raises
         ------
         IndexError
-            `hit` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
+            `hit` or `refresh` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
         OverflowError
             More references in all than the kernel's clock can count; nothing was replayed.
         """
@@ -86,6 +88,8 @@ cdef class Policy(Kernel):
         cdef int64_t hits = 0
         if hit.shape[0] < n:
             raise IndexError(f"hit has {hit.shape[0]} places for {n} ids")
+        if refresh is not None and refresh.shape[0] < n:
+            raise IndexError(f"refresh has {refresh.shape[0]} places for {n} ids")
         if n > MAX_BLOCKS - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MAX_BLOCKS} can be replayed")
         if n:
@@ -96,12 +100,30 @@ cdef class Policy(Kernel):
             with self, nogil:
                 while begin < n:
                     part = min(n - begin, <Py_ssize_t>SLICE)
-                    self.run(&ids[begin], part, &hit[begin])
+                    if refresh is None:
+                        self.run(&ids[begin], part, &hit[begin])
+                    else:
+                        run_refreshing(self, &ids[begin], &refresh[begin], part, &hit[begin])
                     self.requests += part
                     hits += hits_in(&hit[begin], part)
                     begin += part
                     check_signals()
         return hits
+
+
+cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+    """Replay references of which the marked ones are left out where their block is not in the cache."""
+    cdef Py_ssize_t begin = 0, i
+    for i in range(n):
+        if refresh[i]:
+            if begin < i:
+                policy.run(&ids[begin], i - begin, &hit[begin])
+            begin = i
+            if not policy.holds(ids[i]):
+                hit[i] = 0
+                begin += 1
+    if begin < n:
+        policy.run(&ids[begin], n - begin, &hit[begin])
 
 
 cdef inline int64_t hits_in(const uint8_t* hit, Py_ssize_t n) noexcept nogil:

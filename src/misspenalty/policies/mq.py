@@ -2,7 +2,9 @@
 
 A block with f accesses stands in queue floor(log2 f). At each access the oldest block of each queue above the lowest
 moves one queue down if it has not been used for lifeTime accesses. The victim is the oldest block of the lowest queue
-that holds any; its count stays in the history Qout and is taken up again when the block returns.
+that holds any; its count stays in the history Qout and is taken up again when the block returns. A miss first evicts,
+then enters the victim in Qout, from which the oldest entry may fall, then looks itself up there: the order of the
+paper's prose. With `recall_first` it looks itself up, and leaves Qout, before the eviction.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "MQ Algorithm" and "Simulation set-up": 8 queues, Qout of four times the cache, lifeTime from the statistics
@@ -16,7 +18,6 @@ Deviations and decisions, where the paper is silent:
 - lifeTime is the peak temporal distance: re-accesses whose distance exceeds the cache size, as far as the block is
   still in the cache or in Qout, are counted in power-of-two bins over the whole run so far, and every `capacity`
   accesses lifeTime becomes the centre of the fullest bin. It starts as the cache size.
-- Qout is looked up before the eviction that the miss causes (the prose names the eviction first).
 - A count that reaches 2**queues leaves the block in the highest queue.
 """
 
@@ -32,6 +33,9 @@ PARAMETERS = (
         "life_time", None, "accesses before an unused block moves down; None = the peak temporal distance", 1, 2**40
     ),
     Parameter("life_time_factor", 1.0, "multiplies the estimated lifeTime, for sensitivity runs", 0, 1000, float),
+    Parameter(
+        "recall_first", 0, "1 = a miss looks its block up in Qout before it evicts; 0 = after, as in print", 0, 1
+    ),
 )
 
 
@@ -39,7 +43,7 @@ PARAMETERS = (
 class MQ(Reference):
     """Multi-Queue: rank by log2 of the access count, expiry, history."""
 
-    def __init__(self, capacity, queues=8, history=4.0, life_time=None, life_time_factor=1.0):
+    def __init__(self, capacity, queues=8, history=4.0, life_time=None, life_time_factor=1.0, recall_first=0):
         self.capacity = capacity
         self.queues = [OrderedDict() for _ in range(queues)]  # block -> expire time, oldest first
         self.history = OrderedDict()  # Qout: block -> None, oldest first
@@ -48,18 +52,22 @@ class MQ(Reference):
         self.now = 0
         self.adaptive = life_time is None
         self.factor = life_time_factor
+        self.recall_first = recall_first
         self.life_time = int(capacity * life_time_factor) if life_time is None else life_time
         self.distances = {}  # floor(log2(distance)) -> re-accesses
 
     def access(self, block):
         """Reference `block`; whether it was in the cache."""
         home = next((queue for queue in self.queues if block in queue), None)
+        full = home is None and sum(map(len, self.queues)) == self.capacity
+        if full and not self.recall_first:
+            self._evict()
         if block in self.count:
             self._note_distance(self.now - self.last[block])
         self.history.pop(block, None)
         if home is not None:
             del home[block]
-        elif sum(map(len, self.queues)) == self.capacity:
+        if full and self.recall_first:
             self._evict()
         self.count[block] = self.count.get(block, 0) + 1
         self.last[block] = self.now

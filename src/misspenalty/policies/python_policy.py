@@ -3,7 +3,7 @@
 A class of one's own has ``access(block) -> bool``: it references a block, by its address in the trace, and returns
 whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
 parameters; a second argument called ``future`` makes it an offline policy, which is given a list of the addresses of
-all references to come.
+all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``, too.
 """
 
 import importlib.util
@@ -51,8 +51,10 @@ class PythonPolicy:
         """Misses whose block the policy's history still knew."""
         return int(getattr(self.policy, "ghost_hits", 0))
 
-    def replay(self, ids: np.ndarray, hit: np.ndarray) -> int:
+    def replay(self, ids: np.ndarray, hit: np.ndarray, refresh: np.ndarray | None = None) -> int:
         """Replay references; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
+
+        A reference with ``refresh[i]`` set is nothing to the policy unless its block is in the cache.
 
         Returns
         -------
@@ -62,10 +64,20 @@ class PythonPolicy:
         Raises
         ------
         ParameterError
-            ``access`` raised an exception, or returned something else than a truth value.
+            ``access`` raised an exception, or returned something else than a truth value; or `refresh` is given and the
+            policy has no ``__contains__``.
         """
-        access, hits = self.policy.access, 0
+        if refresh is not None and not hasattr(self.policy, "__contains__"):
+            raise ParameterError(
+                f"policy {self.name} cannot tell what it holds, which writes='refresh' needs; give the class a method"
+                " __contains__(block), or choose another rule for writes"
+            )
+        access, hits, left_out = self.policy.access, 0, 0
         for number, block in enumerate(self.address[ids].tolist()):
+            if refresh is not None and refresh[number] and block not in self.policy:
+                hit[number] = False
+                left_out += 1
+                continue
             try:
                 found = access(block)
             except Exception as error:
@@ -78,7 +90,7 @@ class PythonPolicy:
             hit[number] = bool(found)
             hits += bool(found)
         self.requests += len(ids)
-        self.misses += len(ids) - hits
+        self.misses += len(ids) - hits - left_out
         return hits
 
 

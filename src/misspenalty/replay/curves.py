@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import ParameterError
 from misspenalty.traces._stack import StackDistances, sampled, tally
 from misspenalty.traces.compiled import as_trace
-from misspenalty.traces.selection import as_mask, check, check_size, cold_misses, slices
+from misspenalty.traces.selection import as_mask, check_size, check_stack, cold_misses, slices
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 20  # references at a time
@@ -58,7 +58,7 @@ def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writ
     trace : Trace, path-like or array of integers
         As in `simulate`.
     writes : {"count", "ignore", "only"}
-        Which references reach the stack; as in `simulate`.
+        Which references reach the stack; as in `simulate`. With ``"refresh"`` that would depend on the cache size.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writ
     [0, 0, 1, 2]
     """
     trace = as_trace(trace)
-    check(trace, writes, 0)
+    check_stack(trace, writes, 0)
     stack, parts = StackDistances(trace.blocks), []
     for _, ids, _ in slices(trace, writes, 0, SLICE):
         parts.append(np.empty(ids.size, np.uint32))
@@ -129,7 +129,7 @@ def lru_curve(
     >>> lru_curve(Trace.from_blocks([1, 2, 1, 2]))["hits"].tolist()
     [0, 2]
     """
-    check(trace, writes, warm_up)
+    check_stack(trace, writes, warm_up)
     sizes = None if cache_blocks is None else np.array([check_size(size) for size in cache_blocks], np.int64)
     if sample is None:
         return _exact(trace, sizes, writes, warm_up, advance)

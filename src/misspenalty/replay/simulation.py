@@ -112,9 +112,10 @@ def simulate(
         `misspenalty.prefetch.sequential.prefetcher`. A block is a track, and a write reads ahead like a read. A
         prefetched block may be a hit that no cache alone could have, so that hits and cold misses may add up to more
         than the requests.
-    writes : {"count", "ignore", "only"}
-        What a write is to the cache: an access that updates it like a read (but never counts as a request), nothing, or
-        the only thing replayed (and counted).
+    writes : {"count", "ignore", "refresh", "only"}
+        What a write is to the cache: an access that updates it like a read (but never counts as a request); nothing; an
+        access where its block is in the cache and else nothing; or the only thing replayed (and counted). A policy that
+        looks into the future gains nothing from a refresh: for it, writes that load no block are nothing.
     warm_up : int
         References at the head of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional
@@ -233,7 +234,8 @@ def hit_ratio_curve(
     jobs: list[Job] = []
     cold = None if all(stacks) and sizes is None else cold_misses(opened, writes, warm_up)
     for definition, own, stack in zip(definitions, settings, stacks, strict=True):
-        if stack and (sizes is None or sample is not None or len(sizes) >= ONE_PASS):
+        one_pass = sizes is None or sample is not None or (len(sizes) >= ONE_PASS and writes != "refresh")
+        if stack and one_pass:
             jobs.append(_whole_curve(opened, sizes, writes, warm_up, sample, sample_seed))
         else:
             jobs += [_one_size(opened, definition, size, prefetch, writes, warm_up, own, cold) for size in sizes or ()]
@@ -351,6 +353,8 @@ def _replay(
     cold: int | None = None,
 ) -> Result:
     check(trace, writes, warm_up)
+    if definition.offline and writes == "refresh":
+        writes = "ignore"
 
     def future() -> Iterable[np.ndarray]:
         return (ids for _, ids, _ in slices(trace, writes, warm_up, SLICE))
@@ -360,7 +364,8 @@ def _replay(
     outcome = np.empty(SLICE, np.uint8)
     requests = found = 0
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
-        all_hits = kernel.replay(ids, outcome)
+        refresh = trace.write[part].view(np.uint8) if writes == "refresh" and trace.write is not None else None
+        all_hits = kernel.replay(ids, outcome, refresh)
         hit = outcome[: ids.shape[0]]
         _record(trace, writes, part, hit, hits)
         requests += ids.shape[0] if counted is None else int(np.count_nonzero(counted))
@@ -372,7 +377,7 @@ def _replay(
 def _record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.ndarray | None) -> None:
     if hits is None:
         return
-    if writes == "count" or trace.write is None:
+    if writes in ("count", "refresh") or trace.write is None:
         hits[part] = hit
     else:
         hits[part][trace.write[part] == (writes == "only")] = hit

@@ -58,6 +58,19 @@ class Sources:
             for name, paths in self._paths.items()
         }
 
+    def path_of(self, module):
+        """The main source of a module.
+
+        >>> Sources().path_of("misspenalty.io").relative_to(Sources().root).as_posix()
+        'io/__init__.py'
+
+        Raises
+        ------
+        KeyError
+            There is no such module.
+        """
+        return self.root / self._paths[module][0]
+
     def _imported(self, name, path, text):
         """Modules that a source imports."""
         for package, names, module in _IMPORTS.findall(text):

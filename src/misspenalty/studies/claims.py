@@ -9,6 +9,7 @@ import misspenalty.studies.delayed_hits.claims as delayed_hits
 import misspenalty.studies.dispute.claims as dispute
 import misspenalty.studies.epcm.claims as epcm
 import misspenalty.studies.hac.claims as hac
+import misspenalty.studies.kvcache.claims as kvcache
 import misspenalty.studies.mq.claims as mq
 import misspenalty.studies.sarc.claims as sarc
 import misspenalty.studies.vlog.claims as vlog
@@ -32,6 +33,7 @@ STUDIES = {
     "vlog": vlog,
     "classics": classics,
     "delayed_hits": delayed_hits,
+    "kvcache": kvcache,
     "dispute": dispute,
 }
 
@@ -57,8 +59,8 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     data : path-like
         Folder of ``published/claims.yaml`` and ``calibration.yaml``.
     variant : str
-        Suffix of the tables of a variant, such as ``_64mb``: they are read in place of the others.
-    basis : {"predicted", "fitted"}
+        Suffix of the tables of a variant, such as ``_calibrated``: they are read in place of the others.
+    basis : {"predicted", "calibrated", "fitted"}
         See `misspenalty.claims.judge`.
 
     Returns

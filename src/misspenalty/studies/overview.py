@@ -20,10 +20,25 @@ STUDIES = {
     "vlog": "Virtual log",
     "classics": "Classics",
     "delayed_hits": "Delayed hits",
+    "kvcache": "KV cache",
+    "dispute": "S3-FIFO, SIEVE",
+}
+
+TRACES = {  # a study's traces are its authors', recordings of the same work, or generated from specifications
+    "mq": "recordings",
+    "sarc": "generated",
+    "hac": "generated",
+    "epcm": "recordings",
+    "vlog": "generated",
+    "classics": "authors' own",
+    "delayed_hits": "authors', generated",
+    "kvcache": "authors' own",
+    "dispute": "authors' results",
 }
 
 VERDICTS = {
     "predicted": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "calibrated": {"facecolor": "#2f8f83", "edgecolor": "white", "hatch": "\\\\\\\\"},
     "fitted": {"facecolor": "#7a5aa6", "edgecolor": "white", "hatch": "xxxx"},
     "direction": {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
     "not_reproduced": {"facecolor": "#f3b68f", "edgecolor": "#e8702a", "hatch": "////"},
@@ -45,7 +60,8 @@ _LARGER = {
 def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     """Table 4 and Figure 7 of the MQ paper next to what came out, and the verdicts on every claim.
 
-    Reproduced claims are shown as predicted and fitted, and claims that hold for any numbers as conditions.
+    Reproduced claims are shown as predicted, calibrated and fitted, and claims that hold for any numbers as conditions.
+    At the right is where the traces of the study come from.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
@@ -61,7 +77,7 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
         Bars of `fig7` that a parameter was fitted to.
     """
     with matplotlib.rc_context(_LARGER):
-        counts = _verdict_rows(claims)
+        counts, traces = _verdict_rows(claims)
         strip = 0.45 + 0.24 * len(counts)  # inches
         figure = new_figure(WIDTH, 2.9 + strip)
         above, below = figure.subfigures(2, 1, height_ratios=[2.9, strip])
@@ -80,12 +96,12 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
         above.legend(
             handles=pair_legend(rates["policy"], published_rates(printed7)), loc="outside upper center", ncols=4
         )
-        _verdicts(below.subplots(), counts)
+        _verdicts(below.subplots(), counts, traces)
     return figure
 
 
 def _verdict_rows(claims):
-    """Counts of verdicts: one row per built study, and one for the variant of MQ below it."""
+    """Counts of verdicts and sources of traces: one row per built study, and one for the variant of MQ below it."""
     first, table = next(iter(claims.items()))
     rows = {}
     for study, rest in table.groupby("study", sort=False):
@@ -95,17 +111,18 @@ def _verdict_rows(claims):
             rows[f"{name} {capture_name(first)}" if study == "mq" else name] = rest
             rows |= {label: each[each["study"] == study] for label, each in others.items() if study == "mq"}
     counts = pd.DataFrame({label: _kinds(rest).value_counts() for label, rest in rows.items()})
-    return counts.reindex(VERDICTS).fillna(0).astype(int).T
+    traces = [TRACES.get(rest["study"].iloc[0], "") for rest in rows.values()]
+    return counts.reindex(VERDICTS).fillna(0).astype(int).T, traces
 
 
 def _kinds(claims):
     """How each claim is counted: what is reproduced by its basis, conditions by themselves."""
     basis, verdict = claims["basis"], claims["verdict"]
-    reproduced = basis.where(basis.isin(["fitted", "condition"]), "predicted")
+    reproduced = basis.where(basis.isin(["calibrated", "fitted", "condition"]), "predicted")
     return reproduced.where((verdict == "reproduced") | (basis == "condition"), verdict)
 
 
-def _verdicts(axis, counts):
+def _verdicts(axis, counts, traces):
     shares = counts.div(counts.sum(axis=1), axis=0)
     stack(axis, shares, VERDICTS)
     for place, (label, row) in enumerate(shares.iterrows()):
@@ -114,6 +131,9 @@ def _verdicts(axis, counts):
                 box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
                 text = str(counts.loc[label, verdict])
                 axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
+    for place, source in enumerate(traces):
+        axis.text(1.01, place, source, va="center", fontsize=7.5)
+    axis.text(1.01, -0.75, "traces", va="bottom", fontsize=7.5)
     axis.set_title("Claims")
     axis.set_xlim(0, 1)
     axis.set_xticks([])
@@ -123,9 +143,10 @@ def _verdicts(axis, counts):
         handles=handles,
         loc="lower right",
         bbox_to_anchor=(1, 1),
-        ncols=6,
-        columnspacing=0.9,
+        ncols=7,
+        columnspacing=0.7,
+        handlelength=1.6,
         handletextpad=0.4,
-        fontsize=7,
+        fontsize=6.5,
         borderaxespad=0.2,
     )

@@ -21,6 +21,7 @@ from misspenalty.settings.messages import allowed
 from misspenalty.studies.dispute.settings import DisputeSettings
 from misspenalty.studies.epcm.settings import EpcmSettings
 from misspenalty.studies.hac.settings import HacSettings
+from misspenalty.studies.kvcache.settings import KvcacheSettings
 from misspenalty.studies.mq.settings import MqSettings
 from misspenalty.studies.sarc.settings import SarcSettings
 from misspenalty.studies.vlog.settings import VlogSettings
@@ -55,7 +56,7 @@ class Configuration(Settings):
         "A name says how much memory the first level had, that is, the database's own buffer cache.",
         notes={
             "128mb": "as the paper says: Oracle had 128 MB",
-            "64mb": "the variant: behind 64 MB the re-access distances are closer to those the paper prints",
+            "64mb": "behind half of that, for Figures 3 and 4",
             "16mb": "the paper's second trace",
             "2mb": "almost every logical reference: the client's side",
         },
@@ -71,6 +72,7 @@ class Configuration(Settings):
     sarc: SarcSettings = _block(SarcSettings)
     hac: HacSettings = _block(HacSettings)
     epcm: EpcmSettings = _block(EpcmSettings)
+    kvcache: KvcacheSettings = _block(KvcacheSettings)
     dispute: DisputeSettings = _block(DisputeSettings)
 
     @model_validator(mode="after")

@@ -3,7 +3,8 @@
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, and the README of its traces. One JSON
 object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens), ``hash_ids`` (one
 number per block of the prompt). A block's hash covers its own tokens and all before it, so equal numbers mean an equal
-prefix. Further keys are passed over. The size of a block is not in the file: it is found from the lengths.
+prefix. Further keys are passed over. The size of a block is not in the file: it is found from the lengths, or given.
+Other services release the same keys with times in seconds and blocks of another size.
 """
 
 import json
@@ -17,7 +18,7 @@ from misspenalty.traces.reader import LONGEST_TIME, open_stream, read_some
 BLOCK_TOKENS = 512  # of the released traces
 KEYS = ("timestamp", "input_length", "output_length", "hash_ids")
 EXPECTED = "a JSON object with timestamp, input_length, output_length and hash_ids"
-MILLISECOND = 1_000_000  # ns
+UNITS = {"ms": 1_000_000, "s": 1_000_000_000}  # of timestamps, ns
 MAX_TOKENS = 1 << 32
 MAX_HASH = (1 << 64) - 1
 MAX_LINE_BYTES = 1 << 26
@@ -55,16 +56,21 @@ class Prompts:
         """Prompt tokens in each block, shape (sum of `count`,): `block_tokens`, or fewer in the last of a prompt."""
         ends = np.cumsum(self.count)
         place = np.arange(len(self.blocks)) - np.repeat(ends - self.count, self.count)
-        return np.minimum(np.repeat(self.input_tokens, self.count) - place * self.block_tokens, self.block_tokens)
+        left = np.repeat(self.input_tokens, self.count) - place * self.block_tokens
+        return np.clip(left, 0, self.block_tokens)
 
 
-def read_prompts(path):
+def read_prompts(path, unit="ms", block_tokens=None):
     """Read a whole trace.
 
     Parameters
     ----------
     path : path
         Compressed or not, by its suffix.
+    unit : {"ms", "s"}
+        Of the timestamps.
+    block_tokens : int, optional
+        Tokens of a block; by default the size that fits the lengths of all prompts.
 
     Returns
     -------
@@ -74,7 +80,8 @@ def read_prompts(path):
     ------
     InputError
         A line is no such object, has an impossible value, comes before its predecessor in time, or has a number of
-        hashes that no size of blocks explains; the message names the line. Or there are no requests.
+        hashes that no size of blocks explains, or that differs by more than one from what `block_tokens` gives; the
+        message names the line. Or there are no requests.
 
     Examples
     --------
@@ -92,7 +99,7 @@ def read_prompts(path):
     times, inputs, outputs, counts, hashes = [], [], [], [], []
     low, high = 1, MAX_TOKENS  # sizes of a block that fit all lines so far
     for number, line in _lines(path):
-        time, tokens, output, ids = _request(line, path, number)
+        time, tokens, output, ids = _request(line, path, number, LONGEST_TIME // UNITS[unit], unit)
         if times and time < times[-1]:
             raise InputError(
                 f"timestamp {time:g} comes after {times[-1]:g}",
@@ -101,7 +108,19 @@ def read_prompts(path):
                 expected="times that never fall",
                 remedy="sort the lines by timestamp",
             )
-        least, most = _sizes(tokens, len(ids))
+        if block_tokens:
+            whole = -(-tokens // block_tokens)
+            if abs(len(ids) - whole) > 1:
+                raise InputError(
+                    f"{len(ids)} hash_ids for {tokens} input tokens",
+                    path=path,
+                    line=number,
+                    expected=f"{whole}, or one more or less, in blocks of {block_tokens} tokens",
+                    remedy="give the size of the trace's blocks, or leave it out",
+                )
+            least, most = 1, MAX_TOKENS
+        else:
+            least, most = _sizes(tokens, len(ids))
         if max(low, least) > min(high, most):
             size = f"between {low} and {high} tokens" if times else "of any size"
             raise InputError(
@@ -121,12 +140,12 @@ def read_prompts(path):
         raise InputError("holds no requests", path=path, expected=EXPECTED)
     first = times[0]
     return Prompts(
-        np.array([round((time - first) * MILLISECOND) for time in times], np.int64),
+        np.array([round((time - first) * UNITS[unit]) for time in times], np.int64),
         np.array(inputs, np.int64),
         np.array(outputs, np.int64),
         np.array(counts, np.int64),
         np.array(hashes, np.uint64),
-        _block_tokens(low, high),
+        block_tokens or _block_tokens(low, high),
     )
 
 
@@ -146,8 +165,8 @@ def _lines(path):
         yield number + 1, rest
 
 
-def _request(line, path, number):
-    """Time, ms; input and output tokens; hashes."""
+def _request(line, path, number, limit, unit):
+    """Time; input and output tokens; hashes."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:  # a UnicodeDecodeError is a ValueError
@@ -158,9 +177,10 @@ def _request(line, path, number):
         if key not in entry:
             raise InputError(f"no {key}", path=path, line=number, expected=EXPECTED)
     time, tokens, output, ids = (entry[key] for key in KEYS)
-    limit = LONGEST_TIME // MILLISECOND
     if not _is_number(time) or not 0 <= time <= limit:
-        raise InputError(f"timestamp is {time!r}", path=path, line=number, expected=f"a number from 0 to {limit}, ms")
+        raise InputError(
+            f"timestamp is {time!r}", path=path, line=number, expected=f"a number from 0 to {limit}, {unit}"
+        )
     for key, value, least in (("input_length", tokens, 1), ("output_length", output, 0)):
         if not _is_whole(value) or not least <= value < MAX_TOKENS:
             expected = f"a whole number from {least} to {MAX_TOKENS - 1}, tokens"

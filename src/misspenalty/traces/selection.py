@@ -9,7 +9,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.traces._stack import first_uses
 from misspenalty.traces.trace import Trace
 
-WRITES = ("count", "ignore", "only")
+WRITES = ("count", "ignore", "refresh", "only")
 LONGEST = 0xFFFFFFFE  # references a kernel's 32-bit clock can count; blocks a cache can have
 NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
@@ -21,6 +21,16 @@ def check(trace: Trace, writes: str, warm_up: int) -> None:
         raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
     if isinstance(warm_up, bool) or not isinstance(warm_up, int | np.integer) or not 0 <= warm_up < len(trace):
         raise ParameterError(f"warm_up is {warm_up!r}; expected 0 to {len(trace) - 1}, or nothing would be counted")
+
+
+def check_stack(trace: Trace, writes: str, warm_up: int) -> None:
+    """As `check`, for a pass over all cache sizes at once."""
+    check(trace, writes, warm_up)
+    if writes == "refresh":
+        raise ParameterError(
+            "writes is 'refresh': which writes reach the cache depends on its size, and one pass cannot give all sizes;"
+            " name the sizes, and leave sample out"
+        )
 
 
 def check_size(cache_blocks: Any) -> int:
@@ -45,7 +55,7 @@ def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple
     part : slice
         Of the trace.
     ids : uint32
-        Of the references in `part` that reach the cache.
+        Of the references in `part` that reach the cache, or may reach it.
     counted : bool, as `ids`, or None
         Which of them count towards the hit ratio; None = all.
     """
@@ -58,7 +68,7 @@ def _selected(trace: Trace, writes: str, part: slice) -> np.ndarray:
     ids = trace.ids[part]
     if trace.write is None:
         return ids[:0] if writes == "only" else ids
-    if writes == "count":
+    if writes in ("count", "refresh"):
         return ids
     return ids[trace.write[part] == (writes == "only")]
 
@@ -66,12 +76,13 @@ def _selected(trace: Trace, writes: str, part: slice) -> np.ndarray:
 def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | None:
     write = None if trace.write is None else trace.write[part]
     if skip <= 0:
-        return ~write if writes == "count" and write is not None else None
+        return ~write if writes in ("count", "refresh") and write is not None else None
     if write is None and writes == "only":
         return None
-    counted = np.ones(part.stop - part.start, bool) if writes != "count" or write is None else ~write
+    whole = writes in ("count", "refresh")
+    counted = ~write if whole and write is not None else np.ones(part.stop - part.start, bool)
     counted[:skip] = False
-    return counted if writes == "count" or write is None else counted[write == (writes == "only")]
+    return counted if whole or write is None else counted[write == (writes == "only")]
 
 
 def as_mask(counted: np.ndarray | None) -> np.ndarray:
@@ -83,8 +94,10 @@ def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
     """Requests that miss in every cache, whatever its size and policy.
 
     Those requests that count and whose block no earlier reference reached the cache with: a read of a block that a
-    write or the warm-up brought in is none. Counted once per trace and remembered.
+    write or the warm-up brought in is none. A write that only refreshes brings nothing in. Counted once per trace and
+    remembered.
     """
+    writes = "ignore" if writes == "refresh" else writes
     key = ("cold_misses", writes, warm_up)
     if key not in trace._known:
         seen = np.zeros(trace.blocks, np.uint8)

@@ -1,9 +1,12 @@
 """Where a description imported from DiskSim is read differently from DiskSim 4.0.
 
-Each decision was made with knowledge of measured traces, but none is fitted to one: each follows from the description
-itself or from the literature, holds for every drive whose description meets its condition, and can be switched off. A
-description notes in its sources what was decided and DiskSim's value, so that ``Description.as_disksim`` can restore
-it; ``benchmarks/disks.py`` prints the effect of each decision alone, and of all except each.
+Each decision follows from the description itself or from the literature, none is fitted, and each can be switched off.
+How far a decision reaches is decided by leaving one drive out. Of the drives whose measured requests are at hand, those
+that meet its condition are looked at: if there are at least two, and for each the others speak for the decision and it
+then brings the one left out closer to its measurements, every drive that meets the condition gets it. With one such
+drive there is nothing to leave out, so only that drive gets it (`MEASURED`). ``python benchmarks/disks.py demerit``
+prints the table. A description notes in its sources what was decided and DiskSim's value, so that
+``Description.as_disksim`` can restore it.
 
 ``head_switch``
     A head switch takes as long as a single-cylinder seek, but no longer than the track skew leaves for it once a write
@@ -13,25 +16,29 @@ it; ``benchmarks/disks.py`` prints the effect of each decision alone, and of all
     (Schindler and Ganger, CMU-CS-99-176) takes them from differences of completion times, part of which bus transfers
     hide. So this applies if the description contains DIXtrac's bulk transfer time, and not if the bus was measured
     separately.
+    Three measured drives meet it (Atlas III, Cheetah 9LP, Ultrastar 18ES), and all three gain.
 ``sequential_ahead``
-    Quantum's drives read ahead only after a read that continues the previous one, up to the description's
-    maximum. Product manuals of the Atlas line say so: it prefetches when requests have shown that they go on from
-    track to track (Maxtor Atlas 10K III product manual, 6.2). DiskSim reads to the end of the track after any read.
+    The drive reads ahead only after a read that continues the previous one, up to the description's maximum. DiskSim
+    reads to the end of the track after any read. Seen on the Quantum Atlas III; the product manual of a later drive of
+    that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor Atlas 10K
+    III product manual, 6.2).
 ``write_water``
     A write watermark is, like a read's, the share of a request that is in the cache before the other side is asked for:
     the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
-    most writes. DiskSim begins with the first block. Where the description has extra disconnects, the head start that
-    DiskSim has for them applies instead.
+    most writes. DiskSim begins with the first block. Seen on the HP C3323A.
 ``write_settle``
-    A write's additional settling time is not negative. DiskSim adds whatever the description says.
-``stream_in_order``
-    A drive that never disconnects streams blocks between medium and bus, in their order; it does not gather a track
-    in any order first.
+    A write's additional settling time is not negative. DiskSim adds whatever the description says. Seen on the DEC
+    RZ26.
 """
 
 from misspenalty.disks.drive.layout import skew_ms
 
-NAMES = ("head_switch", "sequential_ahead", "write_water", "write_settle", "stream_in_order")
+NAMES = ("head_switch", "sequential_ahead", "write_water", "write_settle")
+MEASURED = {  # by decision: the only drive that measured requests support it for, as the parameter files call it
+    "sequential_ahead": "QUANTUM_QM39100TD-SW",
+    "write_water": "HP_C3323A",
+    "write_settle": "DEC_RZ26",
+}
 
 
 def decide(data, facts, first_seek_ms):
@@ -42,29 +49,26 @@ def decide(data, facts, first_seek_ms):
     data : dict
         A description as DiskSim reads it.
     facts : dict
-        What the parameter files say that has no place in a description: ``bulk_transfer, never_disconnect,
-        write_water``.
+        What the parameter files say that has no place in a description: ``bulk_transfer, write_water``.
     first_seek_ms : float
         Seek over one cylinder.
     """
     mechanics, cache = data["mechanics"], data["cache"]
-    if mechanics["write_settle_ms"] < 0:
+    held = {decision for decision, drive in MEASURED.items() if data["model"].removesuffix("_validate") == drive}
+    if "write_settle" in held and mechanics["write_settle_ms"] < 0:
         _put(data, "write_settle", "mechanics.write_settle_ms", 0, "additional settling time is never negative")
     if facts["bulk_transfer"]:
         least = min(first_seek_ms, round(skew_ms(data) - max(mechanics["write_settle_ms"], 0), 4))
         if least > mechanics["head_switch_ms"]:
             reason = "as long as a single-cylinder seek, or as the track skew leaves for it"
             _put(data, "head_switch", "mechanics.head_switch_ms", least, reason)
-    if cache["read_ahead"] == "next_track" and data["model"].upper().startswith("QUANTUM"):
+    if "sequential_ahead" in held and cache["read_ahead"] == "next_track":
         reason = "Maxtor Atlas 10K III product manual, 6.2: prefetches once requests go on from each other"
         _put(data, "sequential_ahead", "cache.ahead_when", "sequential", reason)
         _put(data, "sequential_ahead", "cache.read_ahead", "segment", reason)
-    if facts["write_water"] and "extra_disconnect" not in data["overheads"]:
+    if "write_water" in held and facts["write_water"]:
         reason = "the share of a write that is in the cache before the medium is written"
         _put(data, "write_water", "bus.write_water", facts["write_water"], reason)
-    if facts["never_disconnect"] and cache["read_any_order"]:
-        reason = "the drive never disconnects: it streams blocks in order"
-        _put(data, "stream_in_order", "cache.read_any_order", False, reason)
 
 
 def _put(data, decision, key, value, reason):

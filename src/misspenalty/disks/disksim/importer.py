@@ -114,7 +114,6 @@ def from_disksim(path, name=None, bus=None, literal=False):
     if not literal:
         facts = {
             "bulk_transfer": own > 0,
-            "never_disconnect": disk.flag("Never disconnect"),
             "write_water": disk.number("Low (write) water mark", 0),
         }
         decide(data, facts, seek_table(data["mechanics"]["seek"], data["geometry"]["cylinders"])[1].item() / 1e6)
@@ -339,7 +338,8 @@ def _cache(disk):
         "almost_hits": disk.flag("Allow almost read hits"),
         "read_written": disk.flag("Allow read hits on write data") and enabled == 1,
         "write_behind": disk.whole("Fast write level", 0) > 0,
-        "read_any_order": disk.flag("Immediate buffer read"),
+        # a drive that never disconnects streams blocks between medium and bus, in their order
+        "read_any_order": disk.flag("Immediate buffer read") and not disk.flag("Never disconnect"),
         "write_any_order": disk.flag("Immediate buffer write"),
         "read_free_blocks": disk.flag("Read any free blocks"),
         "prebuffer_writes": disk.flag("Allow write prebuffering"),

@@ -173,7 +173,9 @@ cdef int64_t read_medium(
             follow(flow, index, count, passed(m, track, next_one, s, start, late))
             follow(flow, index + next_one - sector - 1, count, end)
             if index < flow.water <= index + n:
-                flow.ready = end
+                # the blocks cross the bus in their order: it is asked for when the first ones are there
+                s += min(flow.water - index, <int64_t>(next_one - sector)) - 1
+                flow.ready = passed(m, track, next_one, s, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
         else:
             start = meet(m, track, sector, land, &late)

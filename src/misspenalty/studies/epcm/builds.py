@@ -7,7 +7,7 @@ import pandas as pd
 
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.machine import load_machine
-from misspenalty.studies.epcm import runs, sensitivity, setup, tables
+from misspenalty.studies.epcm import conditions, runs, sensitivity, setup, tables
 from misspenalty.studies.points import as_written
 from misspenalty.systems.file_client.client import ClientMachine
 from misspenalty.traces import builds
@@ -19,9 +19,18 @@ def _machine(path, schema):
     return load_machine(path, schema, ClientMachine)
 
 
+WHOLE_RUN = 1024  # events that perfect foresight is told on the surface: most of an Andrew run's
+COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
+
+
 def _value(path):
     """The value of a table of a fit."""
     return float(pd.read_csv(path)["value"].item())
+
+
+def _copy_times(path):
+    """The copy times of the table of `copy_fit`, by parameter of the machine."""
+    return {name: float(value) for name, value in pd.read_csv(path).set_index("parameter")["value"].items()}
 
 
 def _row(fit, build, value, target, reached):
@@ -30,7 +39,7 @@ def _row(fit, build, value, target, reached):
 
 
 def copy_fit(capture, machine, schema, calibration, build, settings):
-    """Fit the time to copy a KB to the published hot read latency.
+    """Fit the times to copy a KB to the published hot read latency.
 
     Parameters
     ----------
@@ -48,14 +57,15 @@ def copy_fit(capture, machine, schema, calibration, build, settings):
     Returns
     -------
     DataFrame
-        One row: ``parameter, benchmark, value, unit, target, reached``.
+        One row per copy time: ``parameter, benchmark, value, unit, target, reached``.
     """
-    (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "copy_us_per_kb"]
-    target = fit.published[0]["value"]
+    fits = [fit for fit in load_calibration(calibration) if fit.parameter in COPY_TIMES]
+    target = fits[0].published[0]["value"]
     testbed = _machine(machine, schema).testbed
     study, _ = setup.set_up(build, builds.read(capture[0]), testbed, **setup.options(settings))
-    value = runs.fit_copy(study, target, *fit.range)
-    return _row(fit, build, value, target, runs.hot_read_us(study, value))
+    values = runs.fit_copy(study, target, {fit.parameter: fit.range for fit in fits})
+    reached = runs.hot_read_us(study, values)
+    return pd.concat([_row(fit, build, values[fit.parameter], target, reached) for fit in fits], ignore_index=True)
 
 
 def _scale_fit(capture, testbed, calibration, build, settings):
@@ -87,7 +97,7 @@ def play(capture, machine, schema, today, calibration, copying, published, build
         ``scale`` (the fit of the factor on compute), ``linux22``, ``linux24`` (runs), ``accuracy`` (of the predictors),
         ``workload`` (what it consists of), ``today`` (Figure 7 on a machine of today).
     """
-    testbed = replace(_machine(machine, schema).testbed, copy_us_per_kb=_value(copying))
+    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
     recorded = builds.read(capture[0])
     found = {"scale": as_written(_scale_fit(recorded, testbed, calibration, build, settings))}
     options = setup.options(settings) | {"scale": float(found["scale"]["value"].item())}
@@ -114,7 +124,7 @@ def vary(capture, machine, schema, copying, scale, build, settings):
         The table ``scale`` of `play`.
     """
     testbed = _machine(machine, schema)
-    testbed = replace(testbed, testbed=replace(testbed.testbed, copy_us_per_kb=_value(copying)))
+    testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
     choices = settings["sensitivity"]
     recorded = builds.read(capture[0])
     options = setup.options(settings) | {"scale": _value(scale)}
@@ -124,7 +134,28 @@ def vary(capture, machine, schema, copying, scale, build, settings):
         study,
         recorded,
         setup.varied(settings),
-        sensitivity.variations_of(choices, varied, before=study.measured[-choices["runs"] :][0]),
+        sensitivity.variations_of(choices, varied),
         placement,
         choices["runs"],
     )
+
+
+def judge_otherwise(capture, machine, schema, copying, scale, build, settings):
+    """Figures 7 and 8 under other conditions, and the surface over training runs and head start; parameters as `vary`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig7, fig8`` with the column ``condition``, and ``surface``.
+    """
+    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    recorded = builds.read(capture[0])
+    options = setup.options(settings) | {"scale": _value(scale)}
+    study, placement = setup.set_up(build, recorded, testbed, **options)
+    measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
+    found = conditions.under_conditions(study, recorded, bars, placement, measured, **settings["fig8"])
+    predictors = [bar for bar in setup.varied(settings) if bar.model not in runs.BASELINES]
+    predictors.append(runs.Setting("foresight", None, WHOLE_RUN))
+    surface = settings["surface"]
+    grid = conditions.surface(study, predictors, surface["training"], surface["head_start"], measured)
+    return found | {"surface": grid}

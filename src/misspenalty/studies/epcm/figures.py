@@ -296,4 +296,48 @@ def today(table):
     return figure
 
 
-__all__ = ["components", "fig7", "fig8", "sensitivity", "today"]
+@styled
+def surface(table):
+    """I/O wait removed and mean read call, run by run of training, with and without a head start; and over both.
+
+    Above, a line per predictor without a head start (solid) and with the longest (dashed). Perfect foresight is
+    told the most events that any row has. Below, EPCM over training runs and head start.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/surface.csv``.
+    """
+    columns = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
+    need(table, [*_KEYS, "training", "head_start_s", *columns], "surface")
+    told = table["model"] == "foresight"
+    table = table[~told | (table["model_order"] == table.loc[told, "model_order"].max())]
+    figure = new_figure(PAGE, 4.2)
+    curves, grids = figure.subplots(2, 2)
+    shown = [model for model in ("last_successor", "pcm", "epcm", "foresight") if model in set(table["model"])]
+    starts = (table["head_start_s"].min(), table["head_start_s"].max())
+    trainings = sorted(table["training"].unique())
+    for axis, grid, (column, words) in zip(curves, grids, columns.items(), strict=True):
+        for model in shown:
+            _, colour, _, marker = _MODELS[model]
+            for start, line in zip(starts, ("-", "--"), strict=True):
+                mine = table[(table["model"] == model) & (table["head_start_s"] == start)].sort_values("training")
+                place = [trainings.index(value) for value in mine["training"]]
+                axis.plot(place, mine[column], color=colour, marker=marker, linestyle=line, markersize=3)
+        axis.set_xticks(range(len(trainings)), trainings, fontsize=6)
+        axis.set_xlabel("Training runs")
+        axis.set_ylabel(words)
+        cells = table[table["model"] == "epcm"].pivot_table(index="head_start_s", columns="training", values=column)
+        image = grid.imshow(cells, origin="lower", aspect="auto", cmap="Blues")
+        grid.set_xticks(range(cells.shape[1]), cells.columns, fontsize=6)
+        grid.set_yticks(range(cells.shape[0]), [f"{start:g}" for start in cells.index], fontsize=6)
+        grid.set_xlabel("Training runs")
+        grid.set_ylabel("Head start (s)")
+        figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}")
+    marks = [Line2D([], [], color=_MODELS[m][1], marker=_MODELS[m][3], label=_MODELS[m][0]) for m in shown]
+    marks.append(Line2D([], [], color=INK, linestyle="--", label=f"{starts[1]:g} s of head start"))
+    legend_above(figure, marks)
+    return figure
+
+
+__all__ = ["components", "fig7", "fig8", "sensitivity", "surface", "today"]

@@ -6,27 +6,31 @@ cold caches, with hot ones, and cold with a predictor that learnt in the trainin
 
 The criterion
 -------------
-Fixed before the recorded builds had been replayed once, by what the papers state; where they state nothing, by what is
-simplest. What is judged follows it, whatever comes out; `epcm_sensitivity` shows every other reading beside it.
+Read again on 2026-11-23 and fixed anew before a build had been replayed with it, by what the papers state; where they
+state nothing, by what is simplest. What is judged follows it, whatever comes out. The paper's section on EPCM has the
+table of readings with the sentences behind them, and `epcm_sensitivity` shows every other reading.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and
   orders of 70 and 80 % of them (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its best
   setting, as the paper compares bars.
-- Events: every successful open and exec, by path. A file with a random name is a new file each time: the paper's model
-  hangs on directory entries.
-- Threshold: 0.75 for EPCM, the middle of the range in which "each level can predict at most one file"; 0.1 for PCM,
-  from the 1996 paper. Likelihood: the 1996 estimator at every step. All live contexts predict, the longest first.
+- Events: every successful open and exec; the engine is called after each. A file is its device and inode: a new file
+  takes the lowest free inode of its directory's group, so that temporary files repeat from run to run. In the paper a
+  partition hangs on the directory entry; here it stays with the inode.
+- Threshold: one for both context models, 0.75, the middle of the range in which "each level can predict at most one
+  file". Likelihood: the 1996 estimator at every step. All live contexts predict, each on its own.
 - Engine: asynchronous, whole files, after the open or exec; requests into the one queue of Linux 2.2 without
-  priorities.
-- Cold means that the page, buffer, inode and directory caches hold nothing, of programs and libraries as of any file:
-  "I/O caches cleared before each run". Programs have the size they were recorded with.
+  priorities. Its processor time is charged for each file prefetched.
+- Cold means that the page and buffer caches hold nothing. Names and inodes are kept, because the models hang on the
+  entries of the directory cache and would be lost with it; so are the shell, the C library and the dynamic linker,
+  which living processes map. Programs have the size they were recorded with.
 - Runs: the capture's training runs teach the models, and warm the hot runs; its measured runs are measured. Models go
   on learning in them.
-- Fitted, and nothing else: the time to copy a KB, to the hot read latency on Andrew; and for each workload the factor
-  on recorded compute, to the paper's compute time of the cold run.
+- Fitted, and nothing else: two times to copy a KB, to the reader and from a buffer to a page, at the same place of
+  their ranges, to the hot read latency on Andrew; and for each workload the factor on recorded compute, to the paper's
+  compute time of the cold run.
 
-Corrected after the first replay, because it contradicted the paper: the drive's bus. The description first taken passes
-3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `epcm_sensitivity` keeps that drive as a reading.
+Corrected after the very first replay, because it contradicted the paper: the drive's bus. The description first taken
+passes 3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `epcm_sensitivity` keeps that drive as a reading.
 """
 
 from dataclasses import dataclass, field, replace
@@ -38,7 +42,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor
-from misspenalty.systems.file_client.client import CLASSES, COMPONENTS, Client
+from misspenalty.systems.file_client.client import CALL, CLASSES, COMPONENTS, Client
 
 BASELINES = ("cold", "hot")
 BUCKETS = 22  # of the distribution of read calls; the last ends at 2 s
@@ -65,7 +69,7 @@ class Setting:
     parameters: dict = field(default_factory=dict)
 
 
-def settings_of(partition_sizes, pcm_orders, epcm_shares, thresholds):
+def settings_of(partition_sizes, pcm_orders, epcm_shares, threshold):
     """The bars of Figure 7.
 
     Parameters
@@ -74,17 +78,17 @@ def settings_of(partition_sizes, pcm_orders, epcm_shares, thresholds):
     pcm_orders : sequence of int
     epcm_shares : sequence of float
         Orders of EPCM as shares of the partition size.
-    thresholds : dict of str to float
-        By model, ``pcm`` and ``epcm``.
+    threshold : float
+        Smallest likelihood that is prefetched.
 
     Returns
     -------
     list of Setting
     """
     listed = [Setting("cold"), Setting("hot"), Setting("last_successor")]
-    listed += [Setting("pcm", ps, mo, {"threshold": thresholds["pcm"]}) for ps in partition_sizes for mo in pcm_orders]
+    listed += [Setting("pcm", ps, mo, {"threshold": threshold}) for ps in partition_sizes for mo in pcm_orders]
     listed += [
-        Setting("epcm", ps, round(share * ps), {"threshold": thresholds["epcm"]})
+        Setting("epcm", ps, round(share * ps), {"threshold": threshold})
         for ps in partition_sizes
         for share in epcm_shares
     ]
@@ -125,6 +129,9 @@ class Study(NamedTuple):
         Paths whose directories and inodes are.
     seed : int
         Of the phase of the drive's rotation at the start of each run.
+    head_start : float
+        Time between the last command of whatever starts the runs, an event to the predictor, and the start of the
+        clock, s. 0 = there is no such command.
     """
 
     benchmark: str
@@ -137,12 +144,27 @@ class Study(NamedTuple):
     seed: int
     resident: tuple = ()
     named: tuple = ()
+    head_start: float = 0.0
 
     def starts(self):
         """Time at which each run begins, ns: a phase of the drive's rotation, the same for every setting."""
         turn = 60e9 / (self.kind.data["mechanics"]["rpm"] if self.kind else 7200)
         number = len(self.workload.records)
         return np.random.default_rng(self.seed).integers(0, int(turn), number).tolist()
+
+    def led(self):
+        """The study with the last command before each run and the head start at the beginning of the run's calls."""
+        if not self.head_start:
+            return self
+        workload, records = self.workload, []
+        command = np.zeros(1, CALL)
+        command["path"], command["file"] = -1, workload.files
+        for calls in workload.records:
+            calls = calls.copy()
+            calls["gap"][:1] += round(self.head_start * 1e9 / self.scale)
+            records.append(np.concatenate([command, calls]))
+        known = [np.append(paths, -1).astype(np.int32) for paths in workload.known]
+        return self._replace(workload=replace(workload, files=workload.files + 1, records=records, known=known))
 
 
 def predictor_of(study, setting):
@@ -180,19 +202,23 @@ def play(study, setting):
     list of ClientRun
         As in `Client.run`, in order.
     """
+    study = study.led()
     client = Client(study.workload, study.machine, study.kind)
     predictor, starts = predictor_of(study, setting), study.starts()
     cold = setting.model != "hot"
     if not cold:
-        for run in study.training:
+        for run in dict.fromkeys(study.training):
             client.run(run, cold=False, scale=study.scale, start=starts[run])
-    return [
+    runs = [
         client.run(
             run, cold=cold, scale=study.scale, predictor=predictor, start=starts[run], resident=study.resident,
             named=study.named,
         )
         for run in study.measured
     ]  # fmt: skip
+    for run in runs:
+        run.components["compute"] -= round(study.head_start * 1e9 / study.scale * study.scale)
+    return runs
 
 
 def histogram(latency):
@@ -277,43 +303,44 @@ def waited_early(study, shares):
     return [wait / waits[-1] if waits[-1] else np.nan for wait in waits[:-1]]
 
 
-def fit_copy(study, target_us, low, high):
-    """Copy time at which the hot runs' mean read call takes as long as the published one.
+def fit_copy(study, target_us, ranges):
+    """Copy times at which the hot runs' mean read call takes as long as the published one, as far as the ranges allow.
 
-    The hot read has no I/O wait on a workload that fits into memory, so that its time is a straight line in the copy
-    time; the line is taken from the ends of the range.
+    Both lie at the same place of their ranges. The hot read has no I/O wait on a workload that fits into memory, so
+    that its time is a straight line in that place; the line is taken from the ends of the ranges.
 
     Parameters
     ----------
     study : Study
-        On the machine without `copy_us_per_kb`.
+        On the machine without copy times.
     target_us : float
         Published mean.
-    low, high : float
-        Range, us/KB.
+    ranges : mapping of str to (float, float)
+        By parameter of the machine, its lowest and highest value, us/KB.
 
     Returns
     -------
-    float
-        us/KB, to 0.01, within the range.
+    dict of str to float
+        By parameter, us/KB, to 0.01, within the range.
 
     Raises
     ------
     ParameterError
-        The range is empty, or the read calls move no data.
+        A range is empty, or the read calls move no data.
     """
-    if not 0 <= low < high:
-        raise ParameterError(f"the range of the copy time is {low} to {high} us/KB; expected 0 <= low < high")
-    ends = [hot_read_us(study, value) for value in (low, high)]
+    for name, (low, high) in ranges.items():
+        if not 0 <= low < high:
+            raise ParameterError(f"the range of {name} is {low} to {high} us/KB; expected 0 <= low < high")
+    ends = [hot_read_us(study, {name: span[end] for name, span in ranges.items()}) for end in (0, 1)]
     if not ends[1] > ends[0]:
-        raise ParameterError("the read calls move no data: the copy time cannot be fitted to them")
-    value = low + (target_us - ends[0]) / (ends[1] - ends[0]) * (high - low)
-    return round(min(max(value, low), high), 2)
+        raise ParameterError("the read calls move no data: the copy times cannot be fitted to them")
+    place = min(max((target_us - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
+    return {name: round(low + place * (high - low), 2) for name, (low, high) in ranges.items()}
 
 
-def hot_read_us(study, copy_us_per_kb):
-    """Mean read latency of the hot runs with a copy time, us."""
-    runs = play(study._replace(machine=replace(study.machine, copy_us_per_kb=copy_us_per_kb)), Setting("hot"))
+def hot_read_us(study, copying):
+    """Mean read latency of the hot runs with copy times, by parameter of the machine, us."""
+    runs = play(study._replace(machine=replace(study.machine, **copying)), Setting("hot"))
     return float(np.mean([run.read_latency_us for run in runs]))
 
 

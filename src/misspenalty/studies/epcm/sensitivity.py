@@ -7,18 +7,15 @@ choice is worth, and which of them decide whether EPCM comes out ahead.
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty.studies.epcm.runs import Setting, simulate
-from misspenalty.studies.epcm.setup import make
+from misspenalty.studies.epcm.setup import kept, make
 from misspenalty.studies.epcm.tables import fig7, leads
-from misspenalty.systems.file_client.client import CALLS
 
 MODEL, WORKLOAD, MACHINE, PROTOCOL = "model", "workload", "machine", "protocol"
-RESIDENT = ("none", "programs", "names", "both")
 
 
 class Variation(NamedTuple):
@@ -38,7 +35,7 @@ class Variation(NamedTuple):
     value: object
 
 
-def variations_of(choices, machine, before=np.inf):
+def variations_of(choices, machine):
     """The variations that the configuration and the machine's file ask for.
 
     Parameters
@@ -47,8 +44,6 @@ def variations_of(choices, machine, before=np.inf):
         By kind of choice: parameter to list of values; without ``machine``.
     machine : Machine or None
         Whose file says what to vary; None = nothing of it.
-    before : int
-        Runs recorded before those that are measured: training on more is left out.
 
     Returns
     -------
@@ -59,7 +54,6 @@ def variations_of(choices, machine, before=np.inf):
         for what in (MODEL, WORKLOAD, PROTOCOL)
         for parameter, values in choices.get(what, {}).items()
         for value in values
-        if parameter != "training" or value <= before
     ]
     if machine is not None:
         listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
@@ -74,7 +68,8 @@ def sensitivity(study, capture, settings, variations, placement, runs):
     study : Study
         The criterion's own.
     capture : Capture
-        Its recorded calls; workloads are prepared from it again where a variation changes them.
+        Its recorded calls; workloads are prepared from it again where a variation changes them. Training on more runs
+        than are recorded before those that are measured plays these again.
     settings : list of Setting
         From `misspenalty.studies.epcm.setup.varied`.
     variations : list of Variation
@@ -113,16 +108,21 @@ def _vary(study, capture, settings, variation, placement):
             if parameter in MODELS.get(setting.model, ())
         ]
         return study, [Setting("cold"), *chosen]
+    return changed(study, capture, variation, placement), settings
+
+
+def changed(study, capture, variation, placement):
+    """The study with one choice made otherwise that is not the predictor's; arguments as in `sensitivity`."""
+    what, parameter, value = variation
     if what == PROTOCOL:
-        return _protocol(study, parameter, value), settings
+        return _protocol(study, capture, parameter, value)
     if what == WORKLOAD:
-        changed = placement | {parameter: value}
-        return study._replace(workload=make(capture, study.machine, study.kind, changed)), settings
+        return study._replace(workload=make(capture, study.machine, study.kind, placement | {parameter: value}))
     machine = replace(study.machine, **{parameter: value})
     varied = study._replace(machine=machine, kind=disks.load(value, "disk") if parameter == "drive" else study.kind)
     if parameter in ("drive", "block_kb"):
         varied = varied._replace(workload=make(capture, machine, varied.kind, placement))
-    return varied, settings
+    return varied
 
 
 MODELS = {
@@ -131,30 +131,19 @@ MODELS = {
 }
 
 
-def _protocol(study, parameter, value):
+def _protocol(study, capture, parameter, value):
     if parameter == "training":
         before = study.measured[0]
-        if not 0 <= value <= before:
+        if value < 0 or (value and not before):
             raise ParameterError(
-                f"{study.benchmark}: {value} training runs; there are {before} before those that are measured"
+                f"{study.benchmark}: {value} training runs, of {before} before those that are measured"
             )
-        return study._replace(training=tuple(range(value)))
-    if parameter == "resident" and value in RESIDENT:
-        paths = range(len(study.workload.first))
-        return study._replace(
-            resident=tuple(programs_of(study.workload)) if value in ("programs", "both") else (),
-            named=tuple(paths) if value in ("names", "both") else (),
-        )
-    raise ParameterError(
-        f"the protocol has no {parameter} {value!r}; expected training, or resident {', '.join(RESIDENT)}"
-    )
-
-
-def programs_of(workload):
-    """Paths of programs and libraries: executed, or faulted in through a mapping."""
-    kinds = [CALLS.index(name) for name in ("exec", "interpreter", "fault")]
-    paths = [calls["path"][np.isin(calls["kind"], kinds)] for calls in workload.records]
-    return np.unique(np.concatenate(paths)).tolist()
+        return study._replace(training=tuple(run % before for run in range(value)))
+    if parameter == "head_start":
+        return study._replace(head_start=value)
+    if parameter == "resident":
+        return study._replace(**kept(capture, study.workload, value))
+    raise ParameterError(f"the protocol has no {parameter}; expected training, head_start or resident")
 
 
 def _played(study, settings, variation):

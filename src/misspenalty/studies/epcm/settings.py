@@ -23,7 +23,8 @@ Count = Annotated[int, Field(ge=1, le=1_048_576)]
 Order = Annotated[int, Field(ge=1, le=1024)]
 PositiveShare = Annotated[Number, Field(gt=0, le=1)]
 Switch = list[Literal[0, 1]]
-Temporaries = Literal["recorded", "normal", "dropped"]
+Temporaries = Literal["inode", "recorded", "normal", "dropped"]
+Resident = Literal["mapped", "none", "names", "programs"]
 Run = Annotated[int, Field(ge=0)]
 
 
@@ -34,13 +35,6 @@ class Builds(Settings):
     ld: Build | None = setting(None, "The link of a Linux kernel.")
     glimpse: Build | None = setting(None, "The index of a tree of documents larger than memory.")
     ssh: Build | None = setting(None, "A C program patched through eight versions, each built.")
-
-
-class Thresholds(Settings):
-    """Smallest likelihoods."""
-
-    pcm: Share = setting(what="Of PCM.")
-    epcm: Share = setting(what="Of EPCM.")
 
 
 class Figure8(Settings):
@@ -63,7 +57,7 @@ class ModelReadings(Settings):
 class WorkloadReadings(Settings):
     """How the recorded calls are taken."""
 
-    temporaries: list[Temporaries] | None = setting(None, "What a file with a random name is to the model.")
+    temporaries: list[Temporaries] | None = setting(None, "What a file is to the model.")
     programs: list[PositiveShare] | None = setting(None, "Programs and libraries at this share of their size.")
     seed: list[Annotated[int, Field(ge=0)]] | None = setting(None, "Seeds of the placement on disk.")
 
@@ -71,13 +65,15 @@ class WorkloadReadings(Settings):
 class ProtocolReadings(Settings):
     """How the runs are made."""
 
-    training: list[Run] | None = setting(None, "Runs that teach.")
-    resident: list[Literal["programs", "names", "both"]] | None = setting(
-        None,
-        "What is in memory when everything else is cold: programs and libraries; directories and inodes; both.",
-        "Linux 2.2 keeps directories and inodes in caches of their own, and the paper does not say whether these were "
-        "cleared.",
+    training: list[Run] | None = setting(
+        None, "Runs that teach; those recorded before the measured ones, from the first again if more are asked for."
     )
+    head_start: list[Annotated[Number, Field(gt=0, le=60)]] | None = setting(
+        None,
+        "Time between the last command before a run, which the models see, and the start of its clock, s.",
+        "The paper does not say what ran before.",
+    )
+    resident: list[Resident] | None = setting(None, "What is in memory when a run begins cold.")
 
 
 class Readings(Settings):
@@ -90,6 +86,13 @@ class Readings(Settings):
     model: ModelReadings = setting(what="Parameters of the predictors.", block=True)
     workload: WorkloadReadings = setting(what="How the recorded calls are taken.", block=True)
     protocol: ProtocolReadings = setting(what="How the runs are made.", block=True)
+
+
+class Surface(Settings):
+    """What the surface is over."""
+
+    training: Distinct[Run] = setting(what="Runs that teach.")
+    head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
 
 
 class EpcmSettings(Settings):
@@ -115,15 +118,24 @@ class EpcmSettings(Settings):
         "Orders of EPCM as shares of the partition size.",
         "The text says 75 to 85 %, the caption of Figure 8 has 45 of 64.",
     )
-    thresholds: Thresholds = setting(
-        {"pcm": 0.1, "epcm": 0.75},
-        "Smallest likelihood that is prefetched.",
-        "The paper: above 0.5 makes EPCM predict one sequence; 1996: 0.05 to 0.1.",
+    threshold: Share = setting(
+        0.75,
+        "Smallest likelihood that is prefetched, of PCM and EPCM.",
+        "The paper speaks of one threshold for the context models, and of no wrong prefetches; above 0.5 a level "
+        "predicts one file at most. No value is stated: the middle of that range.",
     )
     temporaries: Temporaries = setting(
-        "recorded",
-        "What a file with a random name is to the model: recorded, a new file each time; normal, the same in every "
-        "run; dropped, nothing.",
+        "inode",
+        "What a file is to the model: inode, its inode, freed ones being used again; recorded, its path; normal, its "
+        "path, a random name being the same in every run; dropped, its path, a random name being nothing.",
+        "The paper's models store a device and an inode number.",
+    )
+    resident: Resident = setting(
+        "mapped",
+        "What is in memory when a run begins cold: none; names, directories and inodes; mapped, these and the shell, "
+        "the C library and the dynamic linker; programs, these and all programs and libraries.",
+        "The paper's models hang on the entries of the directory cache, which clearing it would lose; Linux 2.2 cannot "
+        "drop the pages that living processes map.",
     )
     training_runs: Count = setting(
         3,
@@ -146,17 +158,27 @@ class EpcmSettings(Settings):
             "runs": 3,
             "machine": ["andrew"],
             "model": {
-                "threshold": [0.05, 0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 0.95],
+                "threshold": [0.05, 0.1, 0.25, 0.5, 0.6, 0.9, 0.95],
                 "most": [1, 2, 4, 8, 16],
                 "corrected": [0],
                 "product": [1],
                 "longest": [1],
             },
-            "workload": {"temporaries": ["normal", "dropped"], "programs": [0.25, 0.5], "seed": [2, 3]},
-            "protocol": {"training": [0, 1, 2, 5, 10, 20], "resident": ["programs", "names", "both"]},
+            "workload": {"temporaries": ["recorded", "normal", "dropped"], "programs": [0.25, 0.5], "seed": [2, 3]},
+            "protocol": {
+                "training": [0, 1, 2, 5, 10, 20, 40, 60],
+                "head_start": [0.25, 0.5, 1],
+                "resident": ["none", "names", "programs"],
+            },
         },
         "Every other reading of the paper, one at a time, on fewer measured runs. Parameters of the machine vary on "
         "the workloads named here; model, workload and protocol vary on all, as far as they have runs recorded.",
+        block=True,
+    )
+
+    surface: Surface = setting(
+        {"training": [*range(11), 15, 20, 40, 60], "head_start": [0, 0.1, 0.25, 0.5, 1]},
+        "Training runs and head starts over which the wait that is removed and the read latency are shown, on andrew.",
         block=True,
     )
 
@@ -177,7 +199,7 @@ class EpcmSettings(Settings):
         return self
 
     def _check_bars(self):
-        bars = settings_of(self.partition_sizes, self.pcm_orders, self.epcm_shares, self.thresholds.plain())
+        bars = settings_of(self.partition_sizes, self.pcm_orders, self.epcm_shares, self.threshold)
         for bar in bars:
             if bar.model == "epcm" and bar.model_order < 1:
                 raise SettingError(

@@ -1,10 +1,13 @@
 """The EPCM study's parts put together: a capture, a machine, a drive."""
 
+import re
+
 import numpy as np
 
 from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty.studies.epcm.runs import Setting, Study, settings_of
+from misspenalty.systems.file_client.client import CALLS
 from misspenalty.systems.file_client.workload import prepare
 
 SECTORS = 2**30  # of a device without description: 512 GB
@@ -19,6 +22,7 @@ def options(settings):
     """What `set_up` takes from the configuration's block."""
     return {
         "temporaries": settings["temporaries"],
+        "resident": settings["resident"],
         "seed": settings["seed"],
         "training": settings["training_runs"],
         "measured": settings["measured_runs"],
@@ -28,19 +32,19 @@ def options(settings):
 def bars(settings):
     """The bars of Figure 7 that the configuration's block asks for."""
     return settings_of(
-        settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["thresholds"]
+        settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["threshold"]
     )
 
 
 def varied(settings):
     """The settings that are varied: the baselines, one bar of each model, and perfect foresight as a ceiling."""
-    size, thresholds = settings["fig8"]["partition_size"], settings["thresholds"]
+    size, threshold = settings["fig8"]["partition_size"], settings["threshold"]
     return [
         Setting("cold"),
         Setting("hot"),
         Setting("last_successor"),
-        Setting("pcm", size, settings["pcm_orders"][0], {"threshold": thresholds["pcm"]}),
-        Setting("epcm", size, settings["fig8"]["model_order"], {"threshold": thresholds["epcm"]}),
+        Setting("pcm", size, settings["pcm_orders"][0], {"threshold": threshold}),
+        Setting("epcm", size, settings["fig8"]["model_order"], {"threshold": threshold}),
         *(Setting("foresight", None, ahead) for ahead in FORESIGHT),
     ]
 
@@ -48,7 +52,7 @@ def varied(settings):
 FORESIGHT = (1, 64)  # events that perfect foresight is told
 
 
-def set_up(benchmark, capture, machine, *, temporaries, seed, training, measured, scale=1.0):
+def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training, measured, scale=1.0):
     """The study of one workload.
 
     Parameters
@@ -59,6 +63,8 @@ def set_up(benchmark, capture, machine, *, temporaries, seed, training, measured
     machine : ClientMachine
     temporaries : str
         As in `misspenalty.systems.file_client.workload.prepare`.
+    resident : str
+        What is in memory in cold runs; see `kept`.
     seed : int
         Of the placement of directories and the phases of the drive.
     training, measured : int
@@ -80,11 +86,55 @@ def set_up(benchmark, capture, machine, *, temporaries, seed, training, measured
     runs = np.unique(capture.events["run"]).tolist()[: training + measured]
     if len(runs) <= training:
         raise ParameterError(f"{benchmark}: {len(runs)} runs, of which {training} train; expected more to measure")
-    placement = {"runs": runs, "temporaries": temporaries, "seed": seed}
+    placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "resident": resident}
     kind = drive_of(machine)
     workload = make(capture, machine, kind, placement)
     first, rest = tuple(range(training)), tuple(range(training, len(runs)))
-    return Study(benchmark, workload, machine, kind, first, rest, scale, seed), placement
+    study = Study(benchmark, workload, machine, kind, first, rest, scale, seed)
+    return study._replace(**kept(capture, workload, resident)), placement
+
+
+RESIDENT = ("mapped", "none", "names", "programs")
+MAPPED = re.compile(r"/(ld-linux[^/]*|libc)\.so\.\d+$|/bin/(sh|dash|bash)$")
+
+
+def kept(capture, workload, resident):
+    """What is in memory in cold runs.
+
+    Parameters
+    ----------
+    capture : Capture
+    workload : FileWorkload
+        Made of it.
+    resident : str
+        ``none``; ``names``, directories and inodes; ``mapped``, these and what a process that lives on has mapped: the
+        shell, the C library and the dynamic linker; ``programs``, these and all other programs and libraries.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        `resident` and `named` of `Study`.
+
+    Raises
+    ------
+    ParameterError
+        `resident` is none of those.
+    """
+    if resident not in RESIDENT:
+        raise ParameterError(f"resident is {resident!r}; expected one of {', '.join(RESIDENT)}")
+    held = []
+    if resident == "mapped":
+        held = [number for number, path in enumerate(capture.files["path"].astype(str)) if MAPPED.search(path)]
+    elif resident == "programs":
+        held = programs_of(workload)
+    return {"resident": tuple(held), "named": () if resident == "none" else tuple(range(len(workload.first)))}
+
+
+def programs_of(workload):
+    """Paths of programs and libraries: executed, or faulted in through a mapping."""
+    kinds = [CALLS.index(name) for name in ("exec", "interpreter", "fault")]
+    paths = [calls["path"][np.isin(calls["kind"], kinds)] for calls in workload.records]
+    return np.unique(np.concatenate(paths)).tolist()
 
 
 def make(capture, machine, kind, placement):
@@ -98,7 +148,7 @@ def make(capture, machine, kind, placement):
         Of the drive; without one the disk has `SECTORS`.
     placement : dict
         ``runs, temporaries, seed`` and optionally ``programs``; see
-        `misspenalty.systems.file_client.workload.prepare`.
+        `misspenalty.systems.file_client.workload.prepare`. What else it has does not count.
 
     Returns
     -------

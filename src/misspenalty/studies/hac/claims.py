@@ -80,6 +80,7 @@ def claims(record, tables):
     record.no_table("hac.setup.client", "hac.setup.ppro", "hac.setup.single_client", "hac.setup.hot_static")
     record.condition("every microsecond of a miss is counted in one of the parts", "hac.fig9.identity", "hac.fig11.sum")
     record.condition("the projection assumes this hit rate", "hac.proj.real_hit_rate")
+    record.condition("the price of installing an object is fitted to this limit", "hac.fig9.conversion_low")
 
 
 def _penalties(record, sweep, fig9, fetch, replacement, conversion):

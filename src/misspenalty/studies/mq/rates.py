@@ -234,18 +234,23 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
     )
 
 
-def recorded_reads(facts, raw):
-    """Reads of a capture over the transactions that the database completed meanwhile.
+def recorded_reads(trace, facts, raw):
+    """Reads that reach the server over the transactions that the database completed meanwhile.
 
     Parameters
     ----------
+    trace : Trace
+        A whole capture, or what a simulated first level lets through of it: fewer reads for the same transactions.
     facts : path-like
         ``captures.yaml``, which the capture program wrote next to its captures.
     raw : path-like
         The capture's file.
+
+    Returns
+    -------
+    float
     """
-    noted = read_yaml(facts)[Path(raw).name]
-    return noted["reads"] / noted["transactions"]["all"]
+    return trace.reads / read_yaml(facts)[Path(raw).name]["transactions"]["all"]
 
 
 def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threads):
@@ -272,7 +277,7 @@ def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threa
         opened,
         load_machine(machine, kind=StorageServerTestbed),
         points(opened, cache_mb, threads=threads),
-        recorded_reads(facts, raw),
+        recorded_reads(opened, facts, raw),
         fitted_mb=published["where"]["cache_mb"],
         target=published["value"],
         span=fit.range,
@@ -295,7 +300,7 @@ def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
         opened,
         load_machine(machine, kind=StorageServerTestbed),
         points(opened, cache_mb, threads=threads),
-        recorded_reads(facts, raw),
+        recorded_reads(opened, facts, raw),
         cpu_us=int(pd.read_csv(fit)["value_us"].item()),
         seed=seed,
         threads=threads,

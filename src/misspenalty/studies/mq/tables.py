@@ -6,6 +6,32 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 
 
+def write_rules(runs, published, cache_mb):
+    """Each treatment of writes next to the paper's Table 3: hit ratios at its cache size, and how far they are off.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Of `misspenalty.studies.mq.runs.replay_policies`.
+    published : DataFrame
+        ``data/published/mq_table3.csv``, whose counts give the hit ratios of Table 2 at that size.
+    cache_mb : float
+
+    Returns
+    -------
+    DataFrame
+        ``capture, policy, writes, published_pct, hit_ratio_pct, difference``; rows of policy ``all`` have the mean of
+        the absolute differences.
+    """
+    said = (100 * (published["hits_short"] + published["hits_long"]) / published["reads"]).set_axis(published["policy"])
+    rows = runs[(runs["cache_mb"] == cache_mb) & runs["policy"].isin(said.index)]
+    rows = rows[["capture", "policy", "writes", "hit_ratio_pct"]].reset_index(drop=True)
+    rows.insert(3, "published_pct", rows["policy"].map(said))
+    rows["difference"] = rows["hit_ratio_pct"] - rows["published_pct"]
+    mean = rows.assign(difference=rows["difference"].abs()).groupby(["capture", "writes"], sort=False)["difference"]
+    return pd.concat([rows, mean.mean().reset_index().assign(policy="all")], ignore_index=True)
+
+
 def table4(replays, rates, cache_mb):
     """MQ next to LRU at the paper's cache sizes, writes counted as accesses (the paper's Table 4).
 

@@ -5,6 +5,7 @@ import itertools
 import pandas as pd
 
 from misspenalty.claims import Table, cross
+from misspenalty.studies.vlog.runs import DF_RESERVE
 
 PLATFORMS = ["sparc10_hp", "sparc10_seagate", "ultra170_seagate"]
 PARTS = ["scsi_overhead", "transfer", "locate", "other"]
@@ -95,8 +96,8 @@ def logged(platforms, utilisation, latencies):
         ``id`` of the claim, ``note``.
     """
     notes = {
-        "vlog.setup.utilisation": f"obtained: {100 * utilisation:g} % of the disk's 4 KB blocks belong to the file, on "
-        f"{', '.join(platforms)}",
+        "vlog.setup.utilisation": f"obtained: {100 * utilisation:g} % of the disk's 4 KB blocks belong to the file, "
+        f"{100 * (utilisation + DF_RESERVE):g} % with the reserve that df counts as used, on {', '.join(platforms)}",
         "vlog.fig9.simulator_share": "does not apply: our simulator does not run within the measured path, no time of "
         f"its own enters 'other' ({_other(latencies)})",
     }

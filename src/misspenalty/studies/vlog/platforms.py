@@ -29,7 +29,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     Returns
     -------
     dict of str to DataFrame
-        ``fig9`` and ``gap``.
+        ``fig9`` and ``gap``; ``table2_conditions`` and ``fig9_conditions``, the judged tables under each condition.
     """
     load = runs.Workload(**workload)
 
@@ -38,7 +38,9 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
         print(f"{platform.label}: done", file=sys.stderr)
         return found
 
-    return _together(in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
+    found = _together(in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
+    varied = gap.conditions(found["gap"])
+    return found | {f"{item}_conditions": table for item, table in varied.items()}
 
 
 def _together(parts):

@@ -6,11 +6,14 @@ synchronously, without a pause, in steady state; the file's size sets the utilis
 
 Choices, where the paper says nothing or our knowledge of it ends; `studies.vlog_gap` tries each of the alternatives:
 
-* Utilisation is the share of the disk's aligned blocks that the file takes.
+* Utilisation is the share of the disk's aligned blocks that the file takes. The paper's 80 % is what ``df`` shows,
+  which counts the reserve of about 12 % as used (section 5.3, Figure 8), so that 68 % of the blocks are live.
+* No compactor runs: there is no idle time (section 5.5).
 * In place, the file lies where UFS puts it, in groups of cylinders. The virtual log starts with the file spread evenly
   over the slice and is warmed up by five times as many updates as the disk has blocks.
 * An update of a block that is there writes the block and nothing else.
-* Blocks have 4 KB on the UltraSPARC-170 too.
+* Updates have 4 KB on the UltraSPARC-170 too, as section 5.3 says of all; its file system's blocks have 8 KB, so that
+  it may have written twice as much.
 """
 
 from dataclasses import dataclass, replace
@@ -36,6 +39,7 @@ from misspenalty.systems.file_systems.ufs import UfsLayout
 SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
 PREPARED = ("steady", "fresh", "emptied")
+DF_RESERVE = 0.12  # of the disk, that `df` counts as used
 INODE_BLOCK = 2  # of the first cylinder group, behind superblock and map
 IN_PLACE_WARM_UP = 100  # updates; the arm's first position is all there is to forget
 

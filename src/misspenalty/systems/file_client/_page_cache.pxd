@@ -23,7 +23,8 @@ cdef class PageCache(BlockLayer):
     cdef Py_ssize_t paths
     cdef const int64_t[::1] walk_at # by path: where its blocks of metadata begin in `walks`; one more at the end
     cdef const int32_t[::1] walks   # blocks of metadata, from the root down; a path's own inode last
-    cdef int64_t kilobyte           # to copy 1024 bytes, ns
+    cdef int64_t kilobyte           # to copy 1024 bytes to the reader, ns
+    cdef int64_t buffer_kilobyte    # to copy 1024 bytes from a buffer to a page, ns
     cdef int64_t block              # bytes of a block of the file system
     cdef int64_t[COMPONENTS] spent  # ns
     cdef readonly int64_t copied    # blocks copied from buffers to pages in read calls

@@ -20,7 +20,8 @@ cdef class PageCache(BlockLayer):
     Parameters
     ----------
     lba, sectors, metadata, machine
-        As in `BlockLayer`; `machine` has further `kilobyte` (ns to copy 1024 bytes) and `block` (bytes).
+        As in `BlockLayer`; `machine` has further `kilobyte` and `buffer_kilobyte` (ns to copy 1024 bytes to the
+        reader, and from a buffer to a page) and `block` (bytes).
     first, pages : int64, shape (paths,)
         A file's first entry and their number.
     walk_at, walks : int64, shape (paths + 1,), and int32
@@ -31,7 +32,8 @@ cdef class PageCache(BlockLayer):
                   const int64_t[::1] walk_at, const int32_t[::1] walks, *own):
         cdef Py_ssize_t path, entry
         self.paths, self.walk_at, self.walks = first.shape[0], walk_at, walks
-        self.kilobyte, self.block = machine["kilobyte"], machine["block"]
+        self.kilobyte, self.buffer_kilobyte = machine["kilobyte"], machine["buffer_kilobyte"]
+        self.block = machine["block"]
         self.inodes = <inode_t*>calloc(self.paths + 1, sizeof(inode_t))
         self.inode_of = <int32_t*>calloc(self.paths + 1, sizeof(int32_t))
         self.owners = <int32_t*>calloc(self.number + 1, sizeof(int32_t))
@@ -139,7 +141,7 @@ cdef class PageCache(BlockLayer):
             size = min(max(inode.size - (page << SHIFT), 1), BYTES)
             blocks = (size + self.block - 1) // self.block
             self.entries[entry].flags |= PAGE | BUFFER_USED
-            size = blocks * self.block * self.kilobyte // 1024
+            size = blocks * self.block * self.buffer_kilobyte // 1024
             self.spent[why] += size
             now += size
             if why == COPIES_IN_READS:

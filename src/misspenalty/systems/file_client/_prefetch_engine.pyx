@@ -31,8 +31,6 @@ cdef class PrefetchEngine(ReadAhead):
         """The model takes the event in; the engine asks for the files it predicts, without waiting."""
         cdef Py_ssize_t i
         cdef int32_t path
-        now += self.engine_time
-        self.spent[ENGINE] += self.engine_time
         self.event += 1
         self.predictor.access(file)
         for i in range(self.predictor.number):
@@ -54,6 +52,8 @@ cdef class PrefetchEngine(ReadAhead):
         cdef bint any = False
         if inode.size <= 0 or inode.present >= (inode.size + BYTES - 1) >> SHIFT:
             return now
+        now += self.engine_time
+        self.spent[ENGINE] += self.engine_time
         for i in range(self.walk_at[path], self.walk_at[path + 1]):
             block = self.walks[i]
             if not self.entries[block].flags & (BUFFER | COMING):

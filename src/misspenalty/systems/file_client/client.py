@@ -25,7 +25,8 @@ Sources: T. M. Kroeger, D. D. E. Long, USENIX ATC 2001, sections 3 and 4; the Li
 Deviations and decisions:
 
 - One thread of control. Builds are serial; what parent and child did at once is replayed in the order recorded.
-- Processor time of read calls is `read_call_us` and `copy_us_per_kb` for each KB moved; all other calls keep their
+- Processor time of read calls is `read_call_us`, `copy_us_per_kb` for each KB moved to the reader and
+  `buffer_copy_us_per_kb` for each KB copied from a buffer to a page; all other calls keep their
   recorded, scaled processor time. That includes what a write copies.
 - Files are contiguous: indirect blocks, fragments and reading a block before a part of it is overwritten are left out.
 - The table of requests has no limit of 128. Between runs everything is written back.
@@ -65,6 +66,7 @@ class ClientMachine:
     most_ahead_pages: int
     read_call_us: float
     copy_us_per_kb: float | None
+    buffer_copy_us_per_kb: float | None
     engine_us: float
     writeback_age_s: float
     writeback_interval_s: float
@@ -83,10 +85,11 @@ class ClientMachine:
         Raises
         ------
         ParameterError
-            `copy_us_per_kb` is not fitted yet, or a value is out of its range.
+            A copy time is not fitted yet, or a value is out of its range.
         """
-        if self.copy_us_per_kb is None:
-            raise ParameterError("copy_us_per_kb has no value: fit it first, or replace() it")
+        for name in ("copy_us_per_kb", "buffer_copy_us_per_kb"):
+            if getattr(self, name) is None:
+                raise ParameterError(f"{name} has no value: fit it first, or replace() it")
         values = {
             "room": int(self.memory_mb * 2**20 // PAGE_BYTES),
             "block": 1024 * self.block_kb,
@@ -96,6 +99,7 @@ class ClientMachine:
             "most_ahead": self.most_ahead_pages,
             "call_time": round(1000 * self.read_call_us),
             "kilobyte": round(1000 * self.copy_us_per_kb),
+            "buffer_kilobyte": round(1000 * self.buffer_copy_us_per_kb),
             "engine_time": round(1000 * self.engine_us),
             "age": round(1e9 * self.writeback_age_s),
             "interval": round(1e9 * self.writeback_interval_s),

@@ -1,6 +1,8 @@
 """Recorded calls made ready for the file client: files placed on disk, calls as records, events for the predictor."""
 
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.systems.file_client.client import CALL, CALLS, PAGE_BYTES, SECTOR_BYTES
 from misspenalty.systems.file_client.placement import PAGE_SECTORS, place
 
-TEMPORARIES = ("recorded", "normal", "dropped")
+TEMPORARIES = ("inode", "recorded", "normal", "dropped")
 MOST_BYTES = 2**40  # of one file
 
 
@@ -172,7 +174,7 @@ def _most_bytes(initial, records):
     return shared[group]
 
 
-def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="recorded", programs=1.0):
+def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="inode", programs=1.0):
     """A recorded capture as a workload.
 
     Parameters
@@ -184,8 +186,10 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="re
     runs : sequence of int, optional
         Runs to take, by the numbers of the capture, in order; by default all.
     temporaries : str
-        What the predictor takes a file with a random name for: ``recorded``, a new file each time; ``normal``, the
-        file that had its place in the other runs; ``dropped``, no event at all.
+        What the predictor takes a file for: ``inode``, its inode, so that a temporary file is the same as an earlier
+        one whose inode it is given again, see `Inodes`; ``recorded``, its path, so that a file with a random name is a
+        new one each time; ``normal``, its path, or for a random name the file that had its place in the other runs;
+        ``dropped``, its path, and a file with a random name is no event at all.
     programs : float
         Share of their recorded size that programs and libraries have: the pages touched in them, and what the engine
         prefetches of them, are folded onto that share. 1 = as recorded.
@@ -227,14 +231,21 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="re
         for calls in records:
             _fold(calls, program, programs)
         initial[program] = np.ceil(initial[program] * programs)
-    identity, files_told_apart = _identity(files, temporaries)
+    if temporaries == "inode":
+        inodes, identity = Inodes(paths, initial), np.arange(len(paths))
+        for calls in records:
+            calls["file"] = inodes.of_run(calls)
+        files_told_apart = inodes.number
+    else:
+        identity, files_told_apart = _identity(files, temporaries)
+        for calls in records:
+            seen = np.isin(calls["kind"], SEEN) & (calls["path"] >= 0)
+            calls["file"] = np.where(seen, identity[calls["path"]], -1)
     sizes, known = [], []
     size, last = initial, np.full(files_told_apart, -1, np.int32)
     there = np.flatnonzero((identity >= 0) & (initial >= 0))
     last[identity[there]] = there
     for calls in records:
-        seen = np.isin(calls["kind"], [CALLS.index(name) for name in ("exec", "open", "create")])
-        calls["file"] = np.where(seen & (calls["path"] >= 0), identity[calls["path"]], -1)
         size = _sizes_at_start(calls, size, initial)
         sizes.append(size)
         known.append(last.copy())
@@ -243,6 +254,76 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="re
         paths, initial, records, sizes=sizes, known=known, files=files_told_apart, sectors=sectors, block_kb=block_kb,
         generator=generator,
     )  # fmt: skip
+
+
+SEEN = [CALLS.index(name) for name in ("exec", "open", "create")]  # by the predictor
+UNLINK, RENAME = CALLS.index("unlink"), CALLS.index("rename")
+
+
+class Inodes:
+    """Numbers of the inodes of files as they are made and removed.
+
+    As `ext2_new_inode` of Linux 2.2 has it, a new file takes the lowest free inode of its directory's group, and a
+    removed one frees its own; a renamed one keeps it. Each directory has a group to itself here, whose lowest inodes
+    belong to the files that were there before the first run. What a run made is removed before the next run.
+
+    Parameters
+    ----------
+    paths : sequence of str
+    initial : int64 array, shape (paths,)
+        Bytes of each file before the first run; -1 = does not exist.
+
+    Examples
+    --------
+    >>> calls = np.zeros(3, CALL)
+    >>> calls["kind"], calls["path"] = [CALLS.index(kind) for kind in ("create", "unlink", "create")], [1, 1, 2]
+    >>> Inodes(["/tmp/x", "/tmp/cc1.s", "/tmp/cc2.s"], np.array([9, -1, -1])).of_run(calls).tolist()
+    [3, -1, 3]
+    """
+
+    def __init__(self, paths, initial):
+        self.folders = [str(PurePosixPath(path).parent) for path in paths]
+        self.initial = {int(path): int(path) for path in np.flatnonzero(np.asarray(initial) >= 0)}
+        self.number = len(paths)  # of inodes; a file of before has its path's
+        self.made = {}  # inodes of new files by directory, the lowest first
+        self.home = {}  # their directories, by inode
+
+    def of_run(self, calls):
+        """The inode of each exec, open and create of a run, -1 with the other calls; int32 array."""
+        held, free, used = dict(self.initial), {}, {}
+        found = np.full(len(calls), -1, np.int32)
+        named = np.isin(calls["kind"], [*SEEN, UNLINK, RENAME]) & (calls["path"] >= 0)
+        for at in np.flatnonzero(named).tolist():
+            kind, path = int(calls["kind"][at]), int(calls["path"][at])
+            if kind == UNLINK:
+                self._release(held.pop(path, None), free)
+                continue
+            if path not in held:
+                held[path] = self._take(path, free, used)
+            if kind == RENAME:
+                target = int(calls["asked"][at])
+                if target != path:
+                    self._release(held.pop(target, None), free)
+                    held[target] = held.pop(path)
+            else:
+                found[at] = held[path]
+        return found
+
+    def _release(self, inode, free):
+        if inode is not None:
+            heappush(free.setdefault(self.home.get(inode) or self.folders[inode], []), inode)
+
+    def _take(self, path, free, used):
+        folder = self.folders[path]
+        if free.get(folder):
+            return heappop(free[folder])
+        made, number = self.made.setdefault(folder, []), used.get(folder, 0)
+        if number == len(made):
+            made.append(self.number)
+            self.home[self.number] = folder
+            self.number += 1
+        used[folder] = number + 1
+        return made[number]
 
 
 COLUMNS = ("file", "offset", "length", "asked", "other", "error", "gap_ns", "system_us")

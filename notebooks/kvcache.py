@@ -1,0 +1,115 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Key-value caches: MQ's question, twenty-five years on
+#
+# A server of a language model keeps the keys and values of prompts, in the memory of its GPUs and in a second level
+# below. Does the choice of the policy of that second level matter, and by how many seconds? The trace is an hour of a
+# production service (Mooncake, FAST 2025). This notebook reads the archived results; nothing is replayed.
+
+# %%
+# %matplotlib inline
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty.errors import InputError
+from misspenalty.studies.kvcache import figures
+
+ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+pd.options.display.precision = 2
+
+
+def read(name):
+    """A table of results/ or data/published/, or what to do where it is not there."""
+    path = ROOT / name
+    if not path.is_file():
+        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
+    return pd.read_csv(path)
+
+
+# %% [markdown]
+# ## 1. The trace, and what a token costs
+#
+# The costs follow from the paper's formulas; `data/machines/kvcache.yaml` has every parameter with its source.
+
+# %%
+read("results/kvcache/table2.csv").transpose()
+
+# %%
+read("results/kvcache/costs.csv")
+
+# %% [markdown]
+# ## 2. One cache, next to the paper's Figure 9
+#
+# The paper does not define its hit rate. Three ways to count LRU's hits are drawn next to the published values.
+
+# %%
+hits = read("results/kvcache/hits.csv")
+figures.capacity(hits, read("data/published/kvcache_fig9.csv"))
+
+# %%
+whole = hits[hits["part"] == "all"]
+whole.pivot(index="policy", columns="cache_tokens", values="share_of_possible_pct")
+
+# %% [markdown]
+# ## 3. Block hits and contiguous prefixes
+#
+# Only the blocks before the first miss of a prompt spare a prefill. Policies that drop blocks out of the middle of a
+# prompt have hits that are worth nothing.
+
+# %%
+figures.prefixes(hits)
+
+# %% [markdown]
+# ## 4. The second level
+#
+# It sees what an LRU first level misses.
+
+# %%
+second = read("results/kvcache/second_level.csv")
+figures.second_level(second)
+
+# %% [markdown]
+# ## 5. Seconds
+#
+# The mean time to first token of requests served alone: prefill of what is not reused, and loading from the server's
+# own memory, another server's, or a flash drive.
+
+# %%
+figures.ttft(read("results/kvcache/ttft.csv"))
+
+# %%
+varied = read("results/kvcache/sensitivity.csv")
+varied.pivot_table(index=["parameter", "value"], columns=["kind", "policy"], values="saved_pct", dropna=True)
+
+# %% [markdown]
+# ## 6. A cluster: caches of their own or one that all share
+#
+# `aware` routing sends a request where its predicted time to first token is lowest; `balanced` to the shortest queue.
+
+# %%
+read("results/kvcache/fig10.csv").pivot(index="cache", columns="routing", values=["hit_pct", "ttft_s"])
+
+# %% [markdown]
+# ## 7. The verdicts
+#
+# Statements of the paper are judged on the whole trace. Those of this project (`kvcache.own`) were made on the first
+# half and are judged on the second. One hour of one service is no law, and neither are two.
+
+# %%
+claims = read("results/claims.csv")
+claims.loc[claims["study"] == "kvcache", ["id", "published", "reproduced", "verdict"]]

@@ -1,0 +1,236 @@
+"""Write the results of a checkout as one zip file, a Workflow Run RO-Crate whose bytes depend on its files alone."""
+
+import datetime
+import hashlib
+import json
+import mimetypes
+import subprocess
+import zipfile
+from pathlib import Path
+
+import yaml
+from rocrate.model.contextentity import ContextEntity
+from rocrate.model.person import Person
+from rocrate.rocrate import ROCrate
+
+from misspenalty.errors import InputError
+from misspenalty.io.files import atomic_path
+from misspenalty.reporting.provenance import Sources, file_digest
+
+METADATA = "ro-crate-metadata.json"
+CODE = "code.json"
+WORKFLOW = "workflow/Snakefile"
+RESULTS = ("*.csv", "*/*.csv", "*/*.png", "*/*.svg", "*/*.pdf", "overview.png", "paper.pdf", "index.json")
+MADE_ELSEWHERE = ("bench", "benchmarks", "logs", "notebooks", "site", "traces")  # folders that are not a study's
+ENVIRONMENT = ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml")
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
+    "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
+}
+BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
+TYPES = {
+    "": "text/plain",
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    ".smk": "text/plain",
+    ".yaml": "application/yaml",
+}
+
+
+def result_files(root="."):
+    """Results of a checkout that are archived and compared: tables, figures, claims, the index and the paper.
+
+    Parameters
+    ----------
+    root : path-like, optional
+        The checkout.
+
+    Returns
+    -------
+    list of str
+        Paths relative to `root`, sorted; empty if there are no results.
+    """
+    results = Path(root) / "results"
+    found = {path for pattern in RESULTS for path in results.glob(pattern) if path.is_file()}
+    return sorted(
+        path.relative_to(root).as_posix()
+        for path in found
+        if path.relative_to(results).parts[0] not in MADE_ELSEWHERE and not path.name.startswith(".")
+    )
+
+
+def archived_files(root="."):
+    """All files of a checkout that an archive holds: results, site, manifest, workflow and environment.
+
+    The site and the manifest are archived if they were made. Parameters and result are those of `result_files`.
+
+    Raises
+    ------
+    InputError
+        There are no results, or a file that every archive holds is missing.
+    """
+    root = Path(root)
+    results = result_files(root)
+    if "results/claims.csv" not in results:
+        raise InputError("no such file", path=root / "results" / "claims.csv", remedy="run `make reproduce` first")
+    for name in (*ENVIRONMENT, WORKFLOW):
+        if not (root / name).is_file():
+            raise InputError("no such file", path=root / name, expected="the root of a checkout")
+    further = [root / "results" / "manifest.json", *(root / "results" / "site").rglob("*")]
+    further += [path for path in (root / "workflow").rglob("*") if "__pycache__" not in path.parts]
+    return sorted({*results, *ENVIRONMENT, *(p.relative_to(root).as_posix() for p in further if p.is_file())})
+
+
+def describe_code(root="."):
+    """Digest of the package's sources and, in a git checkout, the Software Heritage identifiers of its commit.
+
+    Returns
+    -------
+    dict
+        ``sources`` (sha256 of the running package's sources), ``revision`` and ``directory`` (SWHIDs, None outside
+        of a git checkout).
+    """
+
+    def git(*arguments):
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(root), "rev-parse", *arguments], capture_output=True, text=True, timeout=60
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    revision, tree = git("HEAD"), git("HEAD^{tree}")
+    return {
+        "sources": Sources().digest(),
+        "revision": f"swh:1:rev:{revision}" if revision else None,
+        "directory": f"swh:1:dir:{tree}" if tree else None,
+    }
+
+
+def describe_crate(contents, citation, code):
+    """Metadata of the archive, with the size and sha256 of each file.
+
+    Parameters
+    ----------
+    contents : dict of str to tuple of (int, str)
+        Size in bytes and sha256 of each file, by its path in the archive.
+    citation : dict
+        Content of CITATION.cff: title, abstract, version, date, licence, authors, keywords.
+    code : dict
+        What `describe_code` returns.
+
+    Returns
+    -------
+    dict
+        JSON-LD, in an order that depends on the parameters alone.
+    """
+    crate = ROCrate(version="1.1")  # what the profiles are based on
+    date = str(citation["date-released"])
+    crate.metadata.extra_contexts.append("https://w3id.org/ro/terms/workflow-run/context")
+    for path, (size, digest) in sorted(contents.items()):
+        properties = {
+            "name": path,
+            "contentSize": str(size),
+            "sha256": digest,
+            "encodingFormat": TYPES.get(Path(path).suffix)
+            or mimetypes.guess_type(path, strict=True)[0]
+            or "application/octet-stream",
+        }
+        if path == WORKFLOW:
+            workflow = crate.add_workflow(None, WORKFLOW, main=True, lang="snakemake", properties=properties)
+        else:
+            crate.add_file(
+                None, path, properties=properties | ({"about": {"@id": "./"}} if path == "README.md" else {})
+            )
+    licence = ContextEntity(
+        crate,
+        f"https://spdx.org/licenses/{citation['license']}",
+        properties={"@type": "CreativeWork", "name": citation["license"]},
+    )
+    authors = [
+        Person(crate, f"#author-{number}", properties={"name": author["name"]})
+        for number, author in enumerate(citation["authors"], 1)
+    ]
+    profiles = [
+        ContextEntity(crate, address, properties={"@type": "CreativeWork", "name": name, "version": version})
+        for address, (name, version) in PROFILES.items()
+    ]
+    bioschemas = ContextEntity(
+        crate, BIOSCHEMAS, properties={"@type": "CreativeWork", "name": "Bioschemas ComputationalWorkflow"}
+    )
+    run = ContextEntity(
+        crate,
+        "#run",
+        properties={
+            "@type": "CreateAction",
+            "name": f"Run of {citation['title']} {citation['version']}",
+            "description": "All tables, figures, claims and the paper, made by `make reproduce` from the captures.",
+            "actionStatus": "http://schema.org/CompletedActionStatus",
+        },
+    )
+    crate.add(licence, *authors, *profiles, bioschemas, run)
+    run["instrument"], run["agent"] = workflow, authors[0]
+    run["object"] = [crate.dereference(name) for name in ("config/config.yaml", "requirements.lock")]
+    run["result"] = [crate.dereference(name) for name in sorted(contents) if name.startswith("results/")]
+    identifiers = [f"sha256:{code['sources']}", code["revision"], code["directory"]]
+    workflow["identifier"] = [one for one in identifiers if one]
+    authors = authors[0] if len(authors) == 1 else authors
+    workflow["version"], workflow["license"], workflow["creator"] = citation["version"], licence, authors
+    workflow["conformsTo"] = bioschemas
+    root = crate.root_dataset
+    root["name"] = f"{citation['title']} {citation['version']}: results"
+    root["description"] = citation["abstract"]
+    root["version"], root["keywords"] = citation["version"], ", ".join(citation["keywords"])
+    root["datePublished"], root["license"], root["author"] = date, licence, authors
+    root["conformsTo"], root["mentions"] = profiles, run
+    described = crate.metadata.generate()
+    described["@graph"].sort(key=lambda entity: entity["@id"])
+    return described
+
+
+def write_archive(path, root="."):
+    """Write the archive of a checkout's results.
+
+    Files are stored uncompressed, sorted and with a fixed date, so that equal files make equal archives with any
+    version of Python and of its compression library.
+
+    Parameters
+    ----------
+    path : path-like
+        The zip file.
+    root : path-like, optional
+        The checkout.
+
+    Returns
+    -------
+    int
+        Number of files in the archive.
+
+    Raises
+    ------
+    InputError
+        There are no results, or the file cannot be written.
+    """
+    root = Path(root)
+    names = archived_files(root)
+    citation, code = read_citation(root), describe_code(root)
+    written = {CODE: json.dumps(code, indent=1, sort_keys=True).encode() + b"\n"}
+    contents = {name: ((root / name).stat().st_size, file_digest(root / name)) for name in names}
+    contents |= {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in written.items()}
+    metadata = describe_crate(contents, citation, code)
+    written[METADATA] = json.dumps(metadata, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+    date = (*datetime.date.fromisoformat(str(citation["date-released"])).timetuple()[:3], 0, 0, 0)
+    with atomic_path(path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted([*names, *written]):
+            entry = zipfile.ZipInfo(name, date)
+            entry.create_system, entry.external_attr = 3, 0o100644 << 16
+            archive.writestr(entry, written[name] if name in written else (root / name).read_bytes())
+    return len(names) + len(written)
+
+
+def read_citation(root="."):
+    """Content of a checkout's CITATION.cff."""
+    return yaml.safe_load((Path(root) / "CITATION.cff").read_text(encoding="utf-8"))

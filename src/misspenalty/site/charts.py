@@ -1,0 +1,414 @@
+"""Figures as charts that answer to a pointer: what Matplotlib drew in, one Vega-Lite chart per panel out.
+
+A study's figure has one description, the function that draws it. Its lines, bars and rules are read back from the drawn
+figure in the units of its axes, so that the chart on a page shows the numbers that the printed figure shows.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedFormatter, FuncFormatter, NullFormatter
+
+SHAPES = {
+    "o": "circle", ".": "circle", "h": "circle", "H": "circle", "p": "circle", "s": "square", "^": "triangle-up",
+    "v": "triangle-down", "<": "triangle-left", ">": "triangle-right", "D": "diamond", "d": "diamond", "P": "cross",
+    "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
+}  # fmt: skip
+HEIGHT = 260  # pixels of a panel
+_POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SOLID = (1, 0)  # dashes of a line that has none
+PALE = 0.93  # lightness above which an edge tells more than a face
+
+
+@dataclass
+class Series:
+    """What one entry of the legend stands for."""
+
+    name: str
+    color: str
+    shape: str = "circle"
+    dash: tuple = SOLID
+    hollow: bool = False
+
+
+@dataclass
+class Panel:
+    """What one pair of axes shows.
+
+    Attributes
+    ----------
+    title, xlabel, ylabel : str
+    scales : dict
+        ``x`` and ``y``: ``linear`` or ``log``.
+    domains : dict
+        ``x`` and ``y``: lowest and highest value shown.
+    ticks : dict
+        ``x`` and ``y``: labels by value where they are written out, or None.
+    marks : list of dict
+        Points (``x, y``), lines (points with a number ``line``), bars and rules (``x, x2, y, y2``), each with its
+        ``series`` and ``mark``.
+    """
+
+    title: str
+    xlabel: str
+    ylabel: str
+    scales: dict
+    domains: dict
+    ticks: dict
+    marks: list = field(default_factory=list)
+
+
+def read_figure(figure):
+    """Panels and series of a drawn figure.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+
+    Returns
+    -------
+    panels : list of Panel
+        Of the axes that show something, from the top left.
+    series : dict of str to Series
+        By name, in the order of the legends.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure()
+    >>> axis = figure.subplots()
+    >>> _ = axis.plot([1, 2], [3, 5], label="MQ"), axis.legend()
+    >>> panels, series = read_figure(figure)
+    >>> list(series), [mark["y"] for mark in panels[0].marks]
+    (['MQ'], [3.0, 5.0])
+    """
+    FigureCanvasAgg(figure).draw()
+    legends = [*figure.legends, *(axis.get_legend() for axis in figure.axes if axis.get_legend())]
+    entries = [
+        (text.get_text(), _look(handle))
+        for legend in legends
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=False)
+    ]
+    names = _Names(entries)
+    places = {axis: axis.get_position() for axis in figure.axes}
+    axes = sorted(figure.axes, key=lambda axis: (-round(places[axis].y1, 2), places[axis].x0))
+    panels = [panel for axis in axes if (panel := _panel(axis, names)).marks]
+    series = {name: one for name, one in names.series.items() if _used(name, panels)}
+    return panels, series
+
+
+def _used(name, panels):
+    return any(mark["series"] == name for panel in panels for mark in panel.marks)
+
+
+def charts(figure):
+    """Charts of a drawn figure, one per panel, for the site's script to embed.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+
+    Returns
+    -------
+    dict
+        ``series``: name and colour of each entry of the legend, and whether its points are hollow; ``panels``:
+        Vega-Lite specifications, whose data rows name their series.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure()
+    >>> _ = figure.subplots().bar([1, 2], [3, 5], label="misses")
+    >>> charts(figure)["panels"][0]["layer"][0]["mark"]["type"]
+    'rect'
+    """
+    panels, series = read_figure(figure)
+    return {
+        "series": [{"name": one.name, "color": one.color, "hollow": one.hollow} for one in series.values()],
+        "panels": [_specification(panel, series) for panel in panels],
+    }
+
+
+class _Names:
+    """Names of what is drawn, by its own label or by the entry of the legend that looks like it."""
+
+    def __init__(self, entries):
+        self.entries, self.series = entries, {}
+        for label, look in entries:
+            self._add(label, look)
+
+    def _add(self, name, look):
+        found = self.series.setdefault(name, Series(name, look["color"], hollow=look["hollow"]))
+        if look["marker"]:
+            found.shape = look["marker"]
+        if found.dash == SOLID:
+            found.dash = look["dash"]
+        return name
+
+    def of(self, artist, label=None):
+        label = label or str(artist.get_label())
+        look = _look(artist)
+        if look["hollow"]:  # the colour says of which policy, the hollow entry of the legend what of it
+            of = [name for name, other in self.entries if other["color"] == look["color"] and not other["hollow"]]
+            what = [name for name, other in self.entries if other["hollow"] and other["color"] != look["color"]]
+            if of and what:
+                return self._add(f"{of[0]}, {what[0]}", look)
+        if label and not label.startswith("_"):
+            return self._add(label, look)
+        for agree in (("color", "marker", "dash", "hatch"), ("color", "hatch"), ("color",), ("marker",)):
+            for name, other in self.entries:
+                if all(other[key] == look[key] for key in agree):
+                    return name
+        return self._add("value", look)
+
+
+def _look(artist):
+    """What tells an artist from others: colour, marker, dashes, hatching."""
+    if isinstance(artist, Line2D):
+        marker = SHAPES.get(artist.get_marker(), "")
+        dash = artist._dash_pattern[1] if artist.get_linestyle() not in ("None", "none", "", " ") else None
+        return {
+            "color": to_hex(artist.get_color()),
+            "marker": marker,
+            "dash": tuple(round(float(part), 1) for part in dash) if dash else SOLID,
+            "hatch": None,
+            "hollow": bool(marker) and _pale(artist.get_markerfacecolor()),
+        }
+    look = {"marker": "", "dash": SOLID, "hatch": None, "hollow": False}
+    if isinstance(artist, LineCollection):
+        colors = artist.get_colors()
+        return look | {"color": to_hex(colors[0]) if len(colors) else "#222222"}
+    face, edge = to_rgba(artist.get_facecolor()), to_rgba(artist.get_edgecolor())
+    pale = _pale(face)
+    return look | {"color": to_hex(edge if pale else face), "hatch": artist.get_hatch()}
+
+
+def _pale(color):
+    """Whether a colour is white, nearly so, or none at all."""
+    color = to_rgba(color)
+    return color[3] == 0 or min(color[:3]) > PALE
+
+
+def _panel(axis, names):
+    panel = Panel(
+        _plain(axis.get_title() or axis.get_title("left")),
+        _plain(_label(axis, "x")),
+        _plain(_label(axis, "y")),
+        {key: "log" if getattr(axis, f"get_{key}scale")() == "log" else "linear" for key in "xy"},
+        {"x": sorted(map(float, axis.get_xlim())), "y": sorted(map(float, axis.get_ylim()))},
+        {"x": _ticks(axis.xaxis), "y": _ticks(axis.yaxis)},
+    )
+    if not axis.axison and not axis.lines and not axis.patches:
+        return panel
+    for container in axis.containers:
+        label = str(container.get_label())
+        for patch in container.get_children() if not label.startswith("_") else ():
+            if isinstance(patch, Rectangle):
+                patch._series_label = label
+    for patch in axis.patches:
+        if isinstance(patch, Rectangle) and patch.get_transform().contains_branch(axis.transData):
+            _bar(panel, patch, names)
+    for collection in axis.collections:
+        if isinstance(collection, LineCollection):
+            name = names.of(collection)
+            for (x, y), *_, (x2, y2) in (segment for segment in collection.get_segments() if len(segment) > 1):
+                panel.marks.append({"mark": "rule", "series": name, "x": x, "y": y, "x2": x2, "y2": y2})
+    for number, line in enumerate(axis.lines):
+        if line.get_transform() == axis.transData:
+            _line(panel, line, number, names)
+    for mark in panel.marks:
+        mark |= {key: _number(value) for key, value in mark.items() if key in ("x", "y", "x2", "y2")}
+    panel.marks = [mark for mark in panel.marks if None not in mark.values()]
+    return panel
+
+
+def _label(axis, key):
+    """The label of an axis, or of one that shares its scale, or of the whole figure."""
+    shared = getattr(axis, f"get_shared_{key}_axes")().get_siblings(axis)
+    labels = [getattr(one, f"get_{key}label")() for one in (axis, *shared)]
+    return next(filter(None, [*labels, getattr(axis.figure, f"get_sup{key}label")()]), "")
+
+
+def _plain(text):
+    """A text without Matplotlib's formulas: powers as raised digits."""
+    text = _POWER.sub(lambda found: found[1] + found[2].translate(_RAISED), text)
+    return re.sub(r"\\(?:mathdefault|mathregular|mathrm)\{([^}]*)\}|\$", lambda found: found[1] or "", text)
+
+
+def _bar(panel, patch, names):
+    name = names.of(patch, getattr(patch, "_series_label", None))
+    x, y, width, height = patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height()
+    if width and height:
+        panel.marks.append({"mark": "bar", "series": name, "x": x, "x2": x + width, "y": y, "y2": y + height})
+
+
+def _line(panel, line, number, names):
+    name, drawn = names.of(line), line.get_linestyle() not in ("None", "none", "", " ")
+    steps = line.get_drawstyle().startswith("steps")
+    for x, y in np.asarray(line.get_xydata(), float):
+        mark = {"mark": "line" if drawn else "point", "series": name, "x": x, "y": y, "line": number}
+        mark["dots"] = bool(SHAPES.get(line.get_marker()))
+        if steps:
+            mark["steps"] = True
+        panel.marks.append(mark)
+
+
+def _number(value):
+    value = float(value)
+    return float(f"{value:.7g}") if np.isfinite(value) else None
+
+
+def _ticks(axis):
+    """Labels by value where they are no plain numbers, or None."""
+    formatter = axis.get_major_formatter()
+    if isinstance(formatter, NullFormatter) or not isinstance(formatter, FixedFormatter | FuncFormatter):
+        return None
+    low, high = sorted(axis.get_view_interval())
+    values = [float(value) for value in axis.get_majorticklocs() if low <= value <= high]
+    return dict(zip(values, map(_plain, formatter.format_ticks(values)), strict=True))
+
+
+def _specification(panel, series):
+    names = list(series)
+    color = {
+        "field": "series",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": names, "range": [one.color for one in series.values()]},
+    }
+    axes = {key: _axis(panel, key) for key in "xy"}
+    tooltip = [
+        {"field": "series", "type": "nominal", "title": "Series"},
+        {"field": "at", "type": "nominal", "title": _flat(panel.xlabel) or "At"},
+        {"field": "value", "type": "quantitative", "title": _flat(panel.ylabel) or "Value", "format": ",.5~g"},
+    ]
+    layers = []
+    kinds = {mark["mark"] for mark in panel.marks}
+    if "bar" in kinds:
+        layers.append(
+            _layer("bar", {"type": "rect", "stroke": "white", "strokeWidth": 0.5}, axes, color, tooltip, ends=True)
+        )
+    if "rule" in kinds:
+        layers.append(_layer("rule", {"type": "rule", "strokeWidth": 1.5}, axes, color, tooltip, ends=True))
+    if "line" in kinds:
+        steps = any(mark.get("steps") for mark in panel.marks)
+        line = {"type": "line", "strokeWidth": 2, **({"interpolate": "step-after"} if steps else {})}
+        layer = _layer("line", line, axes, color, None)
+        layer["encoding"] |= {
+            "detail": {"field": "line"},
+            "order": {"field": "place", "type": "quantitative"},
+            "strokeDash": {
+                "field": "series",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": names, "range": [list(one.dash) for one in series.values()]},
+            },
+        }
+        layers.append(layer)
+    if kinds & {"line", "point"}:
+        point = _layer("point", {"type": "point", "strokeWidth": 1.5, "size": 45}, axes, color, tooltip)
+        point["encoding"]["stroke"] = point["encoding"].pop("color")
+        point["transform"] = [{"filter": "datum.mark == 'line' || datum.mark == 'point'"}]
+        point["encoding"] |= {
+            "opacity": {"condition": {"test": "datum.dots || datum.mark == 'point'", "value": 1}, "value": 0.01},
+            "fill": {
+                "field": "series",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": names, "range": ["white" if one.hollow else one.color for one in series.values()]},
+            },
+            "shape": {
+                "field": "series",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": names, "range": [one.shape for one in series.values()]},
+            },
+        }
+        layers.append(point)
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": panel.title,
+        "description": _description(panel),
+        "width": "container",
+        "height": HEIGHT,
+        "data": {"values": [_row(panel, place, mark) for place, mark in enumerate(panel.marks)]},
+        "layer": layers,
+    }
+
+
+def _layer(kind, mark, axes, color, tooltip, ends=False):
+    encoding = {
+        key: {
+            "field": key,
+            "type": "quantitative",
+            "title": axis["title"],
+            "axis": axis["axis"],
+            "scale": axis["scale"],
+        }
+        for key, axis in axes.items()
+    }
+    if ends:
+        encoding |= {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    encoding["color"] = color
+    if tooltip:
+        encoding["tooltip"] = tooltip
+    return {"transform": [{"filter": f"datum.mark == '{kind}'"}], "mark": {**mark, "clip": True}, "encoding": encoding}
+
+
+def _axis(panel, key):
+    label, ticks = (panel.xlabel, panel.ylabel)[key == "y"], panel.ticks[key]
+    axis = {"grid": key == "y"}
+    if ticks is not None:
+        axis |= {"values": list(ticks), "labelExpr": _labels(ticks)}
+    scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False}
+    if scale["type"] == "linear":
+        scale["zero"] = False
+    return {"title": label.split("\n") or None, "axis": axis, "scale": scale}
+
+
+def _labels(ticks):
+    """A Vega expression that gives the label of a tick by its place."""
+    texts = [text.split("\n") if "\n" in text else text for text in ticks.values()]
+    return f"{texts!r}[indexof({list(ticks)!r}, datum.value)]"
+
+
+def _row(panel, place, mark):
+    """A row of a chart's data, with the words that a pointer on it shows."""
+    upright = panel.ticks["y"] is None  # bars stand on x; where y has the labels they lie
+    if mark["mark"] == "bar":
+        along, low, high = ("x", "y", "y2") if upright else ("y", "x", "x2")
+        middle = (mark[along] + mark[f"{along}2"]) / 2
+        value = mark[high] - mark[low]
+    else:
+        along, middle, value = "x", mark["x"], mark["y"]
+    for key in "xy":  # a logarithmic axis has no zero for a bar to begin at
+        if mark["mark"] == "bar" and panel.scales[key] == "log":
+            mark[key] = max(mark[key], panel.domains[key][0])
+    return {**mark, "place": place, "at": _at(panel.ticks[along], middle), "value": _number(value)}
+
+
+def _at(ticks, value):
+    if ticks:
+        nearest = min(ticks, key=lambda tick: abs(tick - value))
+        if ticks[nearest] and abs(nearest - value) <= max(0.5, 1e-6 * abs(value)):
+            return " ".join(ticks[nearest].split())
+    return f"{value:.6g}"
+
+
+def _description(panel):
+    """What a screen reader says of a panel."""
+    found = dict.fromkeys(mark["series"] for mark in panel.marks)
+    title = f"{panel.title}: " if panel.title else ""
+    return _flat(f"{title}{panel.ylabel or 'values'} over {panel.xlabel or 'cases'}, of {', '.join(found)}")
+
+
+def _flat(text):
+    """A label on one line."""
+    return " ".join(text.split())

@@ -1,0 +1,307 @@
+"""The pages of the site: results in, a folder of HTML out that needs no server and asks no other host for anything."""
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+import vl_convert
+
+from misspenalty.claims import load_ledger, summary
+from misspenalty.errors import InputError
+from misspenalty.io.files import atomic_path
+from misspenalty.reporting.jobs import caption_of, function_of, read_tables
+from misspenalty.reporting.provenance import Sources, file_digest
+from misspenalty.site.charts import charts
+from misspenalty.site.readings import Reading
+
+HERE = Path(__file__).parent
+MOST_ROWS = 400  # of a table that a page shows; the whole is there to download
+CONTEXT = 4  # lines of code shown before and after the one that decides a claim
+VERDICTS = {
+    "reproduced": "reproduced",
+    "direction": "direction only",
+    "not_reproduced": "not reproduced",
+    "not_testable": "not testable",
+}
+FORMS = ("svg", "pdf", "png")
+
+
+def build_site(out, root=".", *, extras=None, progress=lambda text: None):
+    """Build the site from archived results.
+
+    Parameters
+    ----------
+    out : path-like
+        Folder of the site; replaced as a whole.
+    root : path-like
+        The checkout: ``results``, ``data``, ``src``.
+    extras : dict of str to path-like, optional
+        Further folders to be copied into the site, by name (``docs``, ``notebooks``, ``play``), which the menu then
+        lists.
+    progress : callable, optional
+        Called with a line of text as each part begins.
+
+    Raises
+    ------
+    InputError
+        The results are not there, or one of their files is damaged.
+    """
+    root, out = Path(root), Path(out)
+    index = root / "results" / "index.json"
+    if not index.is_file():
+        raise InputError("no such file", path=index, remedy="make the results with `make reproduce`")
+    with atomic_path(out) as folder:
+        folder.mkdir()
+        _Site(root, folder, json.loads(index.read_text()), dict(extras or {}), progress).write()
+
+
+class _Site:
+    """One building of the site."""
+
+    def __init__(self, root, out, index, extras, progress):
+        self.root, self.out, self.results = root, out, root / "results"
+        self.titles, self.made, self.progress = index["titles"], index["made"], progress
+        self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
+        self.extras = {name: Path(path) for name, path in extras.items() if Path(path).is_dir()}
+        self.claims = pd.read_csv(self.results / "claims.csv", dtype=str, keep_default_na=False)
+        self.sources = Sources(root / "src" / "misspenalty")
+        self.read = self._readings()
+        self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
+        self.pages = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True,
+        )  # fmt: skip
+        self.pages.globals |= {"titles": self.titles, "extras": list(self.extras), "verdicts": VERDICTS}
+        self.pages.filters["claim_page"] = claim_page
+
+    def _readings(self):
+        """What each claim rests on; the rows by path of the table, relative to the results."""
+        found = {}
+        for study in self.titles:
+            path = self.results / study / "runs" / "readings.json"
+            if not path.is_file():
+                raise InputError("no such file", path=path, remedy="make it with `snakemake --cores all readings`")
+            for claim, one in json.loads(path.read_text()).items():
+                rows = {f"{study}/{item}.csv": numbers for item, numbers in one["rows"].items()}
+                found[claim] = Reading(one["path"], one["line"], rows)
+        return found
+
+    def write(self):
+        """Every page, and the files that the pages offer."""
+        self.progress("files")
+        shutil.copytree(HERE / "static", self.out / "static")
+        (self.out / "static" / "vega.js").write_text(vl_convert.javascript_bundle())
+        for name, folder in self.extras.items():
+            shutil.copytree(folder, self.out / name)
+        self._copy_results()
+        self.progress("figures")
+        for key, figure in self.figures.items():
+            self._figure(key, figure)
+        self.progress("claims")
+        self._claims()
+        self._overview()
+        self._files()
+        if "notebooks" in self.extras:
+            self._notebooks()
+        if "play" in self.extras:
+            shutil.copytree(HERE / "play", self.out / "play", dirs_exist_ok=True)
+            self._page("play/index.html", "play.html")
+
+    def _page(self, path, template, **values):
+        depth = path.count("/")
+        target = self.out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = self.pages.get_template(template).render(up="../" * depth, here=path, **values)
+        target.write_text(text + "\n", encoding="utf-8")
+
+    def _copy_results(self):
+        for path in [*self.made, "results/index.json"]:
+            source = self.root / path
+            if source.is_file():
+                target = self.out / path.replace("results/", "data/", 1)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
+
+    # --- figures -----------------------------------------------------------------------------------------------------
+
+    def _figure(self, key, figure):
+        readers = self._readers(figure)
+        self._page(
+            f"figure/{key}.html",
+            "figure.html",
+            key=key,
+            figure=figure,
+            caption=_paragraphs(caption_of(figure["function"])),
+            chart=self._chart(key),
+            tables=[path.removeprefix("results/") for path in _paths(figure["inputs"]) if path in self.made],
+            code=self._code(figure["function"]),
+            claims=self.claims[self.claims["id"].isin(readers)].to_dict("records"),
+            forms=[form for form in FORMS if (self.results / f"{key}.{form}").is_file()],
+        )
+
+    def _chart(self, key):
+        """Whether there is a script with the charts of a figure; none where one of its tables is not archived.
+
+        It is a script because a page that is opened as a file may not read another file.
+        """
+        target, figure = self.out / "charts" / f"{key}.js", self.figures[key]
+        if target.is_file():
+            return True
+        if not all((self.root / path).is_file() for path in _paths(figure["inputs"])):
+            return False
+        inputs = {name: read_tables(_under(self.root, source)) for name, source in figure["inputs"].items()}
+        drawn = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(drawn, separators=(",", ":"))
+        target.write_text(f"(globalThis.CHARTS ??= {{}})[{json.dumps(key)}] = {text};\n")
+        return True
+
+    def _readers(self, figure):
+        """Claims that read a table of a figure."""
+        tables = {path.removeprefix("results/") for path in _paths(figure["inputs"])}
+        return {claim for claim, reading in self.read.items() if tables & reading.rows.keys()}
+
+    # --- claims ------------------------------------------------------------------------------------------------------
+
+    def _claims(self):
+        rows = self.claims.to_dict("records")
+        self._page("claims.html", "claims.html", claims=rows, counts=_counts(self.claims))
+        conditions = self._conditions()
+        by_figure = {key: self._readers(figure) for key, figure in self.figures.items()}
+        for place, row in enumerate(rows):
+            reading = self.read[row["id"]]
+            figures = [key for key, readers in by_figure.items() if row["id"] in readers]
+            named = row["id"].split(".")[1]
+            figures.sort(key=lambda key, named=named: key.rpartition("/")[2] != named)
+            self._page(
+                claim_page(row["id"]),
+                "claim.html",
+                row=row,
+                claim=self.ledger[row["id"]],
+                before=rows[place - 1]["id"] if place else None,
+                after=rows[place + 1]["id"] if place + 1 < len(rows) else None,
+                chart=bool(figures) and self._chart(figures[0]),
+                figures=figures,
+                conditions=conditions.get(row["id"], []),
+                code=self._lines(reading.path, reading.line),
+                tables=[self._rows(path, numbers) for path, numbers in reading.rows.items()],
+            )
+
+    def _conditions(self):
+        paths = [path for study in self.titles if (path := self.results / study / "conditions.csv").is_file()]
+        frames = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths]
+        return {claim: tried.to_dict("records") for frame in frames for claim, tried in frame.groupby("claim")}
+
+    def _rows(self, path, numbers):
+        frame = pd.read_csv(self.results / path, dtype=str, keep_default_na=False)
+        chosen = frame.iloc[numbers[:MOST_ROWS]]
+        return {
+            "path": path,
+            "columns": list(frame.columns),
+            "rows": [[_rounded(cell) for cell in row] for row in chosen.itertuples(index=False)],
+            "read": len(numbers),
+            "all": len(frame),
+        }
+
+    def _lines(self, path, line):
+        source = (self.root / "src" / path).read_text().splitlines()
+        first = max(1, line - CONTEXT)
+        shown = source[first - 1 : line + CONTEXT]
+        return {"path": f"src/{path}", "line": line, "first": first, "lines": shown}
+
+    def _code(self, function):
+        """Where a function begins."""
+        path = self.sources.path_of(function.rpartition(".")[0])
+        text = path.read_text()
+        start = re.search(rf"^def {function.rpartition('.')[2]}\b", text, re.MULTILINE)
+        line = text[: start.start()].count("\n") + 1 if start else 1
+        return {"path": path.relative_to(self.root).as_posix(), "line": line}
+
+    # --- the rest ----------------------------------------------------------------------------------------------------
+
+    def _overview(self):
+        counts = summary(self.claims).to_dict("records")
+        self._page("index.html", "index.html", counts=counts, paper=(self.results / "paper.pdf").is_file())
+        for study, title in self.titles.items():
+            self._page(
+                f"study/{study}.html",
+                "study.html",
+                study=study,
+                title=title,
+                figures={key: figure for key, figure in self.figures.items() if figure["study"] == study},
+                tables=sorted(
+                    path[8:] for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv")
+                ),
+                claims=self.claims[self.claims["study"] == study].to_dict("records"),
+                counts=next((row for row in counts if row["study"] == study), None),
+            )
+
+    def _notebooks(self):
+        """The list of notebooks, each with its first heading."""
+        rows = []
+        for path in sorted((self.out / "notebooks").glob("*.html")):
+            cells = json.loads((self.root / "notebooks" / f"{path.stem}.ipynb").read_text())["cells"]
+            text = "".join(cells[0]["source"]).lstrip("# ")
+            rows.append({"name": path.name, "title": text.splitlines()[0]})
+        self._page("notebooks.html", "notebooks.html", notebooks=rows)
+
+    def _files(self):
+        rows = []
+        for path, how in sorted(self.made.items()):
+            if (self.root / path).is_file():
+                size = (self.root / path).stat().st_size
+                digest = file_digest(self.root / path)
+                rows.append({"path": path, "size": size, "sha256": digest, **how, "data": path[8:]})
+        self._page("files.html", "files.html", files=rows)
+
+
+def claim_page(claim):
+    """Path of the page of a claim, relative to the site.
+
+    >>> claim_page("mq.table4.mq.128")
+    'claim/mq.table4.mq.128.html'
+    """
+    return f"claim/{claim}.html"
+
+
+def _paths(source):
+    """Paths that a figure's input names, however nested."""
+    if isinstance(source, dict):
+        return [path for one in source.values() for path in _paths(one)]
+    return [source] if isinstance(source, str) else [path for one in source for path in _paths(one)]
+
+
+def _under(root, source):
+    if isinstance(source, dict):
+        return {name: _under(root, one) for name, one in source.items()}
+    return str(root / source) if isinstance(source, str) else [_under(root, one) for one in source]
+
+
+def _tuples(options):
+    """Options as the workflow gives them: lists of pairs, which JSON has made lists of lists."""
+    return {
+        name: [tuple(one) if isinstance(one, list) else one for one in value] if isinstance(value, list) else value
+        for name, value in options.items()
+    }
+
+
+def _paragraphs(text):
+    """A docstring's paragraphs as HTML: `code` is marked, all else is text."""
+    parts = (html.escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
+    return "".join("<p>" + re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", part) + "</p>" for part in parts)
+
+
+def _rounded(cell):
+    """A number with at most six digits; other text as it is."""
+    try:
+        return f"{float(cell):.6g}" if "." in cell or "e" in cell.lower() else cell
+    except ValueError:
+        return cell
+
+
+def _counts(claims):
+    return {name: claims[name].value_counts().to_dict() for name in ("study", "kind", "verdict", "basis")}

@@ -1,0 +1,149 @@
+"""What each claim rests on: the line of code that decides it, the rows that it reads, the figures that show them."""
+
+import importlib
+import inspect
+import json
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from misspenalty.claims.recorder import Recorder
+from misspenalty.claims.report import Study
+from misspenalty.io.files import atomic_path
+from misspenalty.reporting.jobs import read_tables
+from misspenalty.studies.claims import STUDIES
+
+AT_ONCE = 20  # rows of a table that one process is given
+
+
+@dataclass
+class Reading:
+    """What one claim rests on.
+
+    Attributes
+    ----------
+    path, line : str, int
+        Of the line that records it; the path is relative to the folder that holds the package.
+    rows : dict of str to list of int
+        By item of the study's result tables, the rows that the claim reads, counted from 0.
+    """
+
+    path: str
+    line: int
+    rows: dict = field(default_factory=dict)
+
+
+def write_readings(study, tables, out, *, threads=1):
+    """Write down what the claims of a study rest on.
+
+    Parameters
+    ----------
+    study : str
+        One of `misspenalty.studies.claims.STUDIES`.
+    tables : mapping of str to str
+        Paths of its result tables by item.
+    out : path-like
+        JSON: by claim, a mapping with the attributes of `Reading`.
+    threads : int
+        Processes that share the work.
+    """
+    found = readings(STUDIES[study], read_tables(dict(tables)), threads=threads)
+    with atomic_path(Path(out)) as partial:
+        partial.write_text(json.dumps({claim: asdict(one) for claim, one in found.items()}, indent=1) + "\n")
+
+
+def readings(module, tables, *, threads=1):
+    """What the claims of a study rest on.
+
+    A row belongs to a claim if the claim has no answer without it: each row of each table that claims read is taken
+    away in turn.
+
+    Parameters
+    ----------
+    module : module
+        What the study says of its claims.
+    tables : mapping of str to DataFrame
+        Its result tables by item; one that is absent has not been made.
+    threads : int
+        Processes that share the work.
+
+    Returns
+    -------
+    dict of str to Reading
+        By claim.
+    """
+    study = _study(module, tables)
+    found = lines(module, study.frames)
+    tasks = [
+        (item, range(at, min(at + AT_ONCE, len(tables[item]))))
+        for item in module.TABLES
+        if item in tables
+        for at in range(0, len(tables[item]), AT_ONCE)
+    ]
+    with ProcessPoolExecutor(threads, initializer=_begin, initargs=(module.__name__, tables)) as pool:
+        for (item, _), part in zip(tasks, pool.map(_readers, tasks), strict=True):
+            for row, claims in part:
+                for claim in claims:
+                    found[claim].rows.setdefault(item, []).append(row)
+    return found
+
+
+def _study(module, tables):
+    return Study("", module, {f"_{item}": frame for item, frame in tables.items()}, variant=False)
+
+
+def _begin(module, tables):
+    """Give a process the study that it is to look at."""
+    global _LOOKED_AT
+    _LOOKED_AT = _study(importlib.import_module(module), tables)
+
+
+def _readers(task):
+    """Which claims read each of some rows of a table."""
+    item, rows = task
+    columns = list(_LOOKED_AT.module.TABLES[item].values)
+    if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # none of these rows is read
+        return []
+    return [(row, sorted(_LOOKED_AT.losing([(item, [row], columns)]))) for row in rows]
+
+
+class _Lines(Recorder):
+    """A recorder that notes from where it is called."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.file, self.at = inspect.getfile(module), {}
+        self.folder = str(Path(self.file).parent)
+
+    def _add(self, claim, form, report=None):
+        super()._add(claim, form, report)
+        frame = inspect.currentframe()
+        while frame and not frame.f_code.co_filename.startswith(self.folder):
+            frame = frame.f_back
+        self.at[claim] = (frame.f_code.co_filename, frame.f_lineno) if frame else (self.file, 1)
+
+
+def lines(module, frames):
+    """Where a study records its claims.
+
+    Parameters
+    ----------
+    module : module
+        What the study says of its claims.
+    frames : dict of str to DataFrame
+        Its result tables, see `misspenalty.claims.report.Study`.
+
+    Returns
+    -------
+    dict of str to Reading
+        By claim, without rows.
+    """
+    recorder = _Lines(module)
+    with np.errstate(all="ignore"):
+        module.claims(recorder, dict(frames))
+    root = next(parent for parent in Path(recorder.file).parents if parent.name == "misspenalty").parent
+    return {
+        claim: Reading(Path(path).relative_to(root).as_posix(), line) for claim, (path, line) in recorder.at.items()
+    }

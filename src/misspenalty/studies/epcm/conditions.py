@@ -1,0 +1,131 @@
+"""The EPCM study under conditions other than the criterion's, singly and jointly: for its claims, and as a surface."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from misspenalty.studies.epcm.runs import Setting, simulate
+from misspenalty.studies.epcm.sensitivity import MACHINE, PROTOCOL, WORKLOAD, Variation, changed
+from misspenalty.studies.epcm.tables import fig7, fig8
+
+CHANGES = {
+    "20 training runs": Variation(PROTOCOL, "training", 20),
+    "60 training runs (20 recorded)": Variation(PROTOCOL, "training", 60),
+    "0.5 s of head start": Variation(PROTOCOL, "head_start", 0.5),
+    "all programs in memory": Variation(PROTOCOL, "resident", "programs"),
+    "programs x0.25": Variation(WORKLOAD, "programs", 0.25),
+    "demand before prefetch": Variation(MACHINE, "demand_first", True),
+    "4 KB blocks": Variation(MACHINE, "block_kb", 4),
+    "files known by path": Variation(WORKLOAD, "temporaries", "recorded"),
+    "copies in buffers x2": Variation(MACHINE, "buffer_copy_us_per_kb", 2.0),
+}
+"""Single changes by their words; a factor for a copy time."""
+
+_MORE, _LED, _SMALL = "60 training runs (20 recorded)", "0.5 s of head start", "programs x0.25"
+JOINT = (
+    (_MORE, _LED),
+    (_MORE, _SMALL),
+    (_LED, _SMALL),
+    (_MORE, _LED, _SMALL),
+    (_MORE, _LED, "demand before prefetch"),
+    (_MORE, _LED, _SMALL, "demand before prefetch"),
+    (_MORE, _LED, "copies in buffers x2"),
+    (_MORE, _LED, _SMALL, "copies in buffers x2"),
+    (_MORE, _LED, _SMALL, "demand before prefetch", "copies in buffers x2"),
+)
+
+
+def conditions():
+    """Changes by condition, single ones first.
+
+    Returns
+    -------
+    dict of str to list of Variation
+        By the condition in words.
+
+    Examples
+    --------
+    >>> next(iter(conditions()))
+    '20 training runs'
+    """
+    single = {words: [change] for words, change in CHANGES.items()}
+    return single | {"; ".join(words): [CHANGES[word] for word in words] for words in JOINT}
+
+
+def under_conditions(study, capture, bars, placement, measured, partition_size, model_order, wanted=None):
+    """Figures 7 and 8 under each condition.
+
+    Parameters
+    ----------
+    study : Study
+        The criterion's own.
+    capture : Capture
+        Its recorded calls.
+    bars : list of Setting
+        Of Figure 7.
+    placement : dict
+        Of the study's own workload, from `misspenalty.studies.epcm.setup.set_up`.
+    measured : int
+        How many of the last measured runs are measured.
+    partition_size, model_order : int
+        Of the EPCM run of Figure 8.
+    wanted : dict, optional
+        Conditions, by default all of `conditions`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig7, fig8``, with the column ``condition``.
+    """
+    study = study._replace(measured=study.measured[-measured:])
+    plain = [Setting(model) for model in ("cold", "hot")] + [bar for bar in bars if bar.model == "epcm"]
+    found = {"fig7": [], "fig8": []}
+    for words, changes in (conditions() if wanted is None else wanted).items():
+        varied = study
+        for what, parameter, value in changes:
+            if parameter == "buffer_copy_us_per_kb":
+                value *= varied.machine.buffer_copy_us_per_kb
+            varied = changed(varied, capture, Variation(what, parameter, value), placement)
+        with_copy = simulate(varied, bars)
+        without = simulate(varied._replace(machine=replace(varied.machine, separate_buffers=False)), plain)
+        tables = {
+            "fig7": fig7(pd.concat([with_copy, without], ignore_index=True)),
+            "fig8": fig8(with_copy, study.benchmark, partition_size, model_order),
+        }
+        for item, table in tables.items():
+            found[item].append(table.assign(condition=words))
+    return {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
+
+
+def surface(study, settings, trainings, head_starts, measured):
+    """What is left of the wait and the read latency, over training runs and head start.
+
+    Parameters
+    ----------
+    study : Study
+    settings : list of Setting
+        Predictors.
+    trainings : sequence of int
+        Training runs; those before the measured ones, from the first again if more are asked for.
+    head_starts : sequence of float
+        s.
+    measured : int
+        How many of the last measured runs are measured.
+
+    Returns
+    -------
+    DataFrame
+        ``benchmark, model, partition_size, model_order, training, head_start_s, io_wait_s, io_reduction_pct,
+        read_latency_us, read_reduction_pct``.
+    """
+    study = study._replace(measured=study.measured[-measured:])
+    parts = []
+    for head_start in head_starts:
+        for training in trainings:
+            runs = tuple(run % study.measured[0] for run in range(training))
+            varied = study._replace(training=runs, head_start=head_start)
+            table = fig7(simulate(varied, [Setting("cold"), *settings]))
+            parts.append(table[table["model"] != "cold"].assign(training=training, head_start_s=head_start))
+    keys = ["benchmark", "model", "partition_size", "model_order", "training", "head_start_s"]
+    columns = ["io_wait_s", "io_reduction_pct", "read_latency_us", "read_reduction_pct"]
+    return pd.concat(parts, ignore_index=True)[keys + columns]

@@ -1,0 +1,71 @@
+"""What a token costs: seconds of prefill, bytes of cache, seconds of loading.
+
+R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix
+of p tokens saves as many as a prefill of p takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes. Reuse pays
+where loading takes less time than that prefill (their Equation 2). Loading and prefill follow each other, as there.
+Left out: queueing, overlap of loading with computing, the first token's own step.
+"""
+
+import numpy as np
+
+KINDS = ("dram", "remote", "ssd")  # where a second level is
+GB = 1e9  # bytes
+TERA = 1e12
+
+
+def load_gb_s(machine, kind):
+    """Bandwidth of loading from a kind of second level, 10^9 bytes/s: the slowest part of its way to the GPUs.
+
+    Parameters
+    ----------
+    machine : namespace
+        Values of ``data/machines/kvcache.yaml``.
+    kind : {"dram", "remote", "ssd"}
+        Memory of the own server, memory of another one, flash drive of the own one.
+    """
+    ways = {"dram": (), "remote": (machine.network_gb_s,), "ssd": (machine.ssd_gb_s,)}
+    return min(machine.host_to_device_gb_s, *ways[kind]) if ways[kind] else machine.host_to_device_gb_s
+
+
+def operations(machine, tokens):
+    """Operations of a prefill of that many tokens without reuse; Equation 1."""
+    tokens = np.asarray(tokens, float)
+    width = machine.model_dim
+    return machine.layers * (machine.attention_factor * tokens**2 * width + machine.linear_factor * tokens * width**2)
+
+
+def prefill_s(machine, tokens, reused=0):
+    """Seconds to prefill prompts of `tokens` tokens of which the first `reused` are in the cache.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> one = SimpleNamespace(
+    ...     layers=1, model_dim=1, attention_factor=1, linear_factor=1, gpus=1, a800_tflops=1e-12, utilisation=1
+    ... )
+    >>> prefill_s(one, [3, 3], [0, 2]).tolist()
+    [12.0, 6.0]
+    """
+    throughput = machine.gpus * machine.a800_tflops * TERA * machine.utilisation
+    return (operations(machine, tokens) - operations(machine, reused)) / throughput
+
+
+def token_bytes(machine):
+    """Bytes of cache per token."""
+    return machine.layers * 2 * machine.model_dim / machine.query_heads_per_kv_head * machine.element_bytes
+
+
+def load_s(machine, tokens, kind):
+    """Seconds to load the cache of that many tokens."""
+    return np.asarray(tokens) * token_bytes(machine) / (load_gb_s(machine, kind) * GB)
+
+
+def least_gb_s(machine, prefix, gpu_tflops):
+    """Bandwidth above which reusing a prefix is faster than its prefill, 10^9 bytes/s; Equation 2."""
+    seconds = operations(machine, prefix) / (machine.gpus * gpu_tflops * TERA)
+    return float(prefix * token_bytes(machine) / seconds / GB)
+
+
+def gpu_cache_tokens(machine):
+    """Tokens whose cache fits into the GPUs' memory next to the weights."""
+    return int((machine.gpus * machine.gpu_memory_gb - machine.weights_gb) * GB / token_bytes(machine))

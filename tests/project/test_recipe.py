@@ -1,0 +1,41 @@
+"""The conda recipe and the container file ask for what the project declares."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+RECIPE = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text())
+CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
+
+
+def asked(part):
+    """Name and version of what a part of the recipe requires."""
+    found = (spec.partition(" ") for spec in RECIPE["requirements"][part] if not spec.startswith("${{"))
+    return {CONDA_TO_PYPI.get(name, name): version for name, _, version in found}
+
+
+def declared(requirements):
+    return {one.name: str(one.specifier) for one in map(Requirement, requirements)}
+
+
+def test_recipe_is_of_this_release():
+    assert RECIPE["context"]["version"] == PROJECT["project"]["version"]
+    assert RECIPE["about"]["license"] == PROJECT["project"]["license"]
+
+
+def test_recipe_requires_what_the_package_requires():
+    python = {"python": PROJECT["project"]["requires-python"]}
+    assert asked("run") == python | declared(PROJECT["project"]["dependencies"])
+    build = declared(PROJECT["build-system"]["requires"])
+    assert asked("host") == build | {"python": "", "pip": "", "ninja": ""}
+
+
+def test_container_installs_what_the_documentation_names():
+    documented = re.search(r"^apt-get install (.*)$", (ROOT / "docs" / "reproduce.md").read_text(), re.MULTILINE)[1]
+    installed = re.search(r"apt-get install (.*?) \\$", (ROOT / "Containerfile").read_text(), re.MULTILINE)[1]
+    assert set(documented.split()) <= set(installed.split())

@@ -1,0 +1,57 @@
+"""The first level that is simulated and calibrated: shares of distances by hand, and the size found among all sizes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from misspenalty.errors import ParameterError
+from misspenalty.studies.mq import first_level
+from misspenalty.studies.mq.runs import MB, behind
+from misspenalty.studies.mq.tables import write_rules
+from misspenalty.traces import Trace
+
+
+def stream(n=60_000, blocks=6000, seed=3):
+    """Reads and writes whose blocks are the more frequent, the lower their number."""
+    rng = np.random.default_rng(seed)
+    ids = (blocks * rng.random(n) ** 3).astype(np.int64)
+    return Trace.from_blocks(ids, rng.random(n) < 0.3, block_bytes=8192)
+
+
+def test_shares_are_over_the_reads_with_distances_over_all_accesses():
+    # a read a, b; write c; read a (3 accesses ago), c (2), c (1), d
+    trace = Trace.from_blocks([1, 2, 3, 1, 3, 3, 4], np.array([0, 0, 1, 0, 0, 0, 0], bool), block_bytes=MB)
+    found = first_level.distances(trace, threshold_mb=3)
+    assert found == {"short_share_pct": pytest.approx(200 / 3), "first_reads_pct": pytest.approx(50)}
+
+
+def test_the_size_found_is_the_closest_of_all():
+    trace = stream()
+    shares = {mb: first_level.distances(behind(trace, "lru", mb), 20)["short_share_pct"] for mb in range(2, 31)}
+    target = 0.4 * shares[2] + 0.6 * shares[30]
+    found, table = first_level.calibrate(trace, target, (2, 30), 20, [16, 32], [4, 8])
+    (chosen,) = table.loc[table["chosen"], "first_level_mb"].unique()
+    assert abs(shares[chosen] - target) == min(abs(share - target) for share in shares.values())
+    assert len(found) == len(behind(trace, "lru", chosen))
+    assert sorted(table["first_level_mb"].unique()) == sorted({4, 8, chosen})
+    assert len(table) == table["first_level_mb"].nunique() * 2 * 2
+    assert table.set_index("first_level_mb")["short_share_pct"].drop_duplicates().sort_index().is_monotonic_decreasing
+
+
+def test_a_share_that_no_size_reaches_is_refused():
+    with pytest.raises(ParameterError, match="never the published 99 %"):
+        first_level.calibrate(stream(), 99, (2, 30), 20, [16], [4])
+
+
+def test_the_write_rules_are_compared_with_table_3():
+    published = pd.DataFrame({"policy": ["lru", "mq"], "reads": 100, "hits_short": [10, 20], "hits_long": [5, 20]})
+    rows = [
+        ("a", policy, mode, 512, ratio)
+        for mode, ratio in (("count", 20.0), ("refresh", 40.0))
+        for policy in ("lru", "mq")
+    ]
+    runs = pd.DataFrame(rows, columns=["capture", "policy", "writes", "cache_mb", "hit_ratio_pct"])
+    table = write_rules(runs, published, 512)
+    whole = table[table["policy"] == "all"].set_index("writes")["difference"]
+    assert whole.to_dict() == {"count": (5 + 20) / 2, "refresh": (25 + 0) / 2}
+    assert table.set_index(["policy", "writes"]).loc[("mq", "count"), "difference"] == -20

@@ -1,0 +1,19 @@
+# What the results site needs next to the archived results: what each claim reads. `make site` asks for it.
+
+
+rule study_readings:
+    input:
+        tables=claim_tables,
+    output:
+        readings="results/{study}/runs/readings.json",
+    log:
+        "results/logs/{study}_readings.log",
+    benchmark:
+        "results/benchmarks/{study}_readings.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        code=CODE.digest("misspenalty.site.readings"),
+    script:
+        "../scripts/readings.py"

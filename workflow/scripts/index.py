@@ -1,0 +1,9 @@
+"""Write down what makes each file of a run, and of what; the site is built from it."""
+
+import json
+
+from misspenalty.io.files import atomic_path
+from misspenalty.reporting.jobs import logged
+
+with logged(snakemake.log[0]), atomic_path(snakemake.output[0]) as partial:
+    partial.write_text(json.dumps(snakemake.params.index, indent=1, sort_keys=True) + "\n")

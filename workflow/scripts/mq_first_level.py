@@ -1,0 +1,21 @@
+"""Calibrate MQ's first level on Table 3: the stream that it lets through, and the sizes tried."""
+
+import misspenalty
+from misspenalty.claims import load_calibration
+from misspenalty.reporting.jobs import logged, write_table
+from misspenalty.studies.mq.first_level import calibrate
+
+with logged(snakemake.log[0]):
+    fits = load_calibration(snakemake.input.calibration)
+    (fit,) = [fit for fit in fits if fit.parameter == "first_level_mb"]
+    (published,) = fit.published
+    stream, table = calibrate(
+        misspenalty.open_trace(snakemake.input.trace),
+        published["value"],
+        fit.range,
+        snakemake.params.threshold_mb,
+        snakemake.params.cache_mb,
+        snakemake.params.shown_mb,
+    )
+    stream.save(snakemake.output.trace)
+    write_table(table, snakemake.output.table)

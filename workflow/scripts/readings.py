@@ -1,0 +1,10 @@
+"""Write down which rows each claim of a study reads, and the line that decides it."""
+
+from pathlib import Path
+
+from misspenalty.reporting.jobs import logged
+from misspenalty.site.readings import write_readings
+
+with logged(snakemake.log[0]):
+    tables = {Path(path).stem: path for path in snakemake.input.tables}
+    write_readings(snakemake.wildcards.study, tables, snakemake.output[0], threads=snakemake.threads)
