@@ -36,6 +36,18 @@ def test_a_loss_is_divided_by_the_policys_own_misses(tmp_path):
     assert -20 <= row["low"] <= row["mean"] <= row["high"] <= 25
 
 
+def test_intervals_are_those_of_the_policy_next_to_them(tmp_path):
+    results([0.4, 0.4], S3FIFO=[0.3, 0.3], ARC=[0.2, 0.2], LRB=[0.1, 0.1]).to_csv(tmp_path / "r.csv", index=False)
+    made = published.aggregate(tmp_path / "r.csv", resamples=20, seed=1)
+    table = made["datasets"]
+    assert np.allclose(table["low"], table["mean"]) and np.allclose(table["high"], table["mean"])  # equal traces
+    ranks = table[(table["selection"] == "authors") & (table["size_ratio"] == 0.1)].set_index("policy")
+    assert ranks.loc[["arc", "s3fifo"], "rank"].tolist() == [1, 2]
+    assert ranks.loc[["lrb", "arc", "s3fifo"], "rank_of_all"].tolist() == [1, 2, 3]
+    chosen = made["reductions"][made["reductions"]["selection"] == "authors"]
+    assert np.allclose(chosen["low"], chosen["mean"]) and np.allclose(chosen["high"], chosen["mean"])
+
+
 def test_each_rule_of_the_selection_leaves_out_what_it_names(tmp_path):
     table = results([0.4, 0.5, 0.6])
     flat = table["trace"].eq("t1") & table["size_ratio"].isin([0.1, 0.2])

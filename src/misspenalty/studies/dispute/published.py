@@ -336,7 +336,7 @@ def datasets(results, policies, resamples, seed):
                     "low": low,
                     "high": high,
                     "median": gains.median(),
-                    "rank": mean[list(FIGURE_7)].rank(ascending=False, method="min"),
+                    "rank": mean[list(FIGURE_7)].rank(ascending=False, method="min").reindex(mean.index),
                     "rank_of_all": mean.rank(ascending=False, method="min"),
                 }
             )
