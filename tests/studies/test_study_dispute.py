@@ -9,7 +9,7 @@ import pytest
 
 from misspenalty.claims import judge, load_ledger
 from misspenalty.errors import InputError
-from misspenalty.studies.dispute import claims, figures, packing, published, runs, tables
+from misspenalty.studies.dispute import claims, figures, packing, published, runs, tables, variants
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +32,8 @@ def test_a_loss_is_divided_by_the_policys_own_misses(tmp_path):
     assert row["mean"] == pytest.approx((25 - 20) / 2)
     assert row["unbounded_mean"] == pytest.approx(0)
     assert row["worse_than_fifo_pct"] == 50
-    assert len(figures.means(published.aggregate(tmp_path / "r.csv", resamples=50, seed=1)["reductions"]).axes) == 2
+    stated = pd.read_csv(ROOT / "data/published/dispute_stated.csv")
+    assert len(figures.means(made, stated).axes) == 2
     assert -20 <= row["low"] <= row["mean"] <= row["high"] <= 25
 
 
@@ -103,3 +104,58 @@ def test_cells_and_kinds_agree_with_the_replays(replays):
 def test_without_tables_no_claim_is_decided():
     ledger = [claim for claim in load_ledger(ROOT / "data/published/claims.yaml") if claim.study == "dispute"]
     assert set(judge(ledger, {"dispute": claims}, {})["verdict"]) == {"not_testable"}
+
+
+@pytest.fixture
+def aggregated(tmp_path):
+    table = pd.concat(
+        [results([0.4, 0.5], S3FIFO=[0.3, 0.4], ARC=[0.35, 0.45]).assign(dataset=name) for name in ("MSR", "Wiki")]
+    )
+    table.to_csv(tmp_path / "r.csv", index=False)
+    return published.aggregate(tmp_path / "r.csv", resamples=20, seed=1)
+
+
+def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, tmp_path):
+    made = aggregated | {"kinds": tables.kinds(pd.concat([replays, replays.assign(trace="b")]), 20, 1)}
+    names = ("reductions", "datasets", "selection", "kinds")
+    for name in names:
+        made[name].to_csv(tmp_path / f"{name}.csv", index=False)
+    under = variants.conditions(*(tmp_path / f"{name}.csv" for name in names))
+    assert all(set(under[name].columns) == {*made[name].columns, "condition"} for name in names)
+    keys = {"selection": "authors", "size_ratio": 0.1, "policy": "s3fifo"}
+    base = made["reductions"].set_index(list(keys)).loc[tuple(keys.values())]
+    rows = under["reductions"].set_index(["condition", *keys])
+    assert rows.loc[(variants.MEDIANS, *keys.values()), "mean"] == base["median"]
+    assert np.isnan(rows.loc[(variants.MEDIANS, *keys.values()), "behind_low"])
+    other = made["reductions"].set_index(list(keys)).loc[("authors", 0.4, "s3fifo")]
+    for size in (0.1, 0.001):
+        found = rows.loc[(variants.OTHER_SIZES[0.4], "authors", size, "s3fifo"), "mean"]
+        assert found == pytest.approx(other["mean"])
+    web = made["reductions"].set_index(list(keys)).loc[("sieve", 0.1, "arc")]
+    assert rows.loc[(variants.OF_TRACES, "sieve", 0.1, "arc"), "mean_of_datasets"] == pytest.approx(web["mean"])
+    ranks = under["datasets"][under["datasets"]["condition"] == variants.MEDIANS]
+    first = ranks[(ranks["rank"] == 1) & (ranks["selection"] == "authors")]
+    assert set(first["policy"]) == {"s3fifo"}
+
+
+def test_figures_have_the_published_values_as_marks(aggregated, replays):
+    stated = pd.read_csv(ROOT / "data/published/dispute_stated.csv")
+    reductions = aggregated["reductions"]
+    left, right = figures.worse(reductions, stated).axes
+    marks = [
+        line.get_xdata().tolist() for axis in (left, right) for line in axis.lines if line.get_label() == "published"
+    ]
+    assert marks == [[20], [50]]
+    assert len(figures.datasets(aggregated["datasets"]).axes) == 2
+    cells = tables.cells(pd.concat([replays, replays.assign(trace="b")]))
+    left, right = figures.sieve(reductions, cells, stated).axes
+    found = {line.get_label(): line.get_ydata().tolist() for line in left.lines}
+    assert found["published"] == [0, 1, 2, 3, 4] and found["mean over traces"] == [0, 1, 2, 3, 4]
+    assert [label.get_text() for label in right.get_yticklabels()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("item", ["reductions", "datasets"])
+def test_archived_intervals_hold_the_means(item):
+    table = pd.read_csv(ROOT / f"results/dispute/{item}.csv").dropna(subset=["low", "high"])
+    inside = (table["low"] <= table["mean"] + 1e-9) & (table["mean"] <= table["high"] + 1e-9)
+    assert inside.all()

@@ -4,6 +4,7 @@ from misspenalty.io.external import open_register
 
 DISPUTE = config["dispute"]
 DISPUTE_RESULTS = "dispute/miss_ratios.csv"
+DISPUTE_STATED = "data/published/dispute_stated.csv"
 AGGREGATED = ("reductions", "datasets", "selection", "examples")
 
 try:
@@ -50,10 +51,60 @@ FIGURES["dispute"] = [
         "SOSP 2023, Figure 6",
         "mean reduction from FIFO",
         table="reductions",
+        published=DISPUTE_STATED,
+    ),
+    figure(
+        "dispute.figures.worse",
+        "worse",
+        "Worse than FIFO",
+        "share of the traces",
+        table="reductions",
+        published=DISPUTE_STATED,
+    ),
+    figure(
+        "dispute.figures.datasets",
+        "datasets",
+        "SOSP 2023, Figure 7",
+        "mean reduction per data set",
+        table="datasets",
+    ),
+    figure(
+        "dispute.figures.sieve",
+        "sieve",
+        "NSDI 2024, Figure 1",
+        "SIEVE, on published results and replays",
+        table="reductions",
+        cells="cells",
+        published=DISPUTE_STATED,
     ),
 ]
-SOURCES += ["data/external.yaml", "data/published/dispute_program.csv"]
+CONDITIONS["dispute"] = ["reductions", "datasets", "selection", "kinds"]
+SOURCES += ["data/external.yaml", "data/published/dispute_program.csv", DISPUTE_STATED]
 SEEDS["dispute"] = DISPUTE["seed"]
+
+
+rule dispute_varied:
+    input:
+        reductions="results/dispute/reductions.csv",
+        datasets="results/dispute/datasets.csv",
+        selection="results/dispute/selection.csv",
+        kinds="results/dispute/kinds.csv",
+    output:
+        reductions="results/dispute/runs/conditions/reductions.csv",
+        datasets="results/dispute/runs/conditions/datasets.csv",
+        selection="results/dispute/runs/conditions/selection.csv",
+        kinds="results/dispute/runs/conditions/kinds.csv",
+    log:
+        "results/logs/dispute_varied.log",
+    benchmark:
+        "results/benchmarks/dispute_varied.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("dispute.variants.conditions"),
+    script:
+        "../scripts/simulate.py"
+
 
 if DISPUTE_TABLE is None:
     SOURCES += [f"results/dispute/{item}.csv" for item in AGGREGATED]
