@@ -9,7 +9,7 @@ from misspenalty.studies.dispute import tables
 from misspenalty.studies.dispute.claims import LARGE, LAST_RULE, SMALL
 from misspenalty.studies.dispute.published import FIGURE_7, SIEVE_SOURCES
 
-EVERY_TRACE = "every trace with results, at all sizes it has"
+NO_SELECTION = "no selection of traces"
 MEDIANS = "medians over traces, not means"
 OF_DATASETS = "means over data sets, not over traces"
 OF_TRACES = "means over traces, not over data sets"
@@ -47,7 +47,7 @@ def _reductions(table, datasets):
     sources = datasets[(datasets["selection"] == "all") & datasets["dataset"].isin(SIEVE_SOURCES)]
     means = sources.groupby(["size_ratio", "policy"], as_index=False)["mean"].mean()
     seven = means.rename(columns={"mean": "mean_of_datasets"}).assign(selection="sieve")
-    parts = [pd.concat([whole, seven]).assign(condition=EVERY_TRACE)]
+    parts = [pd.concat([whole, seven]).assign(condition=NO_SELECTION)]
     parts += [_at(pd.concat([rules, web]), size, words) for size, words in OTHER_SIZES.items()]
     leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # of the plain means
     for column, words in (("median", MEDIANS), ("mean_of_datasets", OF_DATASETS), ("unbounded_mean", UNBOUNDED)):
@@ -60,7 +60,7 @@ def _datasets(table):
     rules = _of(table, selection="authors")
     narrow = rules[~rules["policy"].eq("wtinylfu_10")].copy()
     swapped = rules[rules["policy"].eq("wtinylfu")].assign(policy="wtinylfu_10")
-    parts = [_of(table, selection="all").assign(selection="authors", condition=EVERY_TRACE)]
+    parts = [_of(table, selection="all").assign(selection="authors", condition=NO_SELECTION)]
     parts += [_at(rules, size, words) for size, words in OTHER_SIZES.items()]
     parts.append(_ranked(rules.assign(mean=rules["median"])).assign(condition=MEDIANS))
     parts.append(_ranked(pd.concat([narrow, swapped])).assign(rank_of_all=float("nan"), condition=WINDOW))
@@ -81,7 +81,7 @@ def _ranked(table):
 def _selection(table):
     rules = [rule for rule in table["rule"].unique() if rule != LAST_RULE]
     large = table[table["size_ratio"] == LARGE]
-    words = {rules[0]: EVERY_TRACE} | {rule: f"selection up to the rule: {rule}" for rule in rules[1:]}
+    words = {rules[0]: NO_SELECTION} | {rule: f"selection up to the rule: {rule}" for rule in rules[1:]}
     parts = [large[large["rule"] == rule].assign(rule=LAST_RULE, condition=name) for rule, name in words.items()]
     parts += [_at(_of(table, rule=LAST_RULE), size, words) for size, words in OTHER_SIZES.items()]
     return pd.concat(parts, ignore_index=True)
