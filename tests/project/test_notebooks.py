@@ -167,6 +167,12 @@ def test_kvcache_runs_with_results(made):
     assert images(cells) == 4
 
 
+def test_dispute_runs_with_results(made):
+    cells = execute(made / "notebooks" / "dispute.ipynb")
+    assert not outputs(cells, "error")
+    assert images(cells) == 4
+
+
 def test_sarc_says_what_to_run_where_there_are_no_results(fresh):
     path = fresh / "notebooks" / "sarc.ipynb"
     (error,) = outputs(execute(path, slice(place_of(path, "anomaly.csv") + 1)), "error")

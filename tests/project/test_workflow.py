@@ -26,7 +26,11 @@ RAW = "data/raw/tpcc/small.parquet"
 BUILDS = "data/raw/builds"
 DELAYED = "data/raw/delayed_hits"
 KVCACHE = "data/raw/kvcache"
-REPLAYS = "results/classics/replays.csv"  # archived, and read as it is where the traces are not at hand
+AS_THEY_ARE = [  # archived, and read as they are where the external files are not at hand
+    "results/classics/replays.csv",
+    *(f"results/dispute/{item}.csv" for item in ("reductions", "datasets", "selection", "examples")),
+]
+REPLAYED = "results/dispute/replays.csv"  # likewise; a small run makes it, as it names other traces
 TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
 KINDS = ("tables", "figures")
 ON_REQUEST = {"study_readings"}  # rules of `make site`
@@ -51,8 +55,9 @@ def copy_tree(folder):
             shutil.copytree(source, folder / name, ignore=skip)
         else:
             shutil.copy(source, folder / name)
-    (folder / REPLAYS).parent.mkdir(parents=True)
-    shutil.copy(ROOT / REPLAYS, folder / REPLAYS)
+    for name in (*AS_THEY_ARE, REPLAYED):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
     return folder
 
 
@@ -91,7 +96,7 @@ def digests(folder):
         for pattern in ARCHIVED
         for path in (folder / "results").rglob(pattern)
         if not path.stem.endswith("_measured")  # never the same twice
-        and path != folder / REPLAYS
+        and path.relative_to(folder).as_posix() not in AS_THEY_ARE
     }
 
 

@@ -1,26 +1,37 @@
 """External data: files that are registered but not shipped, taken from a mirror folder or downloaded on request.
 
 The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
-folder. A file is used only if its sha256 is the registered one. Nothing is downloaded unless `fetch` is called:
-``python -m misspenalty.io.external classics`` gets every file of a study. An interrupted download is resumed.
+folder; a copy may be compressed (``.xz``, ``.zst``) and then bears that suffix too. A file is used only if its sha256,
+of a compressed copy that of its content, is the registered one. Nothing is downloaded unless `fetch` is called:
+``python -m misspenalty.io.external classics`` gets every file of a study. An interrupted download is resumed. A file
+with the key ``pack`` is made of a folder of its repository, after the archive of that commit has been downloaded.
 """
 
 import hashlib
+import importlib
+import lzma
 import os
 import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pydantic
 
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.documents import read_yaml
+from misspenalty.io.files import atomic_path
 
 MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror folder
 DOWNLOADS = "data/external"
 CHUNK = 1 << 20  # bytes
 TIMEOUT_S = 60
+COMPRESSED = {  # by the suffix that a compressed copy has beyond its registered name
+    ".xz": lzma.open,
+    ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
+}
 
 
 class ExternalFile(pydantic.BaseModel):
@@ -37,10 +48,13 @@ class ExternalFile(pydantic.BaseModel):
     licence: str = pydantic.Field(min_length=1)  # as its repository states it
     citation: str = pydantic.Field(min_length=1)
     shipped: str | None = None  # the (compressed) copy in this repository, where the licence allows one
+    pack: str | None = None  # the function that makes the file of the folder `path` of the repository
 
     @property
     def url(self):
-        """Address of the file at its commit."""
+        """Address of the file at its commit; of a file that is packed, that of the commit's archive."""
+        if self.pack:
+            return f"https://codeload.github.com/{self.repository}/tar.gz/{self.commit}"
         return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
 
 
@@ -70,12 +84,14 @@ class Register:
         """
         entry = self._entry(name)
         for folder in filter(None, (self.mirror, self.downloads)):
-            path = folder / name
-            if path.is_file():
-                if _sha256(path) != entry.sha256:
-                    raise InputError("differs from the registered file", path=path, expected=f"sha256 {entry.sha256}",
-                                     remedy="delete it, or name another mirror folder")  # fmt: skip
-                return path
+            for suffix in ("", *COMPRESSED):
+                path = folder / f"{name}{suffix}"
+                if path.is_file():
+                    if _sha256(COMPRESSED.get(suffix, _open)(path), path) != entry.sha256:
+                        raise InputError("differs from the registered file", path=path,
+                                         expected=f"sha256 {entry.sha256}",
+                                         remedy="delete it, or name another mirror folder")  # fmt: skip
+                    return path
         return None
 
     def of_study(self, study):
@@ -94,10 +110,12 @@ class Register:
         InputError
             The file is not registered, cannot be downloaded, or differs from the registered one.
         """
-        path = self.find(name)
-        return (
-            path if path is not None else download(self.files[name].url, self.files[name].sha256, self.downloads / name)
-        )
+        path, entry = self.find(name), self._entry(name)
+        if path is not None:
+            return path
+        if entry.pack:
+            return packed(entry, self.downloads / name)
+        return download(entry.url, entry.sha256, self.downloads / name)
 
     def _entry(self, name):
         if name not in self.files:
@@ -177,6 +195,38 @@ def download(url, sha256, path):
     return path
 
 
+def packed(entry, path):
+    """Download the archive of an entry's commit, make the registered file of its folder, and verify it.
+
+    Raises
+    ------
+    InputError
+        The archive cannot be downloaded or has no such folder, or the file made of it is not the registered one.
+    """
+    module, _, function = entry.pack.rpartition(".")
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="misspenalty-", dir=path.parent) as folder:
+        archive = Path(folder) / "archive.tar.gz"
+        try:
+            _download_rest(entry.url, archive)
+            shutil.unpack_archive(archive, folder, filter="data")
+        except (OSError, shutil.ReadError) as error:
+            remedy = f"try again, or set {MIRROR} to a folder with a copy"
+            raise InputError(f"cannot be downloaded: {error}", path=entry.url, remedy=remedy) from error
+        found = [part / entry.path for part in Path(folder).iterdir() if (part / entry.path).is_dir()]
+        if not found:
+            raise InputError(f"the archive has no folder {entry.path}", path=entry.url)
+        with atomic_path(path) as partial:
+            getattr(importlib.import_module(module), function)(found[0], partial)
+            if _sha256(_open(partial), partial) != entry.sha256:
+                remedy = f"the files have changed at their source; set {MIRROR} to a folder with a copy"
+                raise InputError(
+                    "differs from the registered file", path=path, expected=f"sha256 {entry.sha256}", remedy=remedy
+                )
+    return path
+
+
 def _download_rest(url, partial):
     import requests
 
@@ -192,9 +242,26 @@ def _download_rest(url, partial):
                 stream.write(chunk)
 
 
-def _sha256(path):
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def open_copy(path):
+    """A binary stream of a file, decompressed by its suffix (``.xz``, ``.zst``)."""
+    return COMPRESSED.get(Path(path).suffix, _open)(path)
+
+
+def _open(path):
+    return open(path, "rb")
+
+
+def _sha256(stream, path):
+    digest = hashlib.sha256()
+    try:
+        with stream:
+            while part := stream.read(CHUNK):
+                digest.update(part)
+    except (EOFError, lzma.LZMAError, OSError, pa.ArrowException) as error:
+        raise InputError(
+            f"cannot be read: {error}", path=path, remedy="delete it, or name another mirror folder"
+        ) from error
+    return digest.hexdigest()
 
 
 def main(arguments):

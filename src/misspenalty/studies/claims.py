@@ -6,6 +6,7 @@ import pandas as pd
 
 import misspenalty.studies.classics.claims as classics
 import misspenalty.studies.delayed_hits.claims as delayed_hits
+import misspenalty.studies.dispute.claims as dispute
 import misspenalty.studies.epcm.claims as epcm
 import misspenalty.studies.hac.claims as hac
 import misspenalty.studies.kvcache.claims as kvcache
@@ -33,6 +34,7 @@ STUDIES = {
     "classics": classics,
     "delayed_hits": delayed_hits,
     "kvcache": kvcache,
+    "dispute": dispute,
 }
 
 

@@ -21,6 +21,7 @@ STUDIES = {
     "classics": "Classics",
     "delayed_hits": "Delayed hits",
     "kvcache": "KV cache",
+    "dispute": "S3-FIFO, SIEVE",
 }
 
 TRACES = {  # a study's traces are its authors', recordings of the same work, or generated from specifications
@@ -32,6 +33,7 @@ TRACES = {  # a study's traces are its authors', recordings of the same work, or
     "classics": "authors' own",
     "delayed_hits": "authors', generated",
     "kvcache": "authors' own",
+    "dispute": "authors' results",
 }
 
 VERDICTS = {

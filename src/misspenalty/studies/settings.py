@@ -18,6 +18,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.settings import Name, Settings, explain, setting
 from misspenalty.settings.documents import block_of, default_text, schema_text, table_text
 from misspenalty.settings.messages import allowed
+from misspenalty.studies.dispute.settings import DisputeSettings
 from misspenalty.studies.epcm.settings import EpcmSettings
 from misspenalty.studies.hac.settings import HacSettings
 from misspenalty.studies.kvcache.settings import KvcacheSettings
@@ -72,6 +73,7 @@ class Configuration(Settings):
     hac: HacSettings = _block(HacSettings)
     epcm: EpcmSettings = _block(EpcmSettings)
     kvcache: KvcacheSettings = _block(KvcacheSettings)
+    dispute: DisputeSettings = _block(DisputeSettings)
 
     @model_validator(mode="after")
     def check(self):

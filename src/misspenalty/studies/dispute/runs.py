@@ -1,0 +1,83 @@
+"""Replays of the dispute study: one trace in, one row per policy and cache size out.
+
+Policies have the parameters that libCacheSim, the authors' simulator, gives them, so that the two can be compared: 2Q
+with 25 % of the cache for A1in and names for half of it, SLRU with four equal segments, S3-FIFO with 10 % for S and a
+threshold of two. Blocks have one size, and caches start empty, as in the papers. A cache holds the whole number of
+blocks below its share.
+"""
+
+import pandas as pd
+
+from misspenalty.replay.simulation import hit_ratio_curve
+from misspenalty.traces import open_trace
+
+POLICIES = {
+    "fifo": ("fifo", {}),
+    "lru": ("lru", {}),
+    "clock": ("clock", {}),
+    "lfu": ("lfu", {}),
+    "slru": ("slru", {"segments": 4, "protected": 0.75, "fill_up": 1}),
+    "2q": ("2q", {"kin": 0.25, "kout": 0.5}),
+    "arc": ("arc", {}),
+    "car": ("car", {}),
+    "lirs": ("lirs", {"hirs": 0.01}),
+    "clockpro": ("clockpro", {}),
+    "mq": ("mq", {}),
+    "wtinylfu": ("wtinylfu", {"window": 0.01}),
+    "wtinylfu_10": ("wtinylfu", {"window": 0.1}),
+    "s3fifo": ("s3fifo", {}),
+    "sieve": ("sieve", {}),
+    "opt": ("opt", {}),
+}
+LEAST_BLOCKS = 10
+ZIPF = "zipf"
+ZIPF_BLOCKS = (10, 100, 500, 1000, 2000)  # at which an independent program has counted its misses
+
+
+def replay_file(trace, replayed, traces, size_ratios, threads=None):
+    """A job of the workflow: every replay of one trace, from its file.
+
+    Parameters
+    ----------
+    trace : path-like
+    replayed : str
+        Its name, a key of `traces`.
+    traces : dict of str to dict
+        The configuration's: ``kind``, and ``format`` where the file does not tell.
+    size_ratios : sequence of float
+        Cache sizes, as shares of the distinct blocks.
+    threads : int, optional
+        Sizes replayed at a time; the result does not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        ``trace, kind, references, blocks, size_ratio, cache_blocks, policy, misses, miss_ratio``. The trace of `ZIPF`
+        is replayed at `ZIPF_BLOCKS` as well.
+    """
+    what = traces[replayed]
+    opened = open_trace(trace, format=what["format"]) if "format" in what else open_trace(trace)
+    sizes = {int(ratio * opened.blocks): ratio for ratio in size_ratios}
+    sizes = {size: ratio for size, ratio in sizes.items() if size >= LEAST_BLOCKS}
+    if replayed == ZIPF:
+        sizes = {size: size / opened.blocks for size in ZIPF_BLOCKS} | sizes
+    tables = []
+    for label, (policy, parameters) in POLICIES.items() if sizes else ():
+        table = hit_ratio_curve(opened, policy, sorted(sizes), threads=threads, **parameters)
+        tables.append(
+            pd.DataFrame(
+                {
+                    "trace": replayed,
+                    "kind": what["kind"],
+                    "references": table["requests"],
+                    "blocks": opened.blocks,
+                    "size_ratio": table["cache_blocks"].map(sizes),
+                    "cache_blocks": table["cache_blocks"],
+                    "policy": label,
+                    "misses": table["misses"],
+                    "miss_ratio": table["misses"] / table["requests"],
+                }
+            )
+        )
+    columns = ["trace", "kind", "references", "blocks", "size_ratio", "cache_blocks", "policy", "misses", "miss_ratio"]
+    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)

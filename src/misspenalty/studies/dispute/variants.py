@@ -1,0 +1,109 @@
+"""The dispute study under other conditions: rows of its result tables that were counted in another way.
+
+Every condition reads the result tables alone, so that it can be judged where the published results are not at hand.
+"""
+
+import pandas as pd
+
+from misspenalty.studies.dispute import tables
+from misspenalty.studies.dispute.claims import LARGE, LAST_RULE, SMALL
+from misspenalty.studies.dispute.published import FIGURE_7, SIEVE_SOURCES
+
+NO_SELECTION = "no selection of traces"
+MEDIANS = "medians over traces, not means"
+OF_DATASETS = "means over data sets, not over traces"
+OF_TRACES = "means over traces, not over data sets"
+UNBOUNDED = "losses divided by FIFO's misses, not by the policy's"
+WINDOW = "W-TinyLFU with a window of 1 %, not of 10 %"
+OTHER_SIZES = {0.01: "caches of 1 % of the objects", 0.4: "caches of 40 % of the objects"}
+REPLAYED_SIZES = {0.01: OTHER_SIZES[0.01], 0.001: "caches of 0.1 % of the objects"}
+EVERY_REPLAY = "every trace replayed, not web traces alone"
+
+
+def conditions(reductions, datasets, selection, kinds):
+    """A job of the workflow: result tables under other conditions.
+
+    Parameters
+    ----------
+    reductions, datasets, selection, kinds : path-like
+        Result tables of these names.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By item, the rows that the claims read, with values of the condition that the column ``condition`` names.
+    """
+    return {
+        "reductions": _reductions(pd.read_csv(reductions), pd.read_csv(datasets)),
+        "datasets": _datasets(pd.read_csv(datasets)),
+        "selection": _selection(pd.read_csv(selection)),
+        "kinds": _kinds(pd.read_csv(kinds)),
+    }
+
+
+def _reductions(table, datasets):
+    rules, web = _of(table, selection="authors"), _of(table, selection="sieve")
+    whole = _of(table, selection="all").assign(selection="authors")
+    sources = datasets[(datasets["selection"] == "all") & datasets["dataset"].isin(SIEVE_SOURCES)]
+    means = sources.groupby(["size_ratio", "policy"], as_index=False)["mean"].mean()
+    seven = means.rename(columns={"mean": "mean_of_datasets"}).assign(selection="sieve")
+    parts = [pd.concat([whole, seven]).assign(condition=NO_SELECTION)]
+    parts += [_at(pd.concat([rules, web]), size, words) for size, words in OTHER_SIZES.items()]
+    leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # of the plain means
+    for column, words in (("median", MEDIANS), ("mean_of_datasets", OF_DATASETS), ("unbounded_mean", UNBOUNDED)):
+        parts.append(rules.assign(**leads, mean=rules[column], condition=words))
+    parts.append(web.assign(mean_of_datasets=web["mean"], condition=OF_TRACES))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _datasets(table):
+    rules = _of(table, selection="authors")
+    narrow = rules[~rules["policy"].eq("wtinylfu_10")].copy()
+    swapped = rules[rules["policy"].eq("wtinylfu")].assign(policy="wtinylfu_10")
+    parts = [_of(table, selection="all").assign(selection="authors", condition=NO_SELECTION)]
+    parts += [_at(rules, size, words) for size, words in OTHER_SIZES.items()]
+    parts.append(_ranked(rules.assign(mean=rules["median"])).assign(condition=MEDIANS))
+    parts.append(_ranked(pd.concat([narrow, swapped])).assign(rank_of_all=float("nan"), condition=WINDOW))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _ranked(table):
+    """The same with ranks by its means."""
+    keys = ["selection", "size_ratio", "dataset"]
+    seven = table["policy"].isin(FIGURE_7)
+    ranks = {
+        "rank": table[seven].groupby(keys)["mean"].rank(ascending=False, method="min"),
+        "rank_of_all": table.groupby(keys)["mean"].rank(ascending=False, method="min"),
+    }
+    return table.assign(**ranks)
+
+
+def _selection(table):
+    rules = [rule for rule in table["rule"].unique() if rule != LAST_RULE]
+    large = table[table["size_ratio"] == LARGE]
+    words = {rules[0]: NO_SELECTION} | {rule: f"selection up to the rule: {rule}" for rule in rules[1:]}
+    parts = [large[large["rule"] == rule].assign(rule=LAST_RULE, condition=name) for rule, name in words.items()]
+    parts += [_at(_of(table, rule=LAST_RULE), size, words) for size, words in OTHER_SIZES.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _kinds(table):
+    web = _of(table, kind="web")
+    parts = [
+        web[web["size_ratio"] == size].assign(size_ratio=LARGE, condition=words)
+        for size, words in REPLAYED_SIZES.items()
+    ]
+    parts.append(_of(table, kind=tables.EVERY_TRACE).assign(kind="web", condition=EVERY_REPLAY))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of(table, **keys):
+    for column, value in keys.items():
+        table = table[table[column] == value]
+    return table
+
+
+def _at(table, size, words):
+    """Rows of another size in place of both sizes of the paper."""
+    rows = table[table["size_ratio"] == size]
+    return pd.concat([rows.assign(size_ratio=other) for other in (LARGE, SMALL)]).assign(condition=words)
