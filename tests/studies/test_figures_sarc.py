@@ -52,6 +52,10 @@ def tables(points):
     strategies = [
         (name, degree, size, 30 / size) for name, degree, size in itertools.product(sarc.STRATEGIES, (4, 8), (1, 4, 16))
     ]
+    errors = [
+        (config, space, threshold, 90 / threshold**2, threshold / 4, 3.0)
+        for config, space, threshold in itertools.product(LOADS, (200, 400), (3, 6, 12))
+    ]
     response = points.groupby(["config", "scaled_iops", "policy"], sort=False)["response_ms"].mean().reset_index()
     published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
     varied = table(varied, "parameter", "value", "config", "policy", "response_ms")
@@ -67,11 +71,14 @@ def tables(points):
         "components": {"table": table(components, "config", "scaled_iops", "policy", "request", "component", "ms")},
         "beyond": {"table": response.replace({"policy": {"lru_top": "arc"}})},
         "sensitivity": {"table": varied, "orderings": orderings(varied)},
+        "detection": {
+            "table": table(errors, "config", "footprint_gb", "threshold", "false_pct", "missed_pct", "mean_error_pct")
+        },
         "scale": {"table": pd.concat([response.assign(divisor=divisor) for divisor in (16, 8)])},
     }
 
 
-NAMES = ["table2", "fig6", "lists", "anomaly", "components", "beyond", "sensitivity", "scale"]
+NAMES = ["table2", "fig6", "lists", "anomaly", "components", "beyond", "sensitivity", "scale", "detection"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -87,7 +94,7 @@ def test_a_figure_is_drawn_the_same_twice(tables, name, tmp_path):
 def test_a_missing_column_or_an_empty_table_is_named(tables, name):
     frame = next(iter(tables[name]))
     whole = tables[name][frame]
-    lacking = "policy" if "policy" in whole else "strategy"
+    lacking = next(column for column in ("policy", "strategy", "config") if column in whole)
     with pytest.raises(InputError, match=f"has no column {lacking}"):
         getattr(sarc, name)(**tables[name] | {frame: whole.drop(columns=lacking)})
     with pytest.raises(InputError, match="has no rows"):
@@ -95,6 +102,6 @@ def test_a_missing_column_or_an_empty_table_is_named(tables, name):
 
 
 def test_one_configuration_alone_is_enough(tables):
-    for name in ("table2", "fig6", "lists", "components", "beyond", "sensitivity", "scale"):
+    for name in ("table2", "fig6", "lists", "components", "beyond", "sensitivity", "scale", "detection"):
         part = {key: frame[frame["config"] == "cache_sensitive"] for key, frame in tables[name].items()}
         getattr(sarc, name)(**part)

@@ -11,7 +11,7 @@ import yaml
 from misspenalty import InputError, ParameterError
 from misspenalty.claims import load_calibration
 from misspenalty.machine import Parameter
-from misspenalty.studies.sarc import claims
+from misspenalty.studies.sarc import claims, detection
 from misspenalty.studies.sarc import fit as sarc_fit
 from misspenalty.studies.sarc import runs as sarc_runs
 from misspenalty.studies.sarc import sensitivity as sarc_inside
@@ -193,6 +193,74 @@ def test_the_fit_chooses_the_nearest_point():
         sarc_fit.choose("space", tried, {})
 
 
+def test_the_fit_looks_again_around_its_best_point_in_the_studys_own_phases(tmp_path, monkeypatch):
+    """Responses are made up: the factor of the best load is 0.91, which no coarse value has."""
+    seen = []
+
+    def made_up(shark, config, policy, seed):
+        seen.append((shark.phase_minutes, seed))
+        off = 1 + abs(shark.load_factor - 0.91) + abs(shark.host_slots - 4)
+        if (config, policy) != ("cache_insensitive", "lru_top"):
+            off = 1 + abs(shark.footprint_sensitive_gb - 210) / 100 * (config == "cache_sensitive")
+            off += abs(shark.insertion - 0.055) if policy == "lru_bottom" else 0
+        rows = [
+            {"config": config, "scaled_iops": load, "policy": policy, "phase": 1, "phase_minute": 9, "seed": seed}
+            | {"divisor": 16, "backlog": 0}
+            | dict.fromkeys(sarc_runs.MEASURES, 1.0)
+            | {f"{side}_ms": published[config, load, policy, f"{side}_ms"] * off for side in ("read", "write")}
+            for load in LOADS[config]
+        ]
+        return pd.DataFrame(rows)
+
+    cells = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
+    published = {
+        (row.config, row.scaled_iops, row.policy, column): getattr(row, column)
+        for row in cells.itertuples()
+        for column in ("read_ms", "write_ms")
+    }
+    monkeypatch.setattr(sarc_fit, "simulate", made_up)
+    grid = {"load_factor": [0.8, 0.9], "host_slots": [3, 4], "footprint_sensitive_gb": [200, 300], "insertion": [0.05]}
+    offsets = {"load_factor": [-0.01, 0, 0.01], "footprint_sensitive_gb": [0, 10], "insertion": [0, 0.005]}
+    calibration = ROOT / "data" / "calibration.yaml"
+    short = {"phase_minutes": 5, "discarded_minutes": 1}
+    made = sarc_fit.search(MACHINE, calibration, {"divisor": 16, "values": {}}, grid, offsets, short, [1, 2], threads=1)
+    values = made["fitted"].set_index("parameter")["value"].to_dict()
+    assert values == pytest.approx(
+        {"load_factor": 0.91, "host_slots": 4, "footprint_sensitive_gb": 210, "insertion": 0.055}
+    )
+    assert made["fit"]["mean_factor"].tolist() == pytest.approx([1.0] * 4)
+    assert set(seen) == {(5, 1), (30, 1), (30, 2)}
+    assert made["fit_grid"].groupby(["step", "phases"]).size().to_dict() == {
+        ("load", "short"): 4,
+        ("load", "whole"): 3,
+        ("space", "short"): 2,
+        ("space", "whole"): 4,
+    }
+
+
+# --- detection --------------------------------------------------------------------------------------------------------
+
+
+def test_the_threshold_is_the_one_with_the_fewest_tracks_misjudged():
+    archived = pd.read_csv(ROOT / "results" / "sarc" / "detection.csv")
+    errors = (archived["false_pct"] + archived["missed_pct"]) / 2
+    mean = errors.groupby([archived["threshold"], archived["config"]]).mean().groupby("threshold").mean()
+    assert load_shark(MACHINE)[0].threshold == mean.idxmin()
+    assert archived.loc[archived["least"], "threshold"].unique().tolist() == [mean.idxmin()]
+
+
+def test_a_lower_threshold_misjudges_more_random_tracks_and_misses_fewer_of_a_stream():
+    short = {"warm_up_minutes": 3, "phase_minutes": 4, "discarded_minutes": 1}
+    grid = {name: [value] for name, value in VALUES.items()}
+    table = detection.by_threshold(MACHINE, [3, 12], {"divisor": 16, "values": short}, grid, 1, threads=2)
+    assert table[["config", "threshold"]].to_numpy().tolist() == [[c, t] for c in LOADS for t in (3, 12)]
+    low, high = (part.reset_index() for _, part in table.groupby("threshold"))
+    assert (low["false_pct"] > high["false_pct"]).any() and (low["false_pct"] >= high["false_pct"]).all()
+    assert (low["missed_pct"] < high["missed_pct"]).any() and (low["missed_pct"] <= high["missed_pct"]).all()
+    assert table["footprint_gb"].unique().tolist() == [350, 6500]
+    assert table["least"].sum() == 2
+
+
 # --- machine ----------------------------------------------------------------------------------------------------------
 
 
@@ -242,14 +310,14 @@ def test_a_malformed_machine_is_named(tmp_path):
 
 
 def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(sarc_inside, "UNDER", {"as it is": {}, "threshold 12": {"threshold": 12}})
+    monkeypatch.setattr(sarc_inside, "UNDER", {"as it is": {}, "threshold 6": {"threshold": 6}})
     fitted = tmp_path / "fitted.csv"
     pd.Series(VALUES, name="value").rename_axis("parameter").to_csv(fitted)
     short = {"warm_up_minutes": 0, "phase_minutes": 1, "discarded_minutes": 0}
     made = sarc_inside.under_conditions(MACHINE, fitted, {"divisor": 16, "values": {}}, short, 1, threads=1)
     assert set(made) == set(claims.TABLES)
     for item, table in made.items():
-        for words in ("as it is", "threshold 12"):
+        for words in ("as it is", "threshold 6"):
             own = table[table["condition"] == words].drop(columns="condition")
             assert not claims.TABLES[item].read(item, own)[1]
     one, two = (part["response_ms"].tolist() for _, part in made["fig6"].groupby("condition"))

@@ -8,9 +8,10 @@ import pytest
 
 from misspenalty import ParameterError, disks
 from misspenalty.machine import load_machine
+from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.systems.array.controller import MAX_PAGES, PAGE, Controller, StorageController
-from misspenalty.traces.spc1 import Workload
+from misspenalty.traces.spc1 import SEQUENTIAL, STREAMS, Workload, requests
 
 SHARK = load_machine(Path(__file__).parents[2] / "data" / "machines" / "shark.yaml", kind=Controller).testbed
 DRIVE = disks.load("ultrastar_146z10")
@@ -164,6 +165,37 @@ def test_slices_of_time_change_nothing():
 
     end = 20 * SECOND
     assert responses([end]) == responses([*range(0, end, 700 * MS), end])
+
+
+def test_detection_is_judged_by_what_the_generator_knows():
+    """Without drives and queues the cache sees the requests in order, so a slow cache can be shown them as well."""
+    workload, pages = Workload(400 << 20, bsus=4, seed=5), 102440
+    bases = [0, 46096, 92192, pages]
+    settings = {"degree": 8, "trigger": 4, "threshold": 3}
+    slow = find_policy("lru_top").reference(SMALL.cache_pages, track_pages=8, **settings)
+    counts = {True: [0, 0], False: [0, 0]}
+    drawn = requests(workload.start(), 10_000, until=30 * SECOND)
+    for asu, stream, block, blocks, write in zip(
+        *(drawn[name].tolist() for name in ("asu", "stream", "block", "blocks", "write")), strict=True
+    ):
+        kind = list(STREAMS.values())[stream][3] == SEQUENTIAL
+        masks = {}
+        for page in range(bases[asu] + block, bases[asu] + block + blocks):
+            masks[page // 8] = masks.get(page // 8, 0) | 1 << page % 8
+        for track, mask in masks.items():
+            slow.request(track, mask, bool(write), bases[asu + 1] // 8)
+            mark = slow.marks[track] if slow.cached(track) else None
+            counts[kind][mark is not None and mark.counter == 3] += 1
+    cache = track_cache("lru_top", SMALL.cache_pages, pages // 8, track_pages=8, prefetch=settings)
+    one = StorageController(replace(SMALL, host_slots=1 << 20), None, cache, pages)
+    state = one.run_workload(workload.start(), bases, 30 * SECOND).state
+    assert (state["random_tracks"], state["false_sequential"]) == (sum(counts[False]), counts[False][True])
+    assert (state["stream_tracks"], state["missed_sequential"]) == (sum(counts[True]), counts[True][False])
+    assert min(map(min, counts.values())) > 0
+
+
+def test_requests_given_are_neither_random_nor_a_streams():
+    assert run(SMALL, [(0, 8, 4, False)]).state["random_tracks"] == 0
 
 
 def test_a_divided_controller_keeps_what_concerns_one_array():

@@ -76,6 +76,13 @@ FIGURES["sarc"] = [
         table="components",
     ),
     figure(
+        "sarc.figures.detection",
+        "detection",
+        "Detection",
+        "errors of sequential detection by threshold",
+        table="detection",
+    ),
+    figure(
         "sarc.figures.beyond",
         "beyond",
         "Beyond the paper",
@@ -100,7 +107,7 @@ FIGURES["sarc"] = [
 ]
 OUTPUTS += collect(
     "results/sarc/{item}.csv",
-    item=["fit", "fit_grid", "scale", "sensitivity", "orderings"],
+    item=["detection", "fit", "fit_grid", "scale", "sensitivity", "orderings"],
 )
 SOURCES += [
     SHARK,
@@ -132,9 +139,34 @@ rule sarc_fit:
     params:
         settings=SARC_MODEL,
         grid=SARC["fit"],
+        offsets=SARC["fit_offsets"],
         short=SARC["short"],
-        seed=SARC["seeds"][0],
+        seeds=SARC["fit_seeds"],
         job=job("sarc.fit.search"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule sarc_detection:
+    input:
+        machine=SHARK,
+        drives=SHARK_DRIVES,
+    output:
+        table="results/sarc/detection.csv",
+    log:
+        "results/logs/sarc_detection.log",
+    benchmark:
+        "results/benchmarks/sarc_detection.tsv"
+    priority: 1
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        thresholds=SARC["thresholds"],
+        settings=SARC_MODEL,
+        grid=SARC["fit"],
+        seed=SARC["seeds"][0],
+        job=job("sarc.detection.by_threshold"),
     script:
         "../scripts/simulate.py"
 

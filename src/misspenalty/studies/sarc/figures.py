@@ -347,6 +347,35 @@ def sensitivity(table, orderings):
 
 
 @styled
+def detection(table):
+    """Tracks that sequential detection misjudges by threshold, in LRU Top's cache at the lowest load; a line per space
+    that the fit tries. The dotted line is the threshold used.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, footprint_gb, threshold, false_pct, missed_pct, mean_error_pct``.
+    """
+    need(table, ["config", "footprint_gb", "threshold", "false_pct", "missed_pct", "mean_error_pct"], "detection")
+    figure = new_figure(COLUMN, 2.4)
+    axis = figure.subplots()
+    kinds = {"false_pct": ("random, taken for a stream", "-"), "missed_pct": ("of a stream, not found", "--")}
+    colors = dict(zip(_configs(table), (INK, GREY), strict=False))
+    for (config, _), part in table.groupby(["config", "footprint_gb"], sort=False):
+        part = part.sort_values("threshold")
+        for column, (_, style) in kinds.items():
+            axis.plot(part["threshold"], part[column], style, color=colors[config], linewidth=0.8)
+    axis.axvline(table.loc[table["mean_error_pct"].idxmin(), "threshold"], color=INK, linewidth=0.6, linestyle=":")
+    axis.set_yscale("symlog", linthresh=0.1)
+    axis.set(xlabel="Threshold (tracks)", ylabel="Accesses misjudged (%)", ylim=(0, None))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    lines = [Line2D([], [], color=INK, linestyle=style, label=text) for text, style in kinds.values()]
+    lines += [Line2D([], [], color=colors[config], linewidth=2, label=CONFIGS[config]) for config in colors]
+    legend_above(figure, lines, 2)
+    return figure
+
+
+@styled
 def scale(table):
     """Overall response at several scales of the model, over the response at the smallest.
 

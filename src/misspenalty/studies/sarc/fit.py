@@ -4,8 +4,10 @@ Two steps, each a search of a whole grid against the rows that hang on its param
 LRU Top's cache-insensitive rows know neither the cache-sensitive footprint nor an insertion point, so they alone give
 `load_factor` and `host_slots`. The space: the other rows of both variants give `footprint_sensitive_gb` and `insertion`
 together, since how far LRU Bottom is ahead of LRU Top hangs on both. No value of SARC is looked at. The measure is the
-mean factor between model and paper over read and write responses: exp(mean |ln(model / paper)|). Runs are shorter than
-the study's, one seed.
+mean factor between model and paper over read and write responses: exp(mean |ln(model / paper)|).
+
+Each step looks twice: at a coarse grid in runs shorter than the study's, with one seed, and then around the best point
+in the study's own phases, with several.
 """
 
 import itertools
@@ -55,24 +57,26 @@ def _matters(name, config, policy):
     return ALONE.get(name, config) in (config, policy)
 
 
-def try_values(shark, step, config, policy, values, seed):
+def try_values(shark, step, config, policy, values, seeds):
     """Responses of one trial.
 
     Parameters
     ----------
     shark : Shark
-        With all other values, and with the short phases of the fit.
+        With all other values, and with the phases of the trial.
     step, config, policy, values
         As in `trials`.
-    seed : int
+    seeds : sequence of int
+        The responses are means over them.
 
     Returns
     -------
     DataFrame
         ``config, scaled_iops, policy``, the step's parameters (NaN where they don't matter), ``read_ms, write_ms``.
     """
-    run = simulate(shark.with_values(values), config, policy, seed)
-    table = points(run, shark.discarded_minutes)[["config", "scaled_iops", "policy", *SIDES]]
+    runs = pd.concat([simulate(shark.with_values(values), config, policy, seed) for seed in seeds], ignore_index=True)
+    each = points(runs, shark.discarded_minutes)
+    table = each.groupby(["config", "scaled_iops", "policy"], sort=False)[list(SIDES)].mean().reset_index()
     for place, name in enumerate(STEPS[step][0]):
         table.insert(3 + place, name, values.get(name, np.nan))
     return table
@@ -151,36 +155,37 @@ def targets_of(fits, step):
     return found
 
 
-def summary(chosen, ranges):
-    """What was found, and what the next best points of the grid are.
+def summary(coarse, fine, ranges):
+    """What was found, and what the next best points of the coarse grid are.
 
     Parameters
     ----------
-    chosen : dict of str to DataFrame
-        Step -> from `choose`.
+    coarse, fine : dict of str to DataFrame
+        Step -> from `choose`, of the coarse grid and of the points around its best.
     ranges : dict of str to sequence
         Values of the grid, by parameter.
 
     Returns
     -------
     DataFrame
-        One row a parameter: ``parameter, value, lowest, highest`` (of the grid), ``at_bound, step, mean_factor``, and
-        ``within_low, within_high``: the values in points of the grid at most 5 % worse.
+        One row a parameter: ``parameter, value, lowest, highest`` (of the coarse grid), ``at_bound, step,
+        mean_factor`` (of the value), and ``within_low, within_high``: the values in points of the coarse grid at most
+        5 % worse than its best.
     """
     rows = []
-    for step, table in chosen.items():
+    for step, table in coarse.items():
         near = table[table["mean_factor"] <= 1.05 * table["mean_factor"].iloc[0]]
         for name in STEPS[step][0]:
-            value, low, high = table[name].iloc[0], min(ranges[name]), max(ranges[name])
+            value, low, high = fine[step][name].iloc[0], min(ranges[name]), max(ranges[name])
             rows.append(
                 {
                     "parameter": name,
                     "value": value,
                     "lowest": low,
                     "highest": high,
-                    "at_bound": value in (low, high),
+                    "at_bound": not low < value < high,
                     "step": step,
-                    "mean_factor": table["mean_factor"].iloc[0],
+                    "mean_factor": fine[step]["mean_factor"].iloc[0],
                     "within_low": near[name].min(),
                     "within_high": near[name].max(),
                 }
@@ -188,7 +193,28 @@ def summary(chosen, ranges):
     return pd.DataFrame(rows)
 
 
-def search(machine, calibration, settings, grid, short, seed, threads):
+def around(found, offsets):
+    """The points that are looked at around the best one of the coarse grid.
+
+    Parameters
+    ----------
+    found : dict of str to float
+    offsets : dict of str to sequence of float
+        What is added to a parameter's value; it stays where nothing is listed.
+
+    Returns
+    -------
+    dict of str to list
+
+    Examples
+    --------
+    >>> around({"insertion": 0.05, "host_slots": 4}, {"insertion": [-0.005, 0, 0.005]})
+    {'insertion': [0.045, 0.05, 0.055], 'host_slots': [4]}
+    """
+    return {name: [round(value + offset, 10) for offset in offsets.get(name, [0])] for name, value in found.items()}
+
+
+def search(machine, calibration, settings, grid, offsets, short, seeds, threads):
     """A job of the workflow: both steps of the fit.
 
     Parameters
@@ -199,31 +225,41 @@ def search(machine, calibration, settings, grid, short, seed, threads):
         ``divisor`` and ``values`` of the configuration.
     grid : dict of str to sequence
         What is tried for each parameter.
+    offsets : dict of str to sequence of float
+        As in `around`.
     short : dict
-        Lengths of the phases of a trial.
-    seed, threads : int
-        Threads are trials at a time.
+        Lengths of the phases on the coarse grid.
+    seeds : sequence of int
+        Of the points around the best; the coarse grid has the first alone.
+    threads : int
+        Trials at a time.
 
     Returns
     -------
     dict of str to DataFrame
-        ``fit`` (of `summary`), ``fit_grid`` (every point of both grids with its ``step``), ``fitted`` (parameter and
-        value, for the runs).
+        ``fit`` (of `summary`), ``fit_grid`` (every point of both steps with its ``step`` and its ``phases``, short or
+        whole), ``fitted`` (parameter and value, for the runs).
     """
-    targets = load_calibration(calibration)
+    fits = load_calibration(calibration)
     values = {name: tried[0] for name, tried in grid.items()}  # those that a trial does not set do not matter to it
-    ranked = {}
-    for step, (names, groups) in STEPS.items():
-        shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"], **short})
+    coarse, fine = {}, {}
 
-        def tried(case, step=step, shark=shark):
-            return try_values(shark, step, *case, seed)
+    def rank(step, points, phases, seeds):
+        shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"], **phases})
+        cases = [(*group, trial) for group in STEPS[step][1] for trial in trials(step, *group, points)]
+        tables = in_threads(lambda case: try_values(shark, step, *case, seeds), cases, threads)
+        ranked = as_written(choose(step, as_written(pd.concat(tables, ignore_index=True)), targets_of(fits, step)))
+        print(f"{step}: {len(cases)} trials", ranked.head(20).to_string(index=False), sep="\n", file=sys.stderr)
+        return ranked
 
-        cases = [(*group, trial) for group in groups for trial in trials(step, *group, grid)]
-        table = as_written(pd.concat(in_threads(tried, cases, threads), ignore_index=True))
-        ranked[step] = as_written(choose(step, table, targets_of(targets, step)))
-        values |= ranked[step].iloc[0][list(names)].to_dict()
-        print(f"{step}: {len(cases)} trials", ranked[step].head(20).to_string(index=False), sep="\n", file=sys.stderr)
-    table = summary(ranked, grid)
-    every = pd.concat([found.assign(step=step) for step, found in ranked.items()])
-    return {"fit": table, "fit_grid": every, "fitted": table[["parameter", "value"]]}
+    for step, (names, _) in STEPS.items():
+        coarse[step] = rank(step, grid, short, seeds[:1])
+        fine[step] = rank(step, around(coarse[step].iloc[0][list(names)].to_dict(), offsets), {}, seeds)
+        values |= fine[step].iloc[0][list(names)].to_dict()
+    table = summary(coarse, fine, grid)
+    every = [
+        ranked[step].assign(step=step, phases=phases)
+        for step in STEPS
+        for phases, ranked in (("short", coarse), ("whole", fine))
+    ]
+    return {"fit": table, "fit_grid": pd.concat(every), "fitted": table[["parameter", "value"]]}

@@ -14,11 +14,11 @@ from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, 
 TIE = 1.05  # the ledger's ties: responses this near are equal
 UNDER = {  # conditions that the claims are judged under: words -> values that they change; all in the short phases
     "short phases": {},
-    "short phases; threshold 12": {"threshold": 12},
+    "short phases; threshold 6": {"threshold": 6},
     "short phases; strips of 64 KB": {"strip_kb": 64},
     "short phases; no remedy": {"remedy": False},
     "short phases; SARC counts writes": {"count_writes": True},
-    "short phases; threshold 12; strips of 64 KB": {"threshold": 12, "strip_kb": 64},
+    "short phases; threshold 6; strips of 64 KB": {"threshold": 6, "strip_kb": 64},
 }
 STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
     "synchronous": (None, 1),

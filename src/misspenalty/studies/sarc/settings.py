@@ -31,6 +31,7 @@ def _scalar(value):
 
 Minutes = Annotated[int, Field(ge=0, le=1440)]
 Divisor = Literal[1, 2, 4, 8, 16]
+Offsets = Annotated[list[Annotated[float, Field(ge=-1000, le=1000)]], Field(min_length=1)]
 Load = Annotated[int, Field(ge=0, le=5)]
 Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["number", "string", "boolean"]})]
 
@@ -62,6 +63,14 @@ class FitGrid(Settings):
     insertion: Distinct[Positive] = setting(
         what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end."
     )
+
+
+class FitOffsets(Settings):
+    """What is tried around the best point of the coarse grid, added to its values."""
+
+    load_factor: Offsets = setting(what="Requests per second per scaled IOPS.")
+    footprint_sensitive_gb: Offsets = setting(what="Space, 2^30 bytes.")
+    insertion: Offsets = setting(what="Share of the cache.")
 
 
 class Anomaly(Settings):
@@ -98,7 +107,7 @@ class SarcSettings(Settings):
     )
     short: Phases = setting(
         {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
-        "Phases of the fit, of the sensitivity and of the scale runs.",
+        "Phases of the fit's coarse grid, of the sensitivity and of the scale runs.",
         "The study's own are 30 minutes after a warm-up of 20.",
     )
     fit: FitGrid = setting(
@@ -106,13 +115,27 @@ class SarcSettings(Settings):
             "load_factor": [0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05],
             "host_slots": [3, 4, 5],
             "footprint_sensitive_gb": [200, 250, 300, 350, 400],
-            "insertion": [0.03, 0.05, 0.07, 0.1, 0.2],
+            "insertion": [0.02, 0.03, 0.04, 0.05, 0.07, 0.1],
         },
         "Values tried for each fitted parameter, in all combinations of a step; their ranges are those of "
         "data/calibration.yaml.",
         "The first two are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
         "and LRU Bottom's.",
         block=True,
+    )
+    fit_offsets: FitOffsets = setting(
+        {
+            "load_factor": [-0.02, -0.01, 0, 0.01, 0.02],
+            "footprint_sensitive_gb": [-20, 0, 20],
+            "insertion": [-0.005, 0, 0.005],
+        },
+        "What is added to the best point of the grid, in the study's own phases.",
+        block=True,
+    )
+    fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of the points around the best; the grid has the first alone.")
+    thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(
+        [3, 4, 6, 8, 10, 12, 14, 16, 20],
+        "Thresholds of detection whose errors are compared, from which the machine's is taken.",
     )
     scale_divisors: Distinct[Divisor] = setting(
         [16, 8],

@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from misspenalty._kernel cimport check_signals
 from misspenalty.disks.drive._drive cimport record_t
-from misspenalty.policies._track_cache cimport DEMAND, TrackCache, read_t
+from misspenalty.policies._track_cache cimport DEMAND, TrackCache, mark_t, read_t
 from misspenalty.systems.array._back_end cimport (
     AT_COMPLETE, AT_DRIVE, COUNTS, DIRTY_READS, READ_HITS, READ_WAITS, READS, WRITES, BackEnd,
 )
@@ -22,11 +22,11 @@ from misspenalty.systems.array._operations cimport NONE, operation_t
 from misspenalty.systems.array._raid cimport array_of, next_piece, piece_t
 from misspenalty.systems.array._requests cimport (
     ADAPTER, ADAPTER_QUEUE, COMPONENTS, CONTROLLER, DISK_BUS, DISK_CACHE, DISK_OVERHEAD, DISK_QUEUE, DISK_TRANSFER,
-    HOST_QUEUE, IN_FLIGHT, NOBODY, ROTATION, SEEK, WRITE_CACHE, arrival_t, free_request, free_waiter, leave_line, line_t, line_up, new_request,
+    ACCESSES, HOST_QUEUE, IN_FLIGHT, NOBODY, RANDOM_ACCESS, SEQUENTIAL_ACCESS, UNKNOWN_ACCESS, ROTATION, SEEK, WRITE_CACHE, arrival_t, free_request, free_waiter, leave_line, line_t, line_up, new_request,
     new_waiter, request_t, requests_t, waiters_t,
 )
 from misspenalty.systems.array._write_cache cimport all_dirty, clean_pages, write_pages
-from misspenalty.traces._spc1 cimport ASUS, Spc1, next_request, spc1_request_t
+from misspenalty.traces._spc1 cimport SEQUENTIAL, Spc1, next_request, spc1_request_t
 
 cdef enum:
     CHUNK = 1024                    # host requests held ready
@@ -58,6 +58,7 @@ cdef class Array(BackEnd):
     cdef int64_t serial             # requests so far
     cdef readonly int64_t backlog   # requests under way or waiting
     cdef int64_t[2][COMPONENTS] spent  # by reads, by writes, ns, since the last `take`
+    cdef int64_t[ACCESSES][2] labels  # tracks accessed, by what sent the request and whether they were sequential
     cdef int64_t[2] response        # from arrival to completion, ns, since the last `take`
 
     def __cinit__(self, TrackCache cache not None, front, drives, layout, marks, pages):
@@ -95,6 +96,10 @@ cdef class Array(BackEnd):
                     arrival.end = base[drawn.asu + 1] // self.track
                     arrival.pages = drawn.blocks
                     arrival.write = drawn.write
+                    arrival.kind = (
+                        SEQUENTIAL_ACCESS if workload.state.kinds[drawn.stream].pattern == SEQUENTIAL
+                        else RANDOM_ACCESS
+                    )
                     self.filled += 1
                 self.work(until)
                 check_signals()
@@ -111,7 +116,7 @@ cdef class Array(BackEnd):
             for i in range(time.shape[0]):
                 arrival = &self.buffer[self.filled]
                 arrival.time, arrival.page, arrival.pages, arrival.write = time[i], page[i], pages[i], write[i]
-                arrival.end = end
+                arrival.end, arrival.kind = end, UNKNOWN_ACCESS
                 self.filled += 1
                 if self.filled == CHUNK:
                     self.work(until)
@@ -124,6 +129,11 @@ cdef class Array(BackEnd):
         if self.filled:
             raise RuntimeError("the run before ended with an error; expected a new array")
         return 0
+
+    @property
+    def tracks_labelled(self):
+        """Tracks accessed by random and by sequential requests, each not labelled sequential and labelled so."""
+        return [[self.labels[kind][label] for label in range(2)] for kind in (RANDOM_ACCESS, SEQUENTIAL_ACCESS)]
 
     def drain_counters(self):
         """``(counts, spent, response)`` since the last call; they start again from zero."""
@@ -258,6 +268,7 @@ cdef class Array(BackEnd):
             first = page % self.track
             n = min(last - page, self.track - first)
             self.cache.request(page // self.track, <uint8_t>(((1 << n) - 1) << first), True, asked.end)
+            self.note_label(page // self.track, asked.kind)
             page += n
         return 0
 
@@ -271,6 +282,7 @@ cdef class Array(BackEnd):
             n = min(last - page, self.track - first)
             wanted = <uint8_t>(((1 << n) - 1) << first)
             missing = self.cache.request(page // self.track, wanted, False, asked.end)
+            self.note_label(page // self.track, asked.kind)
             missed |= missing
             if wanted != missing and self.flights.size:
                 self.join(which, page // self.track, page, page + n)
@@ -280,6 +292,11 @@ cdef class Array(BackEnd):
         self.counts[READ_WAITS] += self.requests.all[which].left > 0
         self.counts[DIRTY_READS] += missed != 0 and self.requests.all[which].left == 0
         return 0
+
+    cdef void note_label(self, int64_t track, int kind) noexcept nogil:
+        """Count a track just accessed by what the cache takes it for and by what it is."""
+        cdef mark_t* mark = self.cache.mark(track)
+        self.labels[kind][mark != NULL and mark.counter == self.cache.sequential.threshold] += 1
 
     cdef int stage(self, int64_t now, int32_t which) except -1 nogil:
         """Issue the reads that the cache asks for: neighbouring pages together."""

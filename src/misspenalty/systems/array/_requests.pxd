@@ -9,6 +9,9 @@ from misspenalty.systems.engine._pool cimport grow
 cdef enum:
     NOBODY = -1                     # no request, no waiter
 
+cdef enum:                          # what sends a request
+    RANDOM_ACCESS, SEQUENTIAL_ACCESS, UNKNOWN_ACCESS, ACCESSES
+
 cdef enum:                          # components of a latency
     HOST_QUEUE = 0
     CONTROLLER = 1
@@ -32,6 +35,7 @@ cdef struct arrival_t:
     int64_t end                     # track that ends its unit: nothing is prefetched from there on
     int32_t pages                   # length
     bint write                      # 1 = write
+    int kind                        # of what sends it: RANDOM or SEQUENTIAL access; UNKNOWN
 
 
 cdef struct request_t:

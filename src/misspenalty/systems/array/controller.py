@@ -184,7 +184,9 @@ class Interval:
     state : dict of str to float
         At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom;
         all three 0 in caches without such lists), ``sequential_misses`` and ``unused`` tracks since the start,
-        ``dirty_pages``, ``backlog`` (requests not completed).
+        ``dirty_pages``, ``backlog`` (requests not completed). With a generator's requests also what detection made of
+        the tracks accessed since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential`` of
+        the ``stream_tracks``.
     """
 
     seconds: float
@@ -355,6 +357,7 @@ class StorageController:
         length = kernel.now - begin
         busy, staged = sum(kernel.busy), np.array(cache.tracks_staged)
         utilisation = (busy - self._busy) / max(length, 1) / max(len(kernel.busy), 1)
+        (random, false), (missed, found) = kernel.tracks_labelled
         state = {
             "seq_pages": cache.seq_pages,
             "random_pages": cache.random_pages,
@@ -363,6 +366,10 @@ class StorageController:
             "unused": cache.unused,
             "dirty_pages": kernel.dirty_pages,
             "backlog": kernel.backlog,
+            "random_tracks": random + false,
+            "false_sequential": false,
+            "stream_tracks": missed + found,
+            "missed_sequential": missed,
         }
         interval = Interval(
             length / 1e9,

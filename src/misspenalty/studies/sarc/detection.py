@@ -1,0 +1,97 @@
+"""The SARC study's detection threshold: which tracks are taken for a stream's, and which of them are.
+
+The paper leaves seqThreshold open (II-A): low values detect early, and take random tracks next to cached ones for
+streams; high ones find a stream late. The generator knows which requests belong to a stream, so each threshold has a
+share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
+``data/machines/shark.yaml`` is the one with the least mean of both, over both configurations and all spaces that the
+fit tries, in LRU Top's cache at the lowest load. No response time and no published value takes part.
+"""
+
+import sys
+
+import pandas as pd
+
+from misspenalty.studies.points import in_threads
+from misspenalty.studies.sarc.runs import CONFIGS, LOADS, Run, load_shark
+
+POLICY = "lru_top"
+COUNTS = ("random_tracks", "false_sequential", "stream_tracks", "missed_sequential", "sequential_misses")
+
+
+def detect(shark, config, seed):
+    """What detection makes of the accesses at the lowest load.
+
+    Parameters
+    ----------
+    shark : Shark
+        With the threshold to try, and the space of the configuration.
+    config : {"cache_sensitive", "cache_insensitive"}
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``footprint_gb, threshold``; accesses to tracks by random requests and the share of them labelled sequential
+        (``random_tracks, false_pct``), by streams and the share not labelled so (``stream_tracks, missed_pct``); mean
+        of both shares (``error_pct``); ``sequential_misses_per_s`` at full size.
+    """
+    run = Run(shark, config, POLICY, seed)
+    run.load(shark.warm_up_share * LOADS[config][-1])
+    for _ in range(shark.warm_up_minutes):
+        run.minute()
+    run.load(LOADS[config][0])
+    states = [run.minute().state for _ in range(shark.phase_minutes)]
+    first, last = states[max(shark.discarded_minutes - 1, 0)], states[-1]
+    seen = {name: last[name] - first[name] for name in COUNTS}
+    seconds = 60 * (shark.phase_minutes - max(shark.discarded_minutes, 1))
+    false = 100 * seen["false_sequential"] / max(seen["random_tracks"], 1)
+    missed = 100 * seen["missed_sequential"] / max(seen["stream_tracks"], 1)
+    return {
+        "footprint_gb": shark.footprint_bytes(config) * shark.divisor >> 30,
+        "threshold": shark.threshold,
+        "random_tracks": seen["random_tracks"],
+        "false_pct": false,
+        "stream_tracks": seen["stream_tracks"],
+        "missed_pct": missed,
+        "error_pct": (false + missed) / 2,
+        "sequential_misses_per_s": seen["sequential_misses"] * shark.divisor / seconds,
+    }
+
+
+def by_threshold(machine, thresholds, settings, grid, seed, threads):
+    """A job of the workflow: errors of detection by threshold.
+
+    Parameters
+    ----------
+    machine : path-like
+        ``shark.yaml``.
+    thresholds : sequence of int
+        What is tried.
+    settings : dict
+        ``divisor`` and ``values`` of the configuration.
+    grid : dict of str to sequence
+        What the fit tries; each of its spaces is tried here, of the other parameters the first value.
+    seed, threads : int
+        Threads are runs at a time.
+
+    Returns
+    -------
+    DataFrame
+        ``config``, the columns of `detect`, ``mean_error_pct`` over all runs of a threshold, ``least``: whether no
+        other threshold tried has a lower one. One row per configuration, space and threshold.
+    """
+    first = {name: values[0] for name, values in grid.items()}
+    shark, _ = load_shark(machine, settings["divisor"], {**first, **settings["values"]})
+    spaces = {"cache_sensitive": grid["footprint_sensitive_gb"], "cache_insensitive": [first["footprint_sensitive_gb"]]}
+    cases = [(config, space, value) for config in CONFIGS for space in spaces[config] for value in thresholds]
+
+    def run(case):
+        config, space, threshold = case
+        tried = shark.with_values({"footprint_sensitive_gb": space, "threshold": threshold})
+        return {"config": config} | detect(tried, config, seed)
+
+    table = pd.DataFrame(in_threads(run, cases, threads))
+    by_config = table.groupby(["threshold", "config"])["error_pct"].mean()
+    mean = by_config.groupby("threshold").mean()
+    print(mean.to_string(), file=sys.stderr)
+    return table.assign(mean_error_pct=table["threshold"].map(mean), least=table["threshold"] == mean.idxmin())
