@@ -11,6 +11,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects.cache import COUNTS, TIMED
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac import claims
+from misspenalty.studies.hac import conditions as hac_conditions
 from misspenalty.studies.hac import measured as hac_measured
 from misspenalty.studies.hac import projections as hac_projections
 from misspenalty.studies.hac import runs as hac_runs
@@ -262,3 +263,38 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     costs_table = hac_variants.cost_sensitivity(sweeps, POINTS, costs)
     assert set(costs_table["traversal"]) == set(STATIC)
     assert costs_table.groupby("traversal")["parameter"].nunique().nunique() == 1
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def test_tables_under_conditions(tmp_path, sweeps, costs):
+    for axis in ("total", "frames"):
+        for name in STATIC:
+            sweeps[name].to_parquet(tmp_path / f"{axis}_{name}.parquet")
+    fit = tmp_path / "fit.csv"
+    pd.DataFrame({"parameter": ["install_instructions"], "value": [250.0]}).to_csv(fit, index=False)
+    made = hac_conditions.under_conditions(
+        [tmp_path / f"total_{name}.parquet" for name in STATIC],
+        [tmp_path / f"frames_{name}.parquet" for name in STATIC],
+        MACHINE,
+        fit,
+        POINTS,
+        0,
+        SMALL["sweep_mb"],
+        3,
+        {"the same": {}, "other seed": {"seed": 2}},
+        SMALL["database"],
+        1,
+    )
+    assert set(made) == {"fig9", "fig10", "fig11", "projections"} <= set(claims.TABLES)
+    words = [hac_conditions.FRAMES_ALONE, *hac_conditions.TESTBED, "the same", "other seed"]
+    assert list(made["fig9"]["condition"].unique()) == words
+    assert list(made["projections"]["condition"].unique()) == words[1:]
+    fig9 = {
+        name: part.drop(columns="condition").reset_index(drop=True) for name, part in made["fig9"].groupby("condition")
+    }
+    pd.testing.assert_frame_equal(fig9["the same"], fig9[hac_conditions.FRAMES_ALONE])  # the same files were given
+    assert not fig9["the same"].equals(fig9["other seed"])
+    shares = made["projections"].query("case == 'fig9_point' and quantity == 'server_cache_hit_pct'")
+    assert shares.groupby("condition").size().to_dict() == dict.fromkeys(words[1:], 4)

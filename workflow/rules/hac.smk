@@ -141,6 +141,7 @@ MEASURED += [
     "results/hac/runs/hit_time_measured.svg",
 ]
 SEEDS["hac"] = HAC["seed"]
+CONDITIONS["hac"] = ["fig9", "fig10", "fig11", "projections"]
 
 
 rule hac_sweeps:
@@ -249,6 +250,37 @@ rule hac_variants:
         sizes=HAC["database"],
         seed=HAC["seed"],
         job=job("hac.jobs.other_tables"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule hac_under_conditions:
+    input:
+        total=HAC_SWEEPS,
+        frames=HAC_FRAMES.values(),
+        machine=HAC_MACHINE,
+        drives=HAC_DRIVES,
+        fit="results/hac/fit.csv",
+    output:
+        fig9="results/hac/runs/conditions/fig9.csv",
+        fig10="results/hac/runs/conditions/fig10.csv",
+        fig11="results/hac/runs/conditions/fig11.csv",
+        projections="results/hac/runs/conditions/projections.csv",
+    log:
+        "results/logs/hac_under_conditions.log",
+    benchmark:
+        "results/benchmarks/hac_under_conditions.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        points_mb=HAC["points_mb"],
+        least_share=HAC["least_share"],
+        total_mb=HAC["sweep_mb"],
+        iterations=HAC["iterations"],
+        layouts=HAC["layouts"],
+        sizes=HAC["database"],
+        seed=HAC["seed"],
+        job=job("hac.conditions.under_conditions"),
     script:
         "../scripts/simulate.py"
 

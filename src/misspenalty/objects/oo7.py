@@ -13,7 +13,7 @@ follow the authors' C++ program (facts only, no code). The clustering by time of
   whose fields are words; HAC's 500,000 objects read by T2b (section 4.6) are the 100,000 parts, their arrays of
   outgoing connections and the 300,000 connections;
 - documents (trees of strings, since none fits a page) have an area of their own after the composites; with
-  ``documents="between"`` each follows its composite;
+  ``documents="between"``, the literal order of creation, which the study of HAC takes, each follows its composite;
 - the layout was not chosen blindly: before this program was written, about twenty layouts were compared with the size
   of the database and the used shares of a page recollected from HAC's paper (38 MB; 3, 27, 49, 91 %).
 

@@ -111,9 +111,10 @@ class HacSettings(Settings):
         ge=0,
     )
     database: Database = setting(
-        {"parts": 200, "connections": 3, "composites": 500},
+        {"parts": 200, "connections": 3, "composites": 500, "documents": "between"},
         "Sizes of OO7's database that differ from medium with 3 connections per part; keys are those of "
         "misspenalty.objects.oo7.Parameters.",
+        "The paper clusters objects by time of creation, and OO7 creates a document with its composite part.",
     )
     iterations: int = setting(
         3,
@@ -187,7 +188,7 @@ class HacSettings(Settings):
         block=True,
     )
     layouts: dict[str, Database] = setting(
-        {"documents between": {"documents": "between"}, "other seed": {"seed": 2}},
+        {"documents apart": {"documents": "apart"}, "other seed": {"seed": 2}},
         "Other databases, each by a name of its own; keys are those of hac.database.",
         block=True,
     )
