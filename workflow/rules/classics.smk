@@ -61,6 +61,28 @@ SOURCES += [
     "data/published/classics_program.csv",
 ]
 
+CONDITIONS["classics"] = ["hit_ratios", "program"]
+
+
+rule classics_under_conditions:
+    input:
+        replays="results/classics/replays.csv",
+        published="data/published/classics_program.csv",
+    output:
+        hit_ratios="results/classics/runs/conditions/hit_ratios.csv",
+        program="results/classics/runs/conditions/program.csv",
+    log:
+        "results/logs/classics_under_conditions.log",
+    benchmark:
+        "results/benchmarks/classics_under_conditions.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("classics.conditions.under_conditions"),
+    script:
+        "../scripts/simulate.py"
+
+
 if CLASSICS_ABSENT:
     SOURCES.append("results/classics/replays.csv")
     logger.info(

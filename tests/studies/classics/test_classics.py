@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from misspenalty import simulate
-from misspenalty.studies.classics import figures, runs, tables
+from misspenalty.studies.classics import conditions, figures, runs, tables
 from misspenalty.studies.classics.settings import FILES, TRACES, ClassicsSettings
 from misspenalty.traces import open_trace
 
@@ -51,6 +51,39 @@ def test_the_best_of_a_grid_is_ours_alone(replays):
     assert chosen["misses"].item() == tried["misses"].min()
     assert chosen["combinations"].item() == 4
     assert chosen["parameters"].item() in set(tried["parameters"])
+
+
+def test_conditions_take_the_place_of_what_they_change():
+    rows = [
+        ("OLTP", 10, "mq", "", 60),
+        ("OLTP", 10, "mq_history_1", "history=1", 70),
+        ("OLTP", 10, "lru2", "correlated_period=0", 55),
+        ("OLTP", 10, "lru2", "correlated_period=50", 50),
+        ("OLTP", 10, "lrfu", "lam=1e-07 correlated_period=0", 42),
+        ("OLTP", 10, "lrfu", "lam=1e-07 correlated_period=0.5", 41),
+        ("P6", 10, "frc", "target=0", 30),
+        ("P6", 10, "frc", "target=0.05", 40),
+        ("cs", 10, "lirs", "", 20),
+        ("cs", 10, "lirs_program", "hir_blocks=2", 22),
+    ]
+    replays = pd.DataFrame(rows, columns=["trace", "cache_blocks", "policy", "parameters", "misses"])
+    replays = replays.assign(references=100, hit_ratio_pct=100.0 - replays["misses"])
+    published = pd.DataFrame({"trace": ["cs"], "cache_blocks": [10], "policy": ["lirs"], "misses": [22]})
+    made = conditions.under_conditions(replays, published)
+    best = made["hit_ratios"].pivot(index="policy", columns="condition", values="misses")
+    base = tables.hit_ratios(replays).set_index("policy")["misses"].reindex(best.index)
+    changed = {words: best.index[best[words] != base].tolist() for words in best}
+    first, second = conditions.UNTUNED
+    assert changed == {
+        conditions.MQ: ["mq"],
+        first: ["lru2"],
+        second: ["lrfu"],
+        conditions.FIXED: ["frc"],
+        conditions.AS_PROGRAM: ["lirs"],
+        f"{conditions.MQ}; {first}; {second}": ["lrfu", "lru2", "mq"],
+    }
+    own = made["program"].query("reading == 'own'").set_index("condition")["misses"]
+    assert own[conditions.AS_PROGRAM] == 22 and own[conditions.MQ] == 20
 
 
 def test_published_values_are_matched_by_trace_size_and_policy():

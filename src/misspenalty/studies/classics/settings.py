@@ -53,6 +53,8 @@ class Replays(pydantic.BaseModel):
 
 ROWS = {
     **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
+    # The history of MQ is not printed: four times the cache, as in MQ's own paper, and as large as ARC's.
+    "mq_history_1": Row(policy="mq", parameters={"history": 1}),
     "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
     # Both parameters of the full version. Grids reach far enough that the best values are inside.
     "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),
