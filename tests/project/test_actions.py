@@ -1,0 +1,15 @@
+"""What the continuous integration takes from others is pinned by digest: a tag can be moved, a commit cannot."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+WORKFLOWS = sorted((Path(__file__).parents[2] / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_digest(path):
+    used = re.findall(r"uses: *([^\n]+)", path.read_text())
+    assert used
+    assert [name for name in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*", name)] == []
