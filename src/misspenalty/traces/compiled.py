@@ -312,7 +312,7 @@ def _column(path: Path, dtype: type, length: int, load: bool) -> np.ndarray:
         raise _damaged(f"column {path.name} is missing or not {length} long", path.parent)
     if not load:
         return np.memmap(path, dtype, "r", shape=(length,))
-    values = np.fromfile(path, dtype)
+    values: np.ndarray = np.fromfile(path, dtype)
     if values.size != length:
         raise _damaged(f"column {path.name} changed while it was read", path.parent)
     values.flags.writeable = False
