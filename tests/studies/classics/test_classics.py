@@ -53,7 +53,7 @@ def test_the_best_of_a_grid_is_ours_alone(replays):
     assert chosen["parameters"].item() in set(tried["parameters"])
 
 
-def test_conditions_take_the_place_of_what_they_change():
+def test_conditions_take_the_place_of_what_they_change(tmp_path):
     rows = [
         ("OLTP", 10, "mq", "", 60),
         ("OLTP", 10, "mq_history_1", "history=1", 70),
@@ -69,7 +69,9 @@ def test_conditions_take_the_place_of_what_they_change():
     replays = pd.DataFrame(rows, columns=["trace", "cache_blocks", "policy", "parameters", "misses"])
     replays = replays.assign(references=100, hit_ratio_pct=100.0 - replays["misses"])
     published = pd.DataFrame({"trace": ["cs"], "cache_blocks": [10], "policy": ["lirs"], "misses": [22]})
-    made = conditions.under_conditions(replays, published)
+    replays.to_csv(tmp_path / "replays.csv", index=False)
+    published.to_csv(tmp_path / "published.csv", index=False)
+    made = conditions.under_conditions(tmp_path / "replays.csv", tmp_path / "published.csv")
     best = made["hit_ratios"].pivot(index="policy", columns="condition", values="misses")
     base = tables.hit_ratios(replays).set_index("policy")["misses"].reindex(best.index)
     changed = {words: best.index[best[words] != base].tolist() for words in best}

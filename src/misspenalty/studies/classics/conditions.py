@@ -20,17 +20,15 @@ def under_conditions(replays, published):
 
     Parameters
     ----------
-    replays : DataFrame
-        As in `misspenalty.studies.classics.tables.hit_ratios`.
-    published : DataFrame
-        As in `misspenalty.studies.classics.tables.program`.
+    replays, published : path-like
+        CSV tables, as `misspenalty.studies.classics.tables.hit_ratios` and `program` there take them.
 
     Returns
     -------
     dict of str to DataFrame
         ``hit_ratios, program``, each with the column ``condition``.
     """
-    replays = replays.fillna({"parameters": ""})
+    replays, published = pd.read_csv(replays).fillna({"parameters": ""}), pd.read_csv(published)
     read = {
         MQ: _in_place(replays, "mq", "mq_history_1"),
         **{words: _without_period(replays, policies) for words, policies in UNTUNED.items()},
