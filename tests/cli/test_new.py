@@ -15,8 +15,9 @@ TRACE = Path(__file__).parents[1] / "data" / "tpcc_small.parquet"
 
 
 def run(*command, folder, found=()):
-    path = os.pathsep.join(map(str, [SOURCE, *found]))
-    environment = os.environ | {"PYTHONPATH": path}
+    modules = os.pathsep.join(map(str, [SOURCE, *found]))
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # meson, ninja and cython
+    environment = os.environ | {"PYTHONPATH": modules, "PATH": programs}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
 
 
