@@ -22,12 +22,6 @@ except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
 DISPUTE_ABSENT = [name for name, path in DISPUTE_PATHS.items() if path is None]
 
-
-def dispute_trace(wildcards):
-    """The file of a trace that the study replays."""
-    return str(DISPUTE_PATHS[wildcards.replayed])
-
-
 TITLES["dispute"] = "S3-FIFO, SIEVE (2023, 2024)"
 TABLES["dispute"] = [
     table(
@@ -154,7 +148,7 @@ else:
 
     rule dispute_replays:
         input:
-            trace=dispute_trace,
+            trace=lambda wildcards: str(DISPUTE_PATHS[wildcards.replayed]),
         output:
             table="results/dispute/runs/{replayed}.csv",
         log:
