@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz drill bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -53,6 +53,10 @@ test-sanitizers: environment  ## the kernels' tests on a build with sanitizers a
 EXECUTIONS ?= 1000000
 fuzz: build  ## mutated inputs for every reader of files: make fuzz EXECUTIONS=1000000
 	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS)
+
+KILLS ?= 20
+drill: build  ## kill a small whole run at random moments, go on each time, compare every byte: make drill KILLS=20
+	$(BIN)/python tests/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 test-sdist: environment  ## an sdist, the wheel made of it, and a smoke test in a clean environment
 	rm -rf build/sdist

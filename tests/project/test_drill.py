@@ -1,0 +1,66 @@
+"""The drill's own parts, on a workflow of two jobs: what it calls right, and that it finds what is wrong."""
+
+import sys
+from pathlib import Path
+
+import drill
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SNAKEFILE = """
+rule all:
+    input: "results/a.csv", "results/b.csv"
+rule first:
+    output: "results/a.csv"
+    shell: "echo half > {output}; sleep 1; echo whole > {output}"
+rule second:
+    input: "results/a.csv"
+    output: "results/b.csv"
+    shell: "sleep 1; cp {input} {output}"
+"""
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    script = ROOT / "workflow" / "scripts" / "reproduce.py"
+    monkeypatch.setattr(drill, "COMMAND", (sys.executable, str(script), "--cores"))
+    made = [tmp_path / name for name in ("whole", "killed")]
+    for folder in made:
+        (folder / "paper" / "sections").mkdir(parents=True)
+        (folder / "results").mkdir()
+        (folder / "Snakefile").write_text(SNAKEFILE)
+    return made
+
+
+def test_a_killed_run_ends_with_the_same_bytes(folders):
+    whole, killed = folders
+    drill.finish(whole, 1)
+    rows = drill.kill_often(killed, 1, 2, (1.0, 4.0), seed=3)
+    assert [row["kill"] for row in rows] == [1, 2]
+    drill.finish(killed, 1)
+    assert drill.compare(whole, killed) == []
+    assert (killed / "results" / "b.csv").read_text() == "whole\n"
+    assert drill.idle(killed, 1)
+    assert drill.kill_often(killed, 1, 3, (60.0, 60.0), seed=1) == []  # it ended by itself
+
+
+def test_every_fault_is_named(folders):
+    whole, killed = folders
+    for folder, text in ((whole, "one"), (killed, "other")):
+        (folder / "results" / "a.csv").write_text("same")
+        (folder / "results" / "b.csv").write_text(text)
+    (whole / "results" / "c.csv").write_text("more")
+    (killed / "results" / "d.csv").write_text("more")
+    (killed / "results" / ".a.csv.partial-1").write_text("half")
+    assert drill.compare(whole, killed) == [
+        "results/c.csv is lost",
+        "results/d.csv is not of the undisturbed run",
+        "results/b.csv differs",
+        "results/.a.csv.partial-1 is left over",
+    ]
+
+
+def test_a_failing_run_is_told(folders):
+    (folders[0] / "Snakefile").write_text(SNAKEFILE.replace("sleep 1; cp", "false; cp"))
+    with pytest.raises(RuntimeError, match="The run stopped"):
+        drill.finish(folders[0], 1)

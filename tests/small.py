@@ -1,0 +1,78 @@
+"""A copy of the tree with a small configuration: a whole run of the workflow in minutes."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
+PROMPTS = ROOT / "tests" / "data" / "prompts_small.jsonl"
+SMALL_RUNS = sorted((ROOT / "tests" / "data" / "small").glob("*.yaml"))  # what each study's small run changes
+RAW = "data/raw/tpcc/small.parquet"
+BUILDS = "data/raw/builds"
+DELAYED = "data/raw/delayed_hits"
+KVCACHE = "data/raw/kvcache"
+AS_THEY_ARE = [  # archived, and read as they are where the external files are not at hand
+    "results/classics/replays.csv",
+    *(f"results/dispute/{item}.csv" for item in ("reductions", "datasets", "selection", "examples")),
+]
+REPLAYED = "results/dispute/replays.csv"  # likewise; a small run makes it, as it names other traces
+TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
+ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
+
+
+def copy_tree(folder):
+    """Copy what a run reads, without results and raw captures."""
+    skip = shutil.ignore_patterns("__pycache__", "*.so", ".*", "raw", "capture")
+    for name in TREE:
+        source = ROOT / name
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=skip)
+        else:
+            shutil.copy(source, folder / name)
+    for name in (*AS_THEY_ARE, REPLAYED):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def small_config():
+    """The archived run's configuration, cut down to small captures and few points by `tests/data/small`."""
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    parts = [config["mq"]["server"], config["mq"]["client"], config["mq"]["calibrated"]["capture"]]
+    config["captures"] = dict.fromkeys(parts, RAW)
+    for path in SMALL_RUNS:
+        config[path.stem] |= yaml.safe_load(path.read_text())
+    config["mq"]["policies"] = {label: config["mq"]["policies"][label] for label in ("opt", "mq", "fbr", "lru")}
+    return config
+
+
+def small_tree(folder):
+    """A copy of the tree with the small configuration and its inputs, for runs."""
+    folder = copy_tree(folder)
+    (folder / RAW).parent.mkdir(parents=True)
+    shutil.copy(SMALL, folder / RAW)
+    shutil.copytree(ROOT / DELAYED, folder / DELAYED)
+    (folder / KVCACHE).mkdir(parents=True)
+    shutil.copy(PROMPTS, folder / KVCACHE)
+    shutil.copytree(ROOT / BUILDS, folder / BUILDS, ignore=shutil.ignore_patterns("ssh*", "glimpse*"))
+    facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
+    (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
+    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))
+    calibration = folder / "data" / "calibration.yaml"  # of so short a capture most re-accesses are near
+    calibration.write_text(calibration.read_text().replace("value: 28.8\n", "value: 80\n"))
+    return folder
+
+
+def digests(folder):
+    """SHA-256 of every archived file that a run makes, by name."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for pattern in ARCHIVED
+        for path in (folder / "results").rglob(pattern)
+        if not path.stem.endswith("_measured")  # never the same twice
+        and path.relative_to(folder).as_posix() not in AS_THEY_ARE
+    }
