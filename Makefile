@@ -72,6 +72,7 @@ bench: build  ## speed, memory and agreement beside libCacheSim, to results/benc
 	done
 	$(BIN)/python benchmarks/figure.py results/bench/policies-*.csv --output results/bench/policies.png
 	$(BIN)/python benchmarks/library.py --csv results/bench/library.csv
+	$(BIN)/python benchmarks/sampling.py --csv results/bench/sampling.csv
 	$(BIN)/python benchmarks/sarc.py --csv results/bench/sarc.csv
 	$(BIN)/python benchmarks/sarc_traces.py --csv results/bench/sarc_traces.csv
 	$(BIN)/python benchmarks/agreement.py literature --csv results/bench/literature.csv

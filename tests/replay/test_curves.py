@@ -160,7 +160,10 @@ def test_sample_is_repeatable_and_tells_sizes_of_its_own(zipf):
         ({"sample": 0.5, "sample_seed": -1}, "sample_seed is -1"),
         ({"sample": 1e-9}, "takes none of 40000 blocks; choose a larger share"),
         ({"policy": "mq"}, "every size at once is for lru, not for mq"),
-        ({"policy": "mq", "cache_blocks": [5], "sample": 0.1}, "sampling is for lru"),
+        (
+            {"policy": "mq", "cache_blocks": [5], "sample": 0.1, "prefetch": "sequential"},
+            "leave sample or prefetch out",
+        ),
         ({"cache_blocks": [5, 0, 7]}, "cache size is 0 blocks"),
         ({"cache_blocks": [5, 6, 7], "queues": 3}, "lru has no parameter 'queues'"),
         ({"writes": "maybe"}, "writes is 'maybe'"),

@@ -53,7 +53,10 @@ def add(commands):
     add_trace(curve)
     curve.add_argument("--size", required=True, metavar="A,B,…", help=f"cache sizes: {SIZE}; all: every size (lru)")
     curve.add_argument(
-        "--sample", metavar="SHARE", type=number, help="estimate from this share of the blocks, such as 0.01 (lru)"
+        "--sample",
+        metavar="SHARE",
+        type=number,
+        help="estimate from this share of the blocks, such as 0.01, with error bars",
     )
     curve.add_argument(
         "--sample-seed", metavar="N", type=whole_number, default=0, help="chooses the blocks (default: 0)"

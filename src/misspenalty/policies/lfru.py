@@ -28,7 +28,7 @@ from misspenalty.policies._lfru import LFRU as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float),
+    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float, -1),
     Parameter("history", 4.0, "CRFs of evicted blocks kept, in multiples of the cache", 0, 1000, float),
 )
 

@@ -25,8 +25,8 @@ from misspenalty.policies._lfru import LFRU as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float),
-    Parameter("correlated_period", 0, "accesses within which two uses of a block count as one", 0, 2**31),
+    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float, -1),
+    Parameter("correlated_period", 0, "accesses within which two uses of a block count as one", 0, 2**31, accesses=1),
 )
 
 

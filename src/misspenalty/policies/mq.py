@@ -30,7 +30,12 @@ PARAMETERS = (
     Parameter("queues", 8, "number of LRU queues", 1, 32),
     Parameter("history", 4.0, "entries of Qout, in multiples of the cache", 0, 1000, float),
     Parameter(
-        "life_time", None, "accesses before an unused block moves down; None = the peak temporal distance", 1, 2**40
+        "life_time",
+        None,
+        "accesses before an unused block moves down; None = the peak temporal distance",
+        1,
+        2**40,
+        accesses=1,
     ),
     Parameter("life_time_factor", 1.0, "multiplies the estimated lifeTime, for sensitivity runs", 0, 1000, float),
     Parameter(

@@ -42,6 +42,10 @@ class Parameter:
         What it is, with its unit.
     minimum, maximum : float
         The range, both ends included.
+    kind : type
+        int or float.
+    accesses : int
+        How its unit counts accesses: 1 where it is a number of them, -1 where it is per access, 0 where it is neither.
     """
 
     name: str
@@ -50,6 +54,21 @@ class Parameter:
     minimum: float = 0
     maximum: float = math.inf
     kind: Callable[[Any], Any] = int
+    accesses: int = 0
+
+    def in_sample(self, value: Any, rate: float) -> Any:
+        """The value for a cache that sees a share `rate` of the blocks, and so of the accesses, within its range.
+
+        Examples
+        --------
+        >>> period = Parameter("period", 0, "accesses", minimum=1, accesses=1)
+        >>> period.in_sample(500, 0.1), period.in_sample(5, 0.1), period.in_sample(None, 0.1)
+        (50, 1, None)
+        """
+        if value is None or not self.accesses or value == 0:
+            return value
+        scaled = value * rate**self.accesses
+        return self.kind(min(max(round(scaled) if self.kind is int else scaled, self.minimum), self.maximum))
 
     def check(self, value: Any, policy: str) -> Any:
         """`value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
@@ -128,6 +147,12 @@ class Definition:
         if self.together:
             self.together(**values)
         return values
+
+    def in_sample(self, parameters: Mapping[str, Any], rate: float) -> dict[str, Any]:
+        """All parameters for a cache that sees a share `rate` of the blocks."""
+        by_name = {parameter.name: parameter for parameter in self.parameters}
+        values = self.check(parameters)
+        return {name: by_name[name].in_sample(v, rate) if name in by_name else v for name, v in values.items()}
 
     def cache(
         self,

@@ -18,14 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from misspenalty.errors import ParameterError
+from misspenalty.replay.sampling import PARTS, SLICE, Choice, adjusted, check_sample, choose, scaled
 from misspenalty.traces._stack import StackDistances, sampled, tally
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import as_mask, check_size, check_stack, cold_misses, slices
 from misspenalty.traces.trace import Trace
-
-SLICE = 1 << 20  # references at a time
-PARTS = 8  # samples that the standard error is taken from
 
 
 class _Stack:
@@ -133,11 +130,8 @@ def lru_curve(
     sizes = None if cache_blocks is None else np.array([check_size(size) for size in cache_blocks], np.int64)
     if sample is None:
         return _exact(trace, sizes, writes, warm_up, advance)
-    if not isinstance(sample, float | np.floating) or not 0 < sample < 1:
-        raise ParameterError(f"sample is {sample!r}; expected a share of the blocks above 0 and below 1, such as 0.01")
-    if isinstance(sample_seed, bool) or not isinstance(sample_seed, int | np.integer) or not 0 <= sample_seed < 1 << 64:
-        raise ParameterError(f"sample_seed is {sample_seed!r}; expected a whole number from 0 to 2**64 - 1")
-    return _sampled(trace, sizes, writes, warm_up, float(sample), int(sample_seed), advance)
+    rate, seed = check_sample(sample, sample_seed)
+    return _sampled(trace, sizes, writes, warm_up, choose(trace.address, rate, seed), advance)
 
 
 def _exact(
@@ -161,24 +155,21 @@ def _sampled(
     sizes: np.ndarray | None,
     writes: str,
     warm_up: int,
-    rate: float,
-    seed: int,
+    choice: Choice,
     advance: Callable[[int], Any],
 ) -> pd.DataFrame:
-    numbers, part_of, number_in_part = _choose(trace.address, rate, seed)
-    if not part_of.size:
-        raise ParameterError(f"sample {rate:g} takes none of {trace.blocks} blocks; choose a larger share")
+    rate, part_of = choice.rate, choice.part_of
     whole = _Stack(part_of.size)
     parts = [_Stack(int(np.count_nonzero(part_of == number))) for number in range(PARTS)]
     chosen, chosen_counted, requests = np.empty(SLICE, np.uint32), np.empty(SLICE, np.uint8), 0
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
         requests += ids.size if counted is None else int(np.count_nonzero(counted))
-        n = sampled(ids, numbers, as_mask(counted), chosen, chosen_counted)
+        n = sampled(ids, choice.numbers, as_mask(counted), chosen, chosen_counted)
         whole.feed(chosen[:n], chosen_counted[:n])
         which = part_of[chosen[:n]]
         for number, stack in enumerate(parts):
             own = which == number
-            stack.feed(number_in_part[chosen[:n][own]], chosen_counted[:n][own])
+            stack.feed(choice.number_in_part[chosen[:n][own]], chosen_counted[:n][own])
         advance(part.stop - part.start)
     if sizes is None:
         sizes = np.unique(np.round(1 + np.arange(max(whole.stack.live, 1)) / rate).astype(np.int64))
@@ -196,27 +187,8 @@ def _estimate(stack: _Stack, sizes: np.ndarray, rate: float, requests: int) -> t
     References missing from the sample, or too many in it, are taken for hits at the smallest distance (SHARDS-adj): so
     only the sample's misses matter.
     """
-    depth = (1 + np.rint((sizes - 1) * rate)).astype(np.int64)
-    misses, loads = stack.misses(depth)
-    return np.clip(1 - misses / rate / max(requests, 1), 0, 1), loads / rate
-
-
-def _choose(address: np.ndarray, rate: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sample: number of each block in it plus 1 or 0, part of each number, and its number in the part."""
-    x = address + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    x ^= x >> np.uint64(31)
-    threshold = int(rate * (1 << 64))
-    chosen = x < np.uint64(threshold)
-    numbers = np.zeros(address.size, np.uint32)
-    numbers[chosen] = np.arange(1, np.count_nonzero(chosen) + 1)
-    part_of = np.minimum(x[chosen] // np.uint64(max(threshold // PARTS, 1)), PARTS - 1).astype(np.uint8)
-    number_in_part = np.empty(part_of.size, np.uint32)
-    for number in range(PARTS):
-        own = part_of == number
-        number_in_part[own] = np.arange(np.count_nonzero(own))
-    return numbers, part_of, number_in_part
+    misses, loads = stack.misses(scaled(sizes, rate))
+    return adjusted(misses, rate, requests), loads / rate
 
 
 def _table(

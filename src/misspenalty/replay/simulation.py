@@ -4,7 +4,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -15,10 +14,13 @@ from tqdm import tqdm
 from misspenalty.errors import ParameterError
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
+from misspenalty.replay import miniature
 from misspenalty.replay.curves import lru_curve
+from misspenalty.replay.result import Result
+from misspenalty.replay.sampling import GROUP, Piece, Sample, check_sample, choose
 from misspenalty.replay.threads import Job, in_threads, processors
 from misspenalty.traces.compiled import as_trace
-from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, slices
+from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, counted_requests, slices
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
@@ -26,58 +28,6 @@ ONE_PASS = 3  # sizes from which the stack is faster than so many caches
 
 TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 Policy: TypeAlias = str | type
-
-
-@dataclass(frozen=True)
-class Result:
-    """What came out of one replay.
-
-    Attributes
-    ----------
-    policy : str
-    cache_blocks : int
-    requests : int
-        References that count towards the hit ratio.
-    hits : int
-        Those of them that found their block in the cache.
-    cold_misses : int
-        Requests that no cache of any size could serve: no earlier reference, warm-up and writes included, reached the
-        cache with their block.
-    evictions, ghost_hits : int
-        Over the whole replay, warm-up and writes included.
-    """
-
-    policy: str
-    cache_blocks: int
-    requests: int
-    hits: int
-    cold_misses: int
-    evictions: int
-    ghost_hits: int
-
-    @property
-    def misses(self) -> int:
-        """Requests that did not find their block."""
-        return self.requests - self.hits
-
-    @property
-    def hit_ratio(self) -> float:
-        """Hits over requests, a fraction; NaN where nothing was counted."""
-        return self.hits / self.requests if self.requests else float("nan")
-
-    def row(self) -> dict[str, Any]:
-        """The result as a flat dict, hit ratio included."""
-        return {
-            "policy": self.policy,
-            "cache_blocks": self.cache_blocks,
-            "requests": self.requests,
-            "hits": self.hits,
-            "misses": self.misses,
-            "hit_ratio": self.hit_ratio,
-            "cold_misses": self.cold_misses,
-            "evictions": self.evictions,
-            "ghost_hits": self.ghost_hits,
-        }
 
 
 @overload
@@ -188,7 +138,8 @@ def hit_ratio_curve(
     threads : int, optional
         Caches replayed at a time; by default one per processor. The result does not depend on it.
     sample : float, optional
-        Share of the blocks to look at, for LRU alone: the curve is estimated by SHARDS; see `lru_curve`.
+        Share of the blocks to look at: LRU's curve is estimated by SHARDS, see `lru_curve`, any other policy's by a
+        small cache on the same sample, see `misspenalty.replay.miniature`. Sizes below 100 / `sample` blocks are rough.
     sample_seed : int
         Chooses the sampled blocks.
     progress : bool
@@ -205,8 +156,8 @@ def hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        As `simulate`; also an empty list of sizes, a thread count below 1, or what only LRU can do asked of another
-        policy.
+        As `simulate`; also an empty list of sizes, a thread count below 1, every size asked of another policy than LRU,
+        or a sample behind a prefetcher.
 
     Examples
     --------
@@ -224,19 +175,23 @@ def hit_ratio_curve(
         raise ParameterError(f"threads is {threads!r}; expected at least 1")
     sizes = _sizes(cache_blocks)
     stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
-    if not all(stacks) and (sizes is None or sample is not None):
-        what = "every size at once is" if sizes is None else "sampling is"
+    if not all(stacks) and sizes is None:
         other = definitions[stacks.index(False)].name
         instead = other if prefetch is None else f"{other} behind a prefetcher"
-        raise ParameterError(f"{what} for lru, not for {instead}; name the sizes and leave sample out")
+        raise ParameterError(f"every size at once is for lru, not for {instead}; name the sizes")
+    if sample is not None and prefetch is not None:
+        raise ParameterError("a sample does not show what a prefetcher reads ahead; leave sample or prefetch out")
     opened = as_trace(trace)
     check(opened, writes, warm_up)
     jobs: list[Job] = []
     cold = None if all(stacks) and sizes is None else cold_misses(opened, writes, warm_up)
+    miniatures = None if sample is None else _Miniatures(opened, writes, warm_up, *check_sample(sample, sample_seed))
     for definition, own, stack in zip(definitions, settings, stacks, strict=True):
-        one_pass = sizes is None or sample is not None or (len(sizes) >= ONE_PASS and writes != "refresh")
+        one_pass = sizes is None or ((sample is not None or len(sizes) >= ONE_PASS) and writes != "refresh")
         if stack and one_pass:
             jobs.append(_whole_curve(opened, sizes, writes, warm_up, sample, sample_seed))
+        elif miniatures is not None and cold is not None:
+            jobs += [miniatures.job(definition, size, own, cold) for size in sizes or ()]
         else:
             jobs += [_one_size(opened, definition, size, prefetch, writes, warm_up, own, cold) for size in sizes or ()]
     with _bar(len(jobs) * len(opened), progress, ", ".join(d.name for d in definitions)) as bar:
@@ -249,6 +204,36 @@ def _whole_curve(
     return lambda advance: lru_curve(
         trace, sizes, writes=writes, warm_up=warm_up, sample=sample, sample_seed=seed, advance=advance
     )
+
+
+class _Miniatures:
+    """Small caches on one sample of a trace."""
+
+    def __init__(self, trace: Trace, writes: str, warm_up: int, rate: float, seed: int) -> None:
+        self.trace, self.writes, self.warm_up, self.rate, self.seed = trace, writes, warm_up, rate, seed
+        self.samples: dict[bool, Sample] = {}
+        self.requests = counted_requests(trace, writes, warm_up)
+
+    def sample(self, spatial: bool) -> Sample:
+        """The sample, of groups of neighbours for a policy that looks at them; made once."""
+        if spatial not in self.samples:
+            choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
+            self.samples[spatial] = Sample.of(self.trace, choice, self.warm_up)
+        return self.samples[spatial]
+
+    def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
+        """One size of one policy."""
+        sample = self.sample(definition.spatial)
+
+        def replay(piece: Piece, blocks: int, own: dict[str, Any]) -> Result:
+            return _replay(piece.trace, definition, blocks, None, self.writes, piece.warm_up, None, own, _Silent.update)
+
+        def run(advance: Callable[[int], Any]) -> pd.DataFrame:
+            row = miniature.estimate(sample, definition, size, parameters, self.requests, cold, replay)
+            advance(len(self.trace))
+            return row
+
+        return run
 
 
 def _one_size(

@@ -104,3 +104,9 @@ def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
         parts = slices(trace, writes, warm_up, 1 << 20)
         trace._known[key] = sum(first_uses(ids, as_mask(counted), seen) for _, ids, counted in parts)
     return int(trace._known[key])
+
+
+def counted_requests(trace: Trace, writes: str, warm_up: int) -> int:
+    """Requests that count towards the hit ratio."""
+    parts = slices(trace, writes, warm_up, 1 << 20)
+    return sum(ids.shape[0] if counted is None else int(np.count_nonzero(counted)) for _, ids, counted in parts)

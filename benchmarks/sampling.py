@@ -1,0 +1,93 @@
+"""Miniature caches next to exact ones: how far off, how well their error bars tell it, and how much faster.
+
+Every policy with a kernel, on real traces, at a hundredth and a tenth of the distinct blocks; of each size and rate
+eight samples. A row per trace, policy, size and rate: exact hit ratio, root mean square of the deviations, mean error bar,
+share of the deviations within two error bars (95 % where the bars are right), CPU time of the exact run over that of a
+sampled one, and the blocks that the sampled cache holds: below 100 of them an estimate is rough.
+
+    python benchmarks/sampling.py --csv out.csv
+    python benchmarks/sampling.py --traces oltp --policies arc,lirs --rates 0.1
+"""
+
+import argparse
+import time
+
+import numpy as np
+import pandas as pd
+from policies import TRACES
+
+from misspenalty import hit_ratio_curve, open_trace, simulate
+from misspenalty.io.files import write_csv
+from misspenalty.policies import known_policies
+
+FILES = {
+    "oltp": TRACES / "arc" / "OLTP.lis.zst",
+    "p6": TRACES / "arc" / "P6.lis.zst",
+    "cloudphysics": TRACES / "vscsi" / "cloudPhysicsIO.vscsi",
+    "web12": TRACES / "objects" / "web12.trace.xz",
+}
+FORMATS = {"oltp": "arc", "p6": "arc", "cloudphysics": "vscsi", "web12": "u32be"}
+SHARES = (0.01, 0.1)  # of the distinct blocks
+SEEDS = 8
+
+
+def timed(run):
+    """What `run()` returns, and its CPU time in s."""
+    begin = time.process_time()
+    return run(), time.process_time() - begin
+
+
+def measure(trace, policy, size, rate, exact, seconds):
+    """A row of the table."""
+    runs = [
+        timed(lambda seed=seed: hit_ratio_curve(trace, policy, [size], threads=1, sample=rate, sample_seed=seed))
+        for seed in range(SEEDS)
+    ]
+    off = np.array([table["hit_ratio"][0] for table, _ in runs]) - exact
+    bars = np.array([table["hit_ratio_error"][0] for table, _ in runs])
+    return {
+        "policy": policy,
+        "cache_blocks": size,
+        "rate": rate,
+        "sampled_blocks": round(size * rate),
+        "hit_ratio": exact,
+        "deviation_rms": np.sqrt(np.mean(off**2)),
+        "error_bar": bars.mean(),
+        "within_two_bars": np.mean(np.abs(off) <= 2 * bars),
+        "faster": seconds / np.median([spent for _, spent in runs]),
+    }
+
+
+def compare(name, policies, rates):
+    """Rows of one trace."""
+    trace = open_trace(FILES[name], FORMATS[name])
+    for policy in policies:
+        for share in SHARES:
+            size = max(int(share * trace.blocks), 1)
+            exact, seconds = timed(lambda policy=policy, size=size: simulate(trace, policy, size).hit_ratio)
+            for rate in rates:
+                found = {"trace": name, **measure(trace, policy, size, rate, exact, seconds)}
+                print(
+                    "  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}" for k, v in found.items()), flush=True
+                )
+                yield found
+
+
+def main():
+    """The table, and per rate how often the error bars held."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--traces", default=",".join(FILES))
+    parser.add_argument("--policies", default=",".join(known_policies()))
+    parser.add_argument("--rates", default="0.01,0.1")
+    parser.add_argument("--csv")
+    options = parser.parse_args()
+    policies, rates = options.policies.split(","), [float(rate) for rate in options.rates.split(",")]
+    table = pd.DataFrame([row for name in options.traces.split(",") for row in compare(name, policies, rates)])
+    shown = ["deviation_rms", "error_bar", "within_two_bars", "faster"]
+    print(table[table["sampled_blocks"] >= 100].groupby("rate")[shown].median().to_string())
+    if options.csv:
+        write_csv(table, options.csv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""A sample of a trace's blocks, by their hashed addresses, with all the references to them.
+
+C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, section 3:
+blocks whose hashed address falls below a threshold are kept. The same hash splits the sample into eight, from whose
+spread the standard error is taken (the paper has no error bar).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty.traces._stack import sampled
+from misspenalty.traces.selection import NONE
+from misspenalty.traces.trace import Trace
+
+SLICE = 1 << 20  # references at a time
+PARTS = 8  # samples that the standard error is taken from
+GROUP = 5  # bits of an address below a group: a policy that looks at neighbours is given 32 of them together
+
+
+def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
+    """Share of the blocks and seed, or a `ParameterError` where they are impossible."""
+    if not isinstance(sample, float | np.floating) or not 0 < sample < 1:
+        raise ParameterError(f"sample is {sample!r}; expected a share of the blocks above 0 and below 1, such as 0.01")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
+        raise ParameterError(f"sample_seed is {seed!r}; expected a whole number from 0 to 2**64 - 1")
+    return float(sample), int(seed)
+
+
+def scaled(blocks: Any, rate: float) -> Any:
+    """A cache of so many blocks in a sample: the block itself, and of the others the share that was sampled.
+
+    Examples
+    --------
+    >>> int(scaled(1001, 0.1)), scaled(np.array([1, 5, 11]), 0.1).tolist()
+    (101, [1, 1, 2])
+    """
+    return (1 + np.rint((np.asarray(blocks, np.int64) - 1) * rate)).astype(np.int64)
+
+
+def adjusted(misses: Any, rate: float, requests: int) -> Any:
+    """Hit ratio of all requests from the misses of a sample.
+
+    References missing from the sample, or too many in it, are taken for hits (SHARDS-adj): they belong to the few
+    blocks with most references, so only the sample's misses matter.
+    """
+    return np.clip(1 - misses / rate / max(requests, 1), 0, 1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which blocks are in a sample, and in which of its eight parts.
+
+    Attributes
+    ----------
+    rate : float
+        Share of the blocks.
+    numbers : uint32, shape (blocks,)
+        Number of each block in the sample plus 1; 0 outside of it.
+    part_of : uint8, shape (sampled blocks,)
+        Part that each is in.
+    number_in_part : uint32, shape (sampled blocks,)
+        Its number there.
+    """
+
+    rate: float
+    numbers: np.ndarray
+    part_of: np.ndarray
+    number_in_part: np.ndarray
+
+
+def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Choice:
+    """The sample of the blocks at these addresses.
+
+    Parameters
+    ----------
+    address : uint64, shape (blocks,)
+    rate : float
+    seed : int
+    together : int
+        Lowest bits of an address that are left out of the hash, so that neighbours stay together.
+
+    Raises
+    ------
+    ParameterError
+        It would be empty.
+
+    Examples
+    --------
+    >>> chosen = choose(np.arange(1000, dtype=np.uint64), 0.1, seed=1)
+    >>> len(chosen.part_of), int(np.count_nonzero(chosen.numbers))
+    (85, 85)
+    """
+    x = (address >> np.uint64(together)) + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    threshold = int(rate * (1 << 64))
+    chosen = x < np.uint64(threshold)
+    if not chosen.any():
+        raise ParameterError(f"sample {rate:g} takes none of {address.size} blocks; choose a larger share")
+    numbers = np.zeros(address.size, np.uint32)
+    numbers[chosen] = np.arange(1, np.count_nonzero(chosen) + 1)
+    part_of = np.minimum(x[chosen] // np.uint64(max(threshold // PARTS, 1)), PARTS - 1).astype(np.uint8)
+    number_in_part = np.empty(part_of.size, np.uint32)
+    for number in range(PARTS):
+        own = part_of == number
+        number_in_part[own] = np.arange(np.count_nonzero(own))
+    return Choice(rate, numbers, part_of, number_in_part)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The references to some of a trace's blocks.
+
+    Attributes
+    ----------
+    trace : Trace
+        They alone.
+    rate : float
+        Share of the blocks of the whole trace.
+    warm_up : int
+        References at its head that are not counted.
+    """
+
+    trace: Trace
+    rate: float
+    warm_up: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample of a trace, and the eight parts it is split into.
+
+    Attributes
+    ----------
+    whole : Piece
+    parts : list of Piece
+    """
+
+    whole: Piece
+    parts: list[Piece]
+
+    @classmethod
+    def of(cls, trace: Trace, choice: Choice, warm_up: int = 0) -> "Sample":
+        """The chosen blocks of a trace with their references.
+
+        Parameters
+        ----------
+        trace : Trace
+        choice : Choice
+        warm_up : int
+            References at the head of the whole trace that are not counted.
+        """
+        chosen = [_taken(trace, part, choice.numbers) for part in _slices(len(trace))]
+        ids, write = (np.concatenate(column) for column in zip(*chosen, strict=True))
+        early = sum(int(np.count_nonzero(choice.numbers[trace.ids[part]])) for part in _slices(warm_up))
+        whole = Piece(_trace(trace, ids, write, trace.address[choice.numbers > 0]), choice.rate, early)
+        return cls(whole, [_part(whole, choice, number) for number in range(PARTS)])
+
+
+def _part(whole: Piece, choice: Choice, number: int) -> Piece:
+    own = choice.part_of[whole.trace.ids] == number
+    ids = choice.number_in_part[whole.trace.ids[own]]
+    write = None if whole.trace.write is None else whole.trace.write[own]
+    address = whole.trace.address[choice.part_of == number]
+    early = int(np.count_nonzero(own[: whole.warm_up]))
+    return Piece(_trace(whole.trace, ids, write, address), choice.rate / PARTS, early)
+
+
+def _slices(end: int) -> list[slice]:
+    return [slice(begin, min(begin + SLICE, end)) for begin in range(0, end, SLICE)]
+
+
+def _taken(trace: Trace, part: slice, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers in the sample of the references in a part of the trace, and which of them are writes."""
+    ids, write = np.empty(SLICE, np.uint32), np.empty(SLICE, np.uint8)
+    mask = NONE if trace.write is None else np.ascontiguousarray(trace.write[part]).view(np.uint8)
+    n = sampled(trace.ids[part], numbers, mask, ids, write)
+    return ids[:n].copy(), write[:n].astype(bool)
+
+
+def _trace(of: Trace, ids: np.ndarray, write: np.ndarray | None, address: np.ndarray) -> Trace:
+    written = None if of.write is None else write
+    return Trace(ids, written, None, np.ascontiguousarray(address), of.block_bytes, of.name, of.format)

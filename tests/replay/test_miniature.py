@@ -1,0 +1,135 @@
+"""Miniature caches on a sample: beside exact runs, beside the stack, and what a parameter becomes in a sample."""
+
+import numpy as np
+import pytest
+
+from misspenalty import hit_ratio_curve, open_trace, simulate
+from misspenalty.policies.registry import find_policy, known_policies
+from misspenalty.replay.sampling import PARTS, Sample, choose
+from misspenalty.traces import Trace
+
+ONLINE = [name for name, policy in known_policies().items() if not policy.offline]
+SIZES = [2000, 8000]
+
+
+def zipf(references=200_000, blocks=40_000, seed=9):
+    rng = np.random.default_rng(seed)
+    weights = np.cumsum(1 / np.arange(1, blocks + 1) ** 0.9)
+    chosen = np.searchsorted(weights / weights[-1], rng.random(references))
+    return Trace.from_blocks(rng.permutation(blocks)[chosen], write=rng.random(references) < 0.2)
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return zipf()
+
+
+@pytest.mark.parametrize("policy", [*ONLINE, "opt"])
+def test_every_policy_is_near_its_exact_curve(trace, policy):
+    exact = hit_ratio_curve(trace, policy, SIZES)
+    table = hit_ratio_curve(trace, policy, SIZES, sample=0.1, sample_seed=1)
+    assert table[["policy", "cache_blocks", "requests", "cold_misses"]].equals(
+        exact[["policy", "cache_blocks", "requests", "cold_misses"]]
+    )
+    deviation = (table["hit_ratio"] - exact["hit_ratio"]).abs()
+    # spatial: fewer, larger pieces; MRU holds the blocks that came first, whatever they are
+    near = 0.12 if find_policy(policy).spatial or policy == "mru" else 0.06
+    assert (deviation < near).all() and (deviation < 4 * table["hit_ratio_error"]).all()
+    assert (table["hits"] + table["misses"] == table["requests"]).all()
+    assert np.allclose(table["evictions"], exact["evictions"], rtol=0.25)
+
+
+def test_error_bars_tell_how_near(trace):
+    exact = simulate(trace, "arc", 4000).hit_ratio
+    tables = [hit_ratio_curve(trace, "arc", 4000, sample=0.1, sample_seed=seed) for seed in range(12)]
+    deviations = [(table["hit_ratio"][0] - exact) / table["hit_ratio_error"][0] for table in tables]
+    assert 0.3 < np.sqrt(np.mean(np.square(deviations))) < 2.5  # 1 where the error bar is right
+
+
+@pytest.mark.parametrize("writes, warm_up", [("count", 0), ("ignore", 1000), ("only", 50_000), ("count", 150_000)])
+def test_a_small_lru_cache_gives_what_the_stack_gives(trace, writes, warm_up):
+    class Recent:
+        """LRU, so that it is no stack."""
+
+        def __init__(self, capacity):
+            self.capacity, self.blocks = capacity, {}
+
+        def access(self, block):
+            hit = self.blocks.pop(block, False)
+            if not hit and len(self.blocks) == self.capacity:
+                del self.blocks[next(iter(self.blocks))]
+            self.blocks[block] = True
+            return hit
+
+    options = {"sample": 0.1, "sample_seed": 5, "writes": writes, "warm_up": warm_up}
+    small, stack = (hit_ratio_curve(trace, policy, SIZES, **options) for policy in (Recent, "lru"))
+    for column in ("requests", "hits", "misses", "hit_ratio", "cold_misses", "hit_ratio_error"):
+        assert np.allclose(small[column], stack[column], rtol=1e-12), column
+
+
+def test_a_refreshing_cache_can_be_sampled(trace):
+    exact = simulate(trace, "lru", 4000, writes="refresh").hit_ratio
+    table = hit_ratio_curve(trace, "lru", 4000, sample=0.2, writes="refresh")
+    assert table["hit_ratio"][0] == pytest.approx(exact, abs=0.05)
+
+
+def test_threads_and_order_change_nothing(trace):
+    one = hit_ratio_curve(trace, ["arc", "lru", "sarc"], SIZES, sample=0.1, threads=1)
+    two = hit_ratio_curve(trace, ["arc", "lru", "sarc"], SIZES, sample=0.1, threads=2)
+    assert one.equals(two) and one["policy"].tolist() == ["arc", "arc", "lru", "lru", "sarc", "sarc"]
+
+
+def test_parts_are_the_sample(trace):
+    sample = Sample.of(trace, choose(trace.address, 0.1, 3), warm_up=7000)
+    whole = sample.whole
+    assert len(whole.trace) == sum(len(part.trace) for part in sample.parts)
+    assert whole.warm_up == sum(part.warm_up for part in sample.parts)
+    assert whole.trace.blocks == sum(part.trace.blocks for part in sample.parts)
+    assert len(sample.parts) == PARTS and sample.parts[0].rate == 0.1 / PARTS
+    chosen = np.isin(trace.address[trace.ids], whole.trace.address)
+    assert np.array_equal(trace.address[trace.ids[chosen]], whole.trace.address[whole.trace.ids])
+    assert np.array_equal(trace.write[chosen], whole.trace.write)
+    assert whole.warm_up == np.count_nonzero(chosen[:7000])
+
+
+def test_neighbours_stay_together_where_a_policy_looks_at_them():
+    address = np.arange(1 << 14, dtype=np.uint64)
+    taken = choose(address, 0.2, 1, together=5).numbers.reshape(-1, 32) > 0
+    assert (taken.all(axis=1) | ~taken.any(axis=1)).all() and 0.1 < taken.mean() < 0.3
+
+
+@pytest.mark.parametrize(
+    "policy, given, expected",
+    [
+        ("mq", {"life_time": 5000}, {"life_time": 50, "queues": 8, "history": 4.0}),
+        ("mq", {}, {"life_time": None}),
+        ("lru2", {"correlated_period": 300}, {"correlated_period": 3, "k": 2}),
+        ("lrfu", {"lam": 0.002}, {"lam": 0.2, "correlated_period": 0}),
+        ("lfru", {"lam": 0.5}, {"lam": 1.0}),
+        ("random", {"seed": 7}, {"seed": 7}),
+    ],
+)
+def test_parameters_that_count_accesses_are_scaled(policy, given, expected):
+    found = find_policy(policy).in_sample(given, 0.01)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_few_blocks_still_give_a_number():
+    table = hit_ratio_curve(Trace.from_blocks(list(range(30)) * 3), "arc", [10], sample=0.2)
+    assert 0 <= table["hit_ratio"][0] <= 1 and np.isfinite(table["hit_ratio_error"][0])
+
+
+@pytest.mark.parametrize("policy", ["arc", "lirs", "2q", "s3fifo", "wtinylfu", "clockpro", "lru2", "sieve"])
+def test_real_traces(policy, shared_traces):
+    trace = open_trace(shared_traces / "arc" / "OLTP.lis.zst", "arc")
+    size = trace.blocks // 10
+    table = hit_ratio_curve(trace, policy, size, sample=0.2, sample_seed=2)
+    deviation = abs(table["hit_ratio"][0] - simulate(trace, policy, size).hit_ratio)
+    assert deviation < max(3 * table["hit_ratio_error"][0], 0.01)
+
+
+def test_a_bias_is_not_in_the_error_bar(shared_traces):
+    """MQ's lifeTime is a power of two, and may be another one in a sample: three points on OLTP."""
+    trace = open_trace(shared_traces / "arc" / "OLTP.lis.zst", "arc")
+    table = hit_ratio_curve(trace, "mq", trace.blocks // 10, sample=0.2)
+    assert abs(table["hit_ratio"][0] - simulate(trace, "mq", trace.blocks // 10).hit_ratio) < 0.04
