@@ -148,3 +148,9 @@ def test_files_that_source_each_other_many_times_are_refused(tmp_path):
         (tmp_path / f"d{depth}.parv").write_text(f"source d{depth + 1}.parv\n" * 2)
     with pytest.raises(InputError, match="source each other without end"):
         parameter_file.read(tmp_path / "d0.parv")
+
+
+def test_an_overhead_of_each_request_is_refused(made):
+    specs = MADE.replace("Bulk sector", "Per-request overhead time = 0.5, Bulk sector")
+    with pytest.raises(InputError, match=r"a per-request overhead.*expected 0"):
+        importer.from_disksim(made(specs))

@@ -185,6 +185,14 @@ def test_bad_files_are_named_with_place_and_remedy(tmp_path, content, form, mess
     assert str(path) in str(raised.value)
 
 
+def test_a_line_may_be_64_kb_long_and_no_longer(tmp_path):
+    path = write(tmp_path / "long.lis", b"5\n" + b" " * ((1 << 16) - 1) + b"7")
+    assert open_trace(path, "lirs").address.tolist() == [5, 7]
+    write(path, b"5\n" + b" " * (1 << 16) + b"7")
+    with pytest.raises(InputError, match="line 2: the line is longer than 64 KB"):
+        open_trace(path, "lirs")
+
+
 def test_a_file_that_is_not_there_and_a_folder_that_is_no_trace(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         open_trace(tmp_path / "missing.lis")

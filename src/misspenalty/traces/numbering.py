@@ -1,0 +1,165 @@
+"""Dense ids of a trace in bounded memory: in one table while its blocks fit, else in shards by hash on disk.
+
+Shards: every address goes to the file of its hash. Each file is numbered alone, several at a time, in a table that
+holds its own blocks only. A last pass follows the references in order, and gives a block its id where its shard has a
+new one, so that the ids are those of one table: in order of first use. Memory: the tables of the shards that are
+numbered at a time, and 4 bytes per distinct block. Disk: 13 bytes per reference, in the folder of the compiled trace,
+till the end.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from misspenalty.traces._compile import Interner
+
+IN_MEMORY = 7 << 20  # distinct blocks of one table, which then takes half a gigabyte
+SHARDS = 128
+AT_A_TIME = 4  # shards that are numbered at a time
+CHUNK = 1 << 20  # references at a time
+MOST_BLOCKS = 0xFFFFFF00  # as in _compile.pyx
+
+
+class Numbering:
+    """Writes the columns ``ids`` and ``address`` of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    in_memory : int
+        Distinct blocks from which on shards are used.
+    """
+
+    def __init__(self, folder: Path, in_memory: int = IN_MEMORY) -> None:
+        self.folder, self.in_memory = folder, in_memory
+        self.interner = Interner()
+        self.shards: Shards | None = None
+        self.ids = open(folder / "ids", "wb")  # noqa: SIM115, closed by `finish`
+
+    def add(self, addresses: np.ndarray) -> None:
+        """References to these addresses, uint64, after those so far."""
+        if self.shards is not None:
+            self.shards.add(addresses)
+            return
+        self.interner.ids(addresses).tofile(self.ids)
+        if len(self.interner) > self.in_memory:
+            self._divide()
+
+    def finish(self) -> int:
+        """Write what is left; the number of distinct blocks."""
+        self.ids.close()
+        if self.shards is not None:
+            return self.shards.finish()
+        self.interner.addresses_by_id().tofile(self.folder / "address")
+        return len(self.interner)
+
+    def close(self) -> None:
+        """Close the files; what is not finished is lost."""
+        self.ids.close()
+        if self.shards is not None:
+            self.shards.close()
+
+    def _divide(self) -> None:
+        """Go over to shards, with the references so far."""
+        self.ids.close()
+        address, self.shards = self.interner.addresses_by_id(), Shards(self.folder)
+        self.interner = Interner()
+        with open(self.folder / "ids", "rb") as ids:
+            while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
+                self.shards.add(address[part])
+
+
+class Shards:
+    """References by the hash of their address, in files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.order = open(folder / "order", "wb")  # noqa: SIM115, shard of each reference
+        self.files = [open(folder / f"shard{number}", "wb") for number in range(SHARDS)]  # noqa: SIM115
+        self.blocks = np.zeros(SHARDS, np.int64)
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in (self.order, *self.files):
+            file.close()
+
+    def add(self, addresses: np.ndarray) -> None:
+        """References to these addresses."""
+        shard = shard_of(addresses)
+        shard.tofile(self.order)
+        by_shard = addresses[np.argsort(shard, kind="stable")]
+        ends = np.cumsum(np.bincount(shard, minlength=SHARDS))
+        for file, part in zip(self.files, np.split(by_shard, ends[:-1]), strict=True):
+            part.tofile(file)
+
+    def finish(self) -> int:
+        """Number each shard, then all together; the number of distinct blocks."""
+        self.close()
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            self.blocks[:] = list(pool.map(self._number, range(SHARDS)))
+        if self.blocks.sum() > MOST_BLOCKS:
+            raise OverflowError(f"more than {MOST_BLOCKS} distinct blocks")
+        self._merge()
+        return int(self.blocks.sum())
+
+    def _number(self, number: int) -> int:
+        """Ids of a shard's references among its own blocks, and its blocks in order of first use."""
+        interner, path = Interner(), self.folder / f"shard{number}"
+        with open(path, "rb") as addresses, open(self.folder / f"ids{number}", "wb") as ids:
+            while (part := np.fromfile(addresses, np.uint64, CHUNK)).size:
+                interner.ids(part).tofile(ids)
+        interner.addresses_by_id().tofile(path.with_suffix(".address"))
+        path.unlink()
+        return len(interner)
+
+    def _merge(self) -> None:
+        """Follow all references in order, and number a block where it comes first."""
+        begins = np.cumsum(self.blocks) - self.blocks
+        number, seen, total = np.empty(int(self.blocks.sum()), np.uint32), np.zeros(SHARDS, np.int64), 0
+        ids = [open(self.folder / f"ids{number}", "rb") for number in range(SHARDS)]  # noqa: SIM115
+        addresses = [open(self.folder / f"shard{number}.address", "rb") for number in range(SHARDS)]  # noqa: SIM115
+        with (
+            open(self.folder / "order", "rb") as order,
+            open(self.folder / "ids", "wb") as out,
+            open(self.folder / "address", "wb") as address,
+        ):
+            while (shard := np.fromfile(order, np.uint8, CHUNK)).size:
+                place, counts = np.argsort(shard, kind="stable"), np.bincount(shard, minlength=SHARDS)
+                own = [np.fromfile(file, np.uint32, n) for file, n in zip(ids, counts, strict=True)]
+                new = np.concatenate([_first(part, known) for part, known in zip(own, seen, strict=True)])
+                fresh = np.array([int(flags.sum()) for flags in np.split(new, np.cumsum(counts)[:-1])])
+                came = np.concatenate([np.fromfile(f, np.uint64, n) for f, n in zip(addresses, fresh, strict=True)])
+                key = np.concatenate([part + begin for part, begin in zip(own, begins, strict=True)])
+                at = np.argsort(place[new], kind="stable")  # blocks that come first here, in order of reference
+                number[key[new][at]] = total + np.arange(at.size, dtype=np.uint64)
+                came[at].tofile(address)
+                result = np.empty(shard.size, np.uint32)
+                result[place] = number[key]
+                result.tofile(out)
+                seen, total = seen + fresh, total + at.size
+        for file in (*ids, *addresses):
+            file.close()
+            Path(file.name).unlink()
+        (self.folder / "order").unlink()
+
+
+def _first(own: np.ndarray, seen: int) -> np.ndarray:
+    """Which references are the first to their block: ids of a shard rise by one at each."""
+    if not own.size:
+        return np.empty(0, bool)
+    highest = np.maximum.accumulate(np.concatenate([[seen - 1], own.astype(np.int64)]))
+    found: np.ndarray = highest[1:] > highest[:-1]
+    return found
+
+
+def shard_of(addresses: np.ndarray) -> np.ndarray:
+    """Shard of each address, uint8, by the highest bits of a product.
+
+    Examples
+    --------
+    >>> shard_of(np.arange(4, dtype=np.uint64)).tolist()
+    [0, 79, 30, 109]
+    """
+    x = addresses ^ (addresses >> np.uint64(32))
+    return ((x * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(57)).astype(np.uint8)

@@ -1,0 +1,100 @@
+"""Ids made in shards on disk are those of one table."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from misspenalty import open_trace
+from misspenalty.errors import InputError
+from misspenalty.traces import numbering
+from misspenalty.traces._compile import Interner
+from misspenalty.traces.numbering import SHARDS, Numbering, shard_of
+
+SMALL = 400_000
+
+
+def numbered(folder, parts, in_memory):
+    made = Numbering(folder, in_memory)
+    for part in parts:
+        made.add(part)
+    blocks = made.finish()
+    found = [np.fromfile(folder / name, dtype) for name, dtype in (("ids", np.uint32), ("address", np.uint64))]
+    assert sorted(path.name for path in folder.iterdir()) == ["address", "ids"]
+    return blocks, *found
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 300) | st.integers(0, 2**64 - 1), max_size=80), min_size=1, max_size=6),
+    st.integers(0, 40),
+)
+def test_shards_number_as_one_table(tmp_path_factory, parts, in_memory):
+    parts = [np.array(part, np.uint64) for part in parts]
+    interner = Interner()
+    ids = np.concatenate([interner.ids(part) for part in parts])
+    blocks, found, address = numbered(tmp_path_factory.mktemp("n"), parts, in_memory)
+    assert blocks == len(interner) and np.array_equal(found, ids)
+    assert np.array_equal(address, interner.addresses_by_id())
+
+
+def test_many_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(numbering, "CHUNK", 1 << 12)
+    rng = np.random.default_rng(4)
+    addresses = rng.zipf(1.2, SMALL).astype(np.uint64) * np.uint64(7919)
+    interner = Interner()
+    ids = interner.ids(addresses)
+    blocks, found, address = numbered(tmp_path, np.array_split(addresses, 37), 500)
+    assert blocks == len(interner) > 10_000
+    assert np.array_equal(found, ids) and np.array_equal(address, interner.addresses_by_id())
+
+
+def test_a_trace_compiled_in_shards_is_the_same(tmp_path, monkeypatch):
+    raw = tmp_path / "raw"
+    np.random.default_rng(1).integers(0, 50_000, SMALL, np.uint64).astype("<u8").tofile(raw)
+    one = open_trace(raw, "u64le")
+    monkeypatch.setattr(numbering.Numbering.__init__, "__defaults__", (1000,))
+    two = open_trace(raw, "u64le")
+    assert np.array_equal(one.ids, two.ids) and np.array_equal(one.address, two.address)
+
+
+def test_an_error_in_the_middle_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(numbering.Numbering.__init__, "__defaults__", (2,))
+    (raw := tmp_path / "raw.lis").write_text("1\n2\n3\n4\nfive\n")
+    with pytest.raises(InputError, match="line 5"):
+        open_trace(raw, "lirs")
+    assert [path.name for path in tmp_path.iterdir()] == ["raw.lis"]
+
+
+def test_shards_are_about_alike():
+    strided = np.arange(0, 1 << 24, 256, dtype=np.uint64)
+    for addresses in (
+        strided,
+        strided << np.uint64(20),
+        np.random.default_rng(2).integers(0, 2**63, 1 << 16, np.uint64),
+    ):
+        counts = np.bincount(shard_of(addresses), minlength=SHARDS)
+        assert counts.max() < 2 * addresses.size / SHARDS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts kilobytes as Linux does")
+def test_memory_is_bounded_however_many_blocks(tmp_path):
+    """Three million distinct blocks in shards from 200,000 on: less memory than the one table of all takes."""
+    np.random.default_rng(3).permutation(np.arange(3_000_000, dtype="<u8") * 4096).tofile(tmp_path / "raw")
+    script = f"""
+import resource, misspenalty
+from misspenalty.traces import numbering
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+numbering.Numbering.__init__.__defaults__ = ({200_000},)
+numbering.CHUNK = 1 << 18
+trace = misspenalty.open_trace({str(tmp_path / "raw")!r}, "u64le")
+assert trace.blocks == len(trace) == 3_000_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 120_000  # the table of all would be 224 MB
