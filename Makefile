@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz drill bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -57,6 +57,18 @@ fuzz: build  ## mutated inputs for every reader of files: make fuzz EXECUTIONS=1
 KILLS ?= 20
 drill: build  ## kill a small whole run at random moments, go on each time, compare every byte: make drill KILLS=20
 	$(BIN)/python tests/drill.py --kills $(KILLS) --csv results/bench/drill.csv
+
+COUNT ?= 500
+mutants: build  ## deliberate faults, one at a time, and whether the nearest tests notice: make mutants COUNT=500 (hours)
+	$(BIN)/python tests/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
+
+slurm-test: build  ## a small whole run on a real SLURM of two nodes on this machine (Debian, root), compared byte by byte
+	$(BIN)/python tests/slurm.py --log results/bench/slurm_jobs.txt
+
+scaling: build  ## what a full run would take on 1 to 256 cores, from what the last one's jobs took
+	mkdir -p results/bench
+	$(BIN)/python benchmarks/scaling.py --csv results/bench/scaling.csv --jobs results/bench/jobs.csv \
+	  --figure results/bench/scaling.png
 
 test-sdist: environment  ## an sdist, the wheel made of it, and a smoke test in a clean environment
 	rm -rf build/sdist

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from misspenalty import InputError, ParameterError, open_trace, simulate
-from misspenalty.traces import compiled, formats, text
+from misspenalty.traces import compiled, formats, numbering, text
 from misspenalty.traces.trace import checksum, meta_checksum
 
 CAPTURE = {
@@ -285,7 +285,7 @@ def test_more_distinct_blocks_than_fit_are_named_with_the_file(tmp_path, monkeyp
         def ids(self, addresses):
             raise error
 
-    monkeypatch.setattr(compiled, "Interner", Full)
+    monkeypatch.setattr(numbering, "Interner", Full)
     with pytest.raises(InputError, match=rf"x\.lis: has too many distinct blocks.*{error}.*larger blocks"):
         open_trace(write(tmp_path / "x.lis", b"0 4 0 0\n"))
 

@@ -1,0 +1,259 @@
+"""What a full run would take on more cores: its graph of jobs, each as long as it was measured, on simulated machines.
+
+Reads the plan of a full run from Snakemake (a dry run of all jobs) and what its jobs took from `results/benchmarks`,
+where a run leaves it. A job runs for its CPU time over the cores it may use, and the start of a process; the scheduler
+takes the job with the longest path to the end first. Jobs that were not measured are named, and left out.
+
+    python benchmarks/scaling.py --csv results/bench/scaling.csv --figure results/bench/scaling.png
+    python benchmarks/scaling.py --jobs results/bench/jobs.csv            # time and memory of each rule
+    python benchmarks/scaling.py --profile                                # writes them into the SLURM profile
+    python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
+
+`--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
+"""
+
+import argparse
+import fnmatch
+import heapq
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from misspenalty.io.files import write_csv
+
+CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+START = 0.8  # s, of Snakemake's process for a job; measured on two cores as a job that does nothing
+PROFILE = Path("workflow/profiles/slurm/config.yaml")
+LEAST_MB, LEAST_MINUTES, MARGIN = 1000, 15, 2  # of a request to the cluster; of what was seen
+RULE = re.compile(r"^(?:local)?rule (\w+):$")
+FIELD = re.compile(r"^    (\w+): (.*)$")
+
+
+@dataclass
+class Job:
+    """A job of the plan.
+
+    Attributes
+    ----------
+    rule : str
+    inputs, outputs : list of str
+    benchmark : str or None
+        File with what it took.
+    threads : int
+    seconds, megabytes : float
+        What it takes on its threads; NaN where it was not measured.
+    after : set of int
+        Jobs that it waits for.
+    """
+
+    rule: str
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    benchmark: str | None = None
+    threads: int = 1
+    seconds: float = float("nan")
+    megabytes: float = float("nan")
+    after: set[int] = field(default_factory=set)
+
+
+def read_plan(text):
+    """The jobs of a dry run's output, each with those it waits for."""
+    jobs = []
+    for line in text.splitlines():
+        if found := RULE.match(line):
+            jobs.append(Job(found[1]))
+        elif jobs and (found := FIELD.match(line)):
+            name, value = found.groups()
+            if name in ("input", "output"):
+                setattr(jobs[-1], f"{name}s", value.split(", "))
+            elif name == "benchmark":
+                jobs[-1].benchmark = value
+            elif name == "threads":
+                jobs[-1].threads = int(value)
+    makers = {path: number for number, job in enumerate(jobs) for path in job.outputs}
+    for job in jobs:
+        job.after = {makers[path] for path in job.inputs if path in makers}
+    return jobs
+
+
+def plan(folder=".", options=()):
+    """The jobs of a full run in a folder, from nothing."""
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "2", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr or done.stdout)
+    return read_plan(done.stdout)
+
+
+def measure(jobs, folders, factors):
+    """Fill in time and memory from the files of `results/benchmarks` in these folders, the first that has one."""
+    for job in jobs:
+        paths = [Path(folder, job.benchmark) for folder in folders if job.benchmark]
+        path = next((path for path in paths if path.exists()), None)
+        if path is not None:
+            row = pd.read_csv(path, sep="\t", na_values="-").iloc[0]
+            factor = next((float(f) for rule, f in factors.items() if fnmatch.fnmatch(job.rule, rule)), 1.0)
+            job.seconds = factor * np.nan_to_num(row["cpu_time"]) / job.threads + START
+            job.megabytes = np.nan_to_num(row["max_rss"])
+
+
+def lengths(jobs):
+    """Seconds from the start of each job to the end of the run, where cores are plenty."""
+    later = [[] for _ in jobs]
+    for number, job in enumerate(jobs):
+        for before in job.after:
+            later[before].append(number)
+    found = {}
+
+    def length(number):
+        if number not in found:
+            rest = max((length(after) for after in later[number]), default=0.0)
+            found[number] = float(np.nan_to_num(jobs[number].seconds)) + rest
+        return found[number]
+
+    return [length(number) for number in range(len(jobs))], later
+
+
+def critical_path(jobs):
+    """The jobs of the longest chain, in order."""
+    left, later = lengths(jobs)
+    path, candidates = [], [number for number, job in enumerate(jobs) if not job.after]
+    while candidates:
+        path.append(max(candidates, key=left.__getitem__))
+        candidates = later[path[-1]]
+    return [jobs[number] for number in path]
+
+
+def simulate(jobs, cores):
+    """Wall time in s and the most memory in MB of the jobs that run at a time, on so many cores.
+
+    >>> one, two = Job("a", seconds=2.0, megabytes=5), Job("b", seconds=3.0, megabytes=7)
+    >>> simulate([one, two], 1), simulate([one, two], 2)
+    ((5.0, 7.0), (3.0, 12.0))
+    """
+    left, later = lengths(jobs)
+    waits = [len(job.after) for job in jobs]
+    ready = [(-left[number], number) for number, count in enumerate(waits) if not count]
+    heapq.heapify(ready)
+    running, free, now, used, most = [], cores, 0.0, 0.0, 0.0
+    while ready or running:
+        put_back = []
+        while ready and free:
+            entry = heapq.heappop(ready)
+            job = jobs[entry[1]]
+            need = min(job.threads, cores)
+            if need > free:
+                put_back.append(entry)
+                continue
+            free, used = free - need, used + float(np.nan_to_num(job.megabytes))
+            heapq.heappush(running, (now + float(np.nan_to_num(job.seconds)), entry[1]))
+        for entry in put_back:
+            heapq.heappush(ready, entry)
+        most = max(most, used)
+        now, number = heapq.heappop(running)
+        free, used = free + min(jobs[number].threads, cores), used - float(np.nan_to_num(jobs[number].megabytes))
+        for after in later[number]:
+            waits[after] -= 1
+            if not waits[after]:
+                heapq.heappush(ready, (-left[after], after))
+    return now, most
+
+
+def table(jobs):
+    """Wall time, speed-up, efficiency and memory by cores."""
+    rows, one = [], simulate(jobs, 1)[0]
+    for cores in CORES:
+        seconds, megabytes = simulate(jobs, cores)
+        speed_up = one / seconds
+        rows.append(
+            {
+                "cores": cores,
+                "wall_min": seconds / 60,
+                "core_hours": sum(np.nan_to_num(job.seconds) * job.threads for job in jobs) / 3600,
+                "speed_up": speed_up,
+                "efficiency_pct": 100 * speed_up / cores,
+                "memory_gb": megabytes / 1024,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_rule(jobs):
+    """Time and memory of each rule: what the profile asks for."""
+    rows = [
+        {"rule": j.rule, "jobs": 1, "cpu_s": j.seconds * j.threads, "longest_s": j.seconds, "memory_mb": j.megabytes}
+        for j in jobs
+    ]
+    how = {"jobs": "sum", "cpu_s": "sum", "longest_s": "max", "memory_mb": "max"}
+    return pd.DataFrame(rows).groupby("rule").agg(how).sort_values("cpu_s", ascending=False).reset_index()
+
+
+def request(row):
+    """What a job of a rule asks of a cluster, twice what was seen, where that is above the default."""
+    asked = {}
+    if (megabytes := int(-(-MARGIN * row.memory_mb // 100) * 100)) > LEAST_MB:
+        asked["mem_mb"] = megabytes
+    if (minutes := int(-(-MARGIN * row.longest_s // 60))) > LEAST_MINUTES:
+        asked["runtime"] = minutes
+    return asked
+
+
+def write_profile(rules, path=PROFILE):
+    """Put the requests of all measured rules into the SLURM profile."""
+    asked = {row.rule: request(row) for row in rules.dropna().sort_values("rule").itertuples()}
+    lines = "".join(f"  {rule}: {yaml.safe_dump(a, default_flow_style=True)}" for rule, a in asked.items() if a)
+    head = path.read_text().split("set-resources:")[0]
+    path.write_text(head + (f"set-resources:\n{lines}" if lines else ""))  # Snakemake refuses an empty list
+
+
+def draw(found, path, title):
+    """Wall time by cores, and what perfect scaling would be."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((5, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.loglog(found["cores"], found["wall_min"], "o-", label="simulated from the graph of jobs")
+    axes.loglog(found["cores"], found["wall_min"][0] / found["cores"], "--", color="gray", label="perfect")
+    axes.axhline(found["wall_min"].iloc[-1], linewidth=0.7, color="gray")
+    axes.set(xlabel="cores", ylabel="wall time (min)", xticks=CORES, xticklabels=CORES, title=title)
+    axes.minorticks_off()
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def main():
+    """The table, the critical path, and what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--configfile", nargs="+", default=[], help="of the run that is planned")
+    parser.add_argument("--measured", nargs="+", default=["."], help="folders of runs, for results/benchmarks")
+    parser.add_argument("--factor", nargs="*", default=[], metavar="RULE=NUMBER", help="CPU time of a rule, times")
+    parser.add_argument("--csv", help="table by cores")
+    parser.add_argument("--jobs", help="table by rule")
+    parser.add_argument("--figure", help="wall time by cores")
+    parser.add_argument("--profile", action="store_true", help="write the SLURM profile's resources")
+    options = parser.parse_args()
+    jobs = plan(options=["--configfile", *options.configfile] if options.configfile else [])
+    measure(jobs, options.measured, dict(factor.split("=") for factor in options.factor))
+    missing = sorted({job.rule for job in jobs if np.isnan(job.seconds)} - {"all", "manifest"})
+    if missing:
+        print(f"not measured, and left out: {', '.join(missing)}", file=sys.stderr)
+    rules, found = by_rule(jobs), table(jobs)
+    print(rules.head(20).round(1).to_string(index=False), found.round(2).to_string(index=False), sep="\n\n")
+    print("\ncritical path:", " > ".join(f"{j.rule} {np.nan_to_num(j.seconds):.0f} s" for j in critical_path(jobs)))
+    for result, path in ((found, options.csv), (rules, options.jobs)):
+        if path:
+            write_csv(result, path)
+    if options.figure:
+        draw(found, options.figure, " ".join(Path(name).stem for name in options.configfile) or "config")
+    if options.profile:
+        write_profile(rules)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""What `make scaling`, `make slurm-test` and `make mutants` rest on; the runs themselves take long."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import mutants
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from small import small_tree
+
+ROOT = Path(__file__).parents[2]
+PROFILE = ROOT / "workflow" / "profiles" / "slurm"
+
+
+@pytest.fixture(scope="module")
+def scaling():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    import scaling
+
+    yield scaling
+    sys.path.remove(str(ROOT / "benchmarks"))
+
+
+@pytest.fixture(scope="module")
+def jobs(scaling, tmp_path_factory):
+    """The plan of the small run."""
+    return scaling.plan(small_tree(tmp_path_factory.mktemp("tree")))
+
+
+def grouped(job):
+    """Group of a job in the SLURM profile, or None."""
+    groups = dict(entry.split("=") for entry in yaml.safe_load((PROFILE / "config.yaml").read_text())["groups"])
+    return groups.get(job.rule)
+
+
+def test_groups_of_the_profile_are_rules_and_no_group_waits_for_itself(jobs):
+    profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
+    named = {entry.split("=")[0] for entry in profile["groups"]} | set(profile.get("set-resources", {}))
+    assert named <= {job.rule for job in jobs} | {"paper"}
+    node = {number: grouped(job) or number for number, job in enumerate(jobs)}
+    before = {name: set() for name in node.values()}
+    for number, job in enumerate(jobs):
+        before[node[number]] |= {node[after] for after in job.after} - {node[number]}
+    while free := [name for name, waits in before.items() if not waits]:
+        for name in free:
+            del before[name]
+        for waits in before.values():
+            waits.difference_update(free)
+    assert not before, f"groups that wait for each other: {before}"
+
+
+def test_the_plan_is_the_whole_graph(jobs):
+    (last,) = (job for job in jobs if job.rule == "manifest")
+    assert len(jobs) > 80 and last.benchmark is None
+    assert {jobs[number].rule for number in last.after} >= {"claims", "paper", "overview"}
+    assert next(job for job in jobs if job.rule == "mq_fig7").threads == 2
+
+
+def test_more_cores_are_never_slower_and_the_critical_path_is_the_limit(scaling, jobs):
+    for number, job in enumerate(jobs):
+        job.seconds, job.megabytes = 1.0 + number % 7, 100.0
+    found = scaling.table(jobs)
+    path = sum(job.seconds for job in scaling.critical_path(jobs))
+    assert found["wall_min"].iloc[-1] * 60 == pytest.approx(path)
+    assert (found["wall_min"] * 60 >= path - 1e-9).all()
+    assert found["wall_min"].is_monotonic_decreasing and found["memory_gb"].iloc[0] <= found["memory_gb"].iloc[-1]
+    assert found["core_hours"].nunique() == 1
+
+
+def test_a_chain_and_a_fork(scaling):
+    job = scaling.Job
+    chain = [job("a", seconds=1, megabytes=1), job("b", seconds=2, megabytes=1, after={0})]
+    fork = [*chain, job("c", seconds=2, megabytes=5, threads=2, after={0})]
+    assert scaling.simulate(chain, 4)[0] == 3
+    assert scaling.simulate(fork, 3) == (3, 6) and scaling.simulate(fork, 2)[0] == 5
+    assert [each.rule for each in scaling.critical_path(chain)] == ["a", "b"]
+
+
+def test_measured_jobs_fill_the_profile(scaling, tmp_path):
+    folder = tmp_path / "results" / "benchmarks"
+    folder.mkdir(parents=True)
+    pd.DataFrame({"s": [900.0], "max_rss": [1234.0], "cpu_time": [800.0]}).to_csv(
+        folder / "a.tsv", sep="\t", index=False
+    )
+    jobs = [
+        scaling.Job("a", benchmark="results/benchmarks/a.tsv"),
+        scaling.Job("b", benchmark="results/benchmarks/b.tsv"),
+    ]
+    scaling.measure(jobs, [tmp_path], {"a*": "2"})
+    assert jobs[0].seconds == pytest.approx(1600 + scaling.START) and np.isnan(jobs[1].seconds)
+    (profile := tmp_path / "config.yaml").write_text((PROFILE / "config.yaml").read_text())
+    scaling.write_profile(scaling.by_rule(jobs), profile)
+    assert yaml.safe_load(profile.read_text())["set-resources"] == {"a": {"mem_mb": 2500, "runtime": 54}}
+
+
+def test_the_plugin_is_locked_and_not_a_requirement_of_the_project():
+    text = (PROFILE / "requirements.txt").read_text()
+    assert re.findall(r"^([\w-]+)==", text, re.M) == [
+        "snakemake-executor-plugin-slurm",
+        "snakemake-executor-plugin-slurm-jobstep",
+    ]
+    assert text.count("--hash=sha256:") >= 4 and "executor-plugin-slurm" not in (ROOT / "requirements.lock").read_text()
+
+
+def test_slurm_test_refuses_without_root(monkeypatch):
+    done = subprocess.run(
+        [sys.executable, "-c", "import os, slurm; os.geteuid = lambda: 1000; slurm.prepare()"],
+        cwd=ROOT / "tests",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "which takes root" in done.stderr
+
+
+# --- mutants ----------------------------------------------------------------------------------------------------------
+
+
+def test_faults_of_a_small_source():
+    text = 'def f(a, *b):\n    """1 < 2."""\n    if a < 3 and not b:\n        self.x = a + 1\n    return <int>a\n'
+    found = {(m.line, m.before(text.splitlines(keepends=True)), m.after) for m in mutants.mutants_of("a.pyx", text)}
+    assert found == {
+        (3, "<", "<="),
+        (3, "3", "4"),
+        (3, "and", "or"),
+        (3, "not", ""),
+        (3, "if a < 3 and not b:", "if not (a < 3 and not b):"),
+        (4, "+", "-"),
+        (4, "1", "2"),
+        (4, "self.x = a + 1", "pass"),
+    }
+
+
+def test_a_fault_is_made_in_a_copy_and_taken_out_again(tmp_path):
+    copy = mutants.Copy(tmp_path)
+    source = tmp_path / "misspenalty" / "replay" / "sampling.py"
+    before = source.read_text()
+    mutant = next(m for m in mutants.mutants_of("replay/sampling.py", before) if m.after == "<=")
+    assert copy.apply(mutant) and source.read_text() == mutant.text(before.splitlines(keepends=True)) != before
+    copy.restore()
+    assert source.read_text() == before
+    assert not copy.apply(mutants.Mutant("replay/sampling.py", 1, 0, 3, "def ("))
+
+
+def test_each_source_has_tests_near_to_it():
+    chosen = mutants.choose(mutants.DEFAULT, 60, 1)
+    assert len({mutant.path for mutant in chosen}) == 60
+    for mutant in chosen:
+        files = mutants.nearest(mutant.path)
+        assert files and all((ROOT / file).is_file() for file in files)
+    assert mutants.nearest("policies/_sarc.pyx")[0] == "tests/policies/test_sarc.py"

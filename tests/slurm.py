@@ -1,0 +1,220 @@
+"""The workflow on a real SLURM of two nodes on this machine, compared byte by byte with a local run.
+
+For a Debian machine and root: installs slurm-wlm and munge if they are missing, starts a controller and two nodes for
+this run alone, runs the small configuration of the tests through `workflow/profiles/slurm`, and stops what it started.
+A cluster that this machine belongs to already is left alone: the test refuses.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from small import ROOT, digests, small_tree
+
+PROFILE = ROOT / "workflow" / "profiles" / "slurm"
+PLUGINS = ROOT / "build" / "slurm"
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "setpriv")
+CONF = Path("/etc/slurm/slurm.conf")
+NODES = {"n1": 16821, "n2": 16822}
+SETTINGS = """\
+ClusterName=misspenalty
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort=16817
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+SlurmdParameters=config_overrides
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory,CR_LLN
+DefMemPerCPU=500
+MinJobAge=3600
+ReturnToService=2
+{nodes}
+PartitionName=main Nodes={names} Default=YES MaxTime=INFINITE State=UP
+"""
+NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=4000\n"
+# There is no accounting to ask, and a controller of this test forgets no job.
+ALONE = (
+    *("--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3"),
+    *("--seconds-between-status-checks", "5", "--slurm-keep-successful-logs"),
+    *("--default-resources", "slurm_partition=main", "mem_mb=900", "runtime=120"),
+)
+
+
+def prepare():
+    """Programs and the plugin, or what is missing in words."""
+    if os.geteuid():
+        sys.exit("slurm-test starts a cluster's daemons, which takes root.")
+    if missing := [name for name in PROGRAMS if not shutil.which(name)]:
+        if not shutil.which("apt-get"):
+            sys.exit(f"{', '.join(missing)}: not found; install SLURM (slurm-wlm) and munge.")
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "update", "-qq"], check=True)
+        install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "slurm-wlm", "munge"]
+        subprocess.run(install, check=True, env=environment)
+    if CONF.exists() or CONF.is_symlink():
+        sys.exit(f"{CONF} exists: this machine belongs to a cluster already, which the test leaves alone.")
+    wanted = PROFILE / "requirements.txt"
+    if not (PLUGINS / "done").exists() or (PLUGINS / "done").read_text() != wanted.read_text():
+        shutil.rmtree(PLUGINS, ignore_errors=True)
+        options = ["--quiet", "--no-deps", "--require-hashes", "--target", str(PLUGINS), "-r", str(wanted)]
+        subprocess.run([sys.executable, "-m", "pip", "install", *options], check=True)
+        (PLUGINS / "done").write_text(wanted.read_text())
+
+
+class Cluster:
+    """A controller and two nodes in a folder, for a ``with`` block."""
+
+    def __init__(self, folder):
+        self.folder, self.running = folder, []
+
+    def __enter__(self):
+        host, folder = socket.gethostname(), self.folder
+        nodes = "".join(NODE.format(name=name, host=host, port=port) for name, port in NODES.items())
+        (folder / "state").mkdir()
+        settings = SETTINGS.format(host=host, folder=folder, nodes=nodes, names=",".join(NODES))
+        (folder / "slurm.conf").write_text(settings)
+        self._munge()
+        CONF.parent.mkdir(exist_ok=True)
+        CONF.symlink_to(folder / "slurm.conf")  # a job step forgets SLURM_CONF
+        try:
+            self._start("slurmctld", "-D")
+            for name in NODES:
+                self._start("slurmd", "-D", "-N", name)
+            self._wait()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _munge(self):
+        key = self.folder / "munge"
+        key.mkdir(mode=0o700)
+        (key / "munge.key").write_bytes(os.urandom(1024))
+        (key / "munge.key").chmod(0o400)
+        for path in (key, key / "munge.key"):
+            shutil.chown(path, "munge", "munge")
+        options = [f"--key-file={key}/munge.key", f"--socket={self.folder}/munge.socket", "--foreground", "--force"]
+        options += [f"--pid-file={key}/munged.pid", f"--log-file={key}/munged.log", f"--seed-file={key}/munged.seed"]
+        shutil.chown(self.folder, "munge", "munge")
+        self._start("setpriv", "--reuid=munge", "--regid=munge", "--clear-groups", shutil.which("munged"), *options)
+        time.sleep(1)
+
+    def _start(self, *command):
+        with open(self.folder / "daemons.log", "a") as log:
+            self.running.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True))
+
+    def _wait(self):
+        for _ in range(60):
+            found = subprocess.run(["sinfo", "-h", "-o", "%T %D"], capture_output=True, text=True)
+            if found.stdout.split() == ["idle", str(len(NODES))]:
+                return
+            time.sleep(1)
+        raise RuntimeError(f"the cluster did not come up: {found.stdout}{found.stderr}")
+
+    def __exit__(self, *error):
+        CONF.unlink(missing_ok=True)
+        for process in reversed(self.running):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def targets(studies):
+    """Rules that make tables and figures of these studies; none for a whole run."""
+    return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
+
+
+def run_local(folder, cores, studies):
+    """The small run on this machine, without a cluster."""
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "rules", "--", *targets(studies)]
+    subprocess.run(command, cwd=folder, check=True)
+
+
+def run_cluster(folder, studies, options):
+    """The small run on the cluster; its submissions as SLURM saw them, one line each."""
+    profile = os.path.relpath(folder / "workflow" / "profiles" / "slurm", folder)
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--workflow-profile",
+        profile,
+        *ALONE,
+        *options,
+        "--",
+        *targets(studies),
+    ]
+    environment = os.environ | {"PYTHONPATH": str(PLUGINS)}
+    subprocess.run(command, cwd=folder, check=True, env=environment)
+    shown = ["squeue", "--states=all", "--noheader", "--format=%i|%N|%T|%M|%k"]
+    return subprocess.run(shown, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def made_of(files, studies):
+    """Those of these studies, or all."""
+    return {name: digest for name, digest in files.items() if not studies or name.split("/")[1] in studies}
+
+
+def report(jobs, seconds):
+    """What ran where."""
+    nodes = {name: sum(line.split("|")[1] == name for line in jobs) for name in NODES}
+    states = sorted({line.split("|")[2] for line in jobs})
+    print(f"SLURM: {len(jobs)} jobs in {seconds:.0f} s, {nodes}, {', '.join(states)}", flush=True)
+
+
+def main():
+    """Both runs; exit status 1 if a file differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cores", type=int, default=2, help="of the local run")
+    parser.add_argument("--log", type=Path, help="where the list of SLURM's jobs goes")
+    parser.add_argument("--local", type=Path, help="a folder in which the local run was made already")
+    parser.add_argument("--studies", nargs="*", default=[], help="these alone, by default a whole run")
+    options, further = parser.parse_known_args()
+    prepare()
+    with tempfile.TemporaryDirectory(prefix="slurm-") as base, contextlib.ExitStack() as stack:
+        whole = options.local or small_tree(Path(base, "local"))
+        if not options.local:
+            run_local(whole, options.cores, options.studies)
+        there = small_tree(Path(base, "cluster"))
+        Path(base, "slurm").mkdir()
+        Path(base).chmod(0o755)
+        stack.enter_context(Cluster(Path(base, "slurm")))
+        begun = time.monotonic()
+        jobs = run_cluster(there, options.studies, further)
+        report(jobs, time.monotonic() - begun)
+        if options.log:
+            options.log.parent.mkdir(parents=True, exist_ok=True)
+            options.log.write_text("job|node|state|time|rule\n" + "\n".join(jobs) + "\n")
+        one, other = (made_of(digests(folder), options.studies) for folder in (whole, there))
+    wrong = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    print(f"{len(other)} files, {len(wrong)} differ from the local run")
+    print(*wrong, sep="\n", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
