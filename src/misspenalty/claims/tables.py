@@ -63,7 +63,7 @@ class Table:
             raise InputError(
                 f"result table {name} has two rows for {row}", expected="one row per " + ", ".join(self.keys)
             )
-        missing = [row for row in self.rows if not _matching(given, row).any()]
+        missing = _absent(given, self.rows)
         table = given.reindex(columns=[*self.keys, *self.values])
         if missing:
             added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)  # a key that no claim names
@@ -101,6 +101,15 @@ def filled(frame):
     """A copy of a table with a number in each missing cell, so that claims can be asked which cells they read."""
     numbers = np.random.default_rng(0).uniform(1, 2, frame.shape)
     return frame.where(frame.notna(), pd.DataFrame(numbers, frame.index, frame.columns))
+
+
+def _absent(frame, rows):
+    """Those of some dicts of keys that no row has."""
+    present = {
+        keys: set(zip(*(frame[key].tolist() for key in keys), strict=True)) if keys else {()} if len(frame) else set()
+        for keys in {tuple(row) for row in rows}
+    }
+    return [row for row in rows if tuple(row.values()) not in present[tuple(row)]]
 
 
 def _matching(frame, row):
