@@ -210,7 +210,8 @@ def main():
             options.log.parent.mkdir(parents=True, exist_ok=True)
             options.log.write_text("job|node|state|time|rule\n" + "\n".join(jobs) + "\n")
         one, other = (made_of(digests(folder), options.studies) for folder in (whole, there))
-    wrong = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    made = other if options.studies else one.keys() | other.keys()
+    wrong = sorted(name for name in made if one.get(name) != other.get(name))
     print(f"{len(other)} files, {len(wrong)} differ from the local run")
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
