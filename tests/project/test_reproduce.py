@@ -95,3 +95,18 @@ def test_time_left_is_told_once_there_is_something_to_go_by():
     assert progress.take("1 of 20 steps (5%) done").endswith("5 % after 2 min")
     progress.take("Finished jobid: 3 (Rule: mq_table)")
     assert progress.take("10 of 20 steps (50%) done").endswith("50 % after 2 min, about 2 min left")
+
+
+def test_where_time_went_is_told_by_study(tmp_path):
+    module = runpy.run_path(str(SCRIPT))
+    head = "s\th:m:s\tmax_rss\tcpu_time\n"
+    for name, row in (("mq_replay/a", "60\t-\t500\t90"), ("mq_fig7", "30\t-\t700\t30"), ("claims", "1\t-\t-\t-")):
+        (path := tmp_path / f"{name}.tsv").parent.mkdir(exist_ok=True)
+        path.write_text(f"{head}{row}\n")
+    (old := tmp_path / "sarc_run.tsv").write_text(f"{head}9\t-\t9\t9\n")
+    os.utime(old, (1000, 1000))
+    found = module["spent"](tmp_path, ["mq", "sarc"], since=2000)
+    assert found == {"mq": (120, 90, 700, 2), "common": (0, 1, 0, 1)}
+    assert list(found) == ["mq", "common"]  # the dearest first
+    text = module["_table"](found, 150)
+    assert text.splitlines()[0].split()[:2] == ["mq", "2.0"] and "in 2.5 min" in text.splitlines()[-1]

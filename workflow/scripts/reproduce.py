@@ -8,6 +8,7 @@ log is in ``.snakemake/log``; what an error printed is shown.
 import argparse
 import collections
 import contextlib
+import csv
 import fcntl
 import os
 import re
@@ -95,13 +96,50 @@ class Progress:
         return f"{study:12} {part:>7}  {rule:32} {100 * number // total:3} % after {_minutes(spent)}{left}"
 
 
+def spent(folder, studies, since=0.0):
+    """Where time went, by study, the dearest first: CPU and wall seconds, most memory of a job in MB, jobs.
+
+    Read from the files that Snakemake writes for each job, of those written at or after `since`.
+    """
+    found = {}
+    for path in Path(folder).rglob("*.tsv"):
+        if path.stat().st_mtime < since:
+            continue
+        rule = path.relative_to(folder).with_suffix("").parts[0]
+        study = next((study for study in studies if rule.startswith(f"{study}_")), "common")
+        with open(path, newline="") as stream:
+            for row in csv.DictReader(stream, delimiter="\t"):
+                cpu, wall, memory = (_number(row[name]) for name in ("cpu_time", "s", "max_rss"))
+                before = found.get(study, (0.0, 0.0, 0.0, 0))
+                found[study] = (before[0] + cpu, before[1] + wall, max(before[2], memory), before[3] + 1)
+    return dict(sorted(found.items(), key=lambda entry: -entry[1][0]))
+
+
+def _number(text):
+    """A number of Snakemake's; 0 where it is too short to measure."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _table(found, wall):
+    """Where time went, in words."""
+    total = sum(cpu for cpu, *_ in found.values())
+    lines = [
+        f"{study:12} {cpu / 60:6.1f} min of CPU in {jobs:3} jobs, at most {memory:5.0f} MB each"
+        for study, (cpu, _, memory, jobs) in found.items()
+    ]
+    return "\n".join([*lines, f"{'all':12} {total / 60:6.1f} min of CPU in {wall / 60:.1f} min"])
+
+
 def _minutes(seconds):
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
 def run(command, studies):
     """Run Snakemake, show its progress, and its own words where something fails; its exit status."""
-    progress, kept = Progress(studies), collections.deque(maxlen=4000)
+    progress, kept, begun = Progress(studies), collections.deque(maxlen=4000), time.time()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as job:
@@ -116,6 +154,8 @@ def run(command, studies):
         print("\nThe run stopped. Mend what is named above; `make reproduce` then goes on from here.", file=sys.stderr)
     elif any("Nothing to be done" in line for line in kept):
         print("Nothing to be done: all results are up to date.")
+    elif found := spent("results/benchmarks", studies, begun):
+        print("", _table(found, time.time() - begun), sep="\n")
     return job.returncode
 
 
