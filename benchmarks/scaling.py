@@ -30,7 +30,7 @@ from misspenalty.io.files import write_csv
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 START = 0.8  # s, of Snakemake's process for a job; measured on two cores as a job that does nothing
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
-LEAST_MB, LEAST_MINUTES, MARGIN = 1000, 15, 2  # of a request to the cluster; of what was seen
+LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # of a request to the cluster; of what was seen
 RULE = re.compile(r"^(?:local)?rule (\w+):$")
 FIELD = re.compile(r"^    (\w+): (.*)$")
 
@@ -220,7 +220,7 @@ def draw(found, path, title):
     axes = figure.add_subplot()
     axes.loglog(found["cores"], found["wall_min"], "o-", label="simulated from the graph of jobs")
     axes.loglog(found["cores"], found["wall_min"][0] / found["cores"], "--", color="gray", label="perfect")
-    axes.axhline(found["wall_min"].iloc[-1], linewidth=0.7, color="gray")
+    axes.axhline(found["wall_min"].iloc[-1], linewidth=0.7, color="gray", label="critical path")
     axes.set(xlabel="cores", ylabel="wall time (min)", xticks=CORES, xticklabels=CORES, title=title)
     axes.minorticks_off()
     axes.legend(frameon=False)
