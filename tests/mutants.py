@@ -13,6 +13,7 @@ import fnmatch
 import io
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,7 @@ EXCHANGED = {
 # Lines that hold no behaviour of their own, or only the words of an error.
 LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
 DECLARED = ("cdef ", "cpdef ", "const ")
-SECONDS = 900  # after which a fault counts as noticed: the tests hang
+CPU_SECONDS, SECONDS = 600, 7200  # after which a fault counts as noticed: the tests run, or wait, for ever
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,13 @@ class Copy:
         ]
         try:
             done = subprocess.run(
-                [*command, *tests], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS
+                [*command, *tests],
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS)),
             )
         except subprocess.TimeoutExpired:
             return f"no end within {SECONDS} s"
