@@ -5,9 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from misspenalty.traces import Trace
 from misspenalty.traces._compile import Interner
+
+# How long an example takes says something of the machine, not of the code: a busy one, or sanitizers, must fail no test.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
