@@ -13,11 +13,11 @@ from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import load_class
 from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
+from misspenalty.traces.quantities import parse_bytes, parse_size
 from misspenalty.traces.selection import WRITES
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 PLOTS = (".png", ".svg", ".pdf")
-UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def add_command(commands, name, description, run, examples=()):
@@ -172,57 +172,6 @@ def plot_path(path):
     if path.is_dir():
         raise ParameterError(f"--plot {path} is a folder; choose another name")
     return path
-
-
-def parse_size(text, block_bytes, blocks=None):
-    """A cache size in blocks.
-
-    ``65536`` is blocks, ``512MB`` bytes (1 MB = 2**20 bytes), ``5%`` a share of the footprint, which is `blocks`.
-
-    Raises
-    ------
-    ParameterError
-        The text is no size, or smaller than a block.
-
-    Examples
-    --------
-    >>> parse_size("65536", 8192), parse_size("512MB", 8192), parse_size("2.5%", 8192, 1000)
-    (65536, 65536, 25)
-    """
-    if blocks is not None and (share := re.fullmatch(r"\s*([0-9]{1,4}(?:\.[0-9]{1,9})?)\s*%\s*", text)):
-        size = int(float(share[1]) / 100 * blocks + 0.5)
-        if size < 1:
-            raise ParameterError(f"{text!r} is less than one of the {blocks} blocks of the footprint")
-        return size
-    number, unit = _quantity(text, "blocks (65536)", " or a share of the footprint (5%)" if blocks is not None else "")
-    size = int(number) if unit is None else int(float(number) * unit) // block_bytes
-    if size < 1:
-        raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes")
-    return size
-
-
-def parse_bytes(text, what):
-    """A size in bytes, of `what`: ``8192``, or with a unit, ``8KB``.
-
-    Raises
-    ------
-    ParameterError
-        The text is no size, or smaller than a byte.
-    """
-    number, unit = _quantity(text, "bytes (8192)")
-    size = int(float(number) * (unit or 1))
-    if size < 1:
-        raise ParameterError(f"{what} {text}; expected at least 1 byte")
-    return size
-
-
-def _quantity(text, plain, further=""):
-    """The digits of a size and the bytes of its unit, None where a whole number (of `plain`) has none."""
-    match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
-    unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
-    if match is None or (not unit and "." in match[1]):
-        raise ParameterError(f"{text!r} is no size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB){further}")
-    return match[1], UNITS[match[2]] if unit else None
 
 
 def parse_prefetch(text):

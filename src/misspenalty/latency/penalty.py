@@ -26,7 +26,6 @@ comes.
 """
 
 import itertools
-import re
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
@@ -40,13 +39,12 @@ from misspenalty.latency._devices import Disk, FixedTime, FlashDrive
 from misspenalty.latency._replay_timed import Foresight, Replay, following
 from misspenalty.policies import find_policy
 from misspenalty.replay.simulation import processors
+from misspenalty.traces.quantities import LATEST, is_time, parse_time
 from misspenalty.traces.selection import check, check_size
 
 COMPONENTS = ("hit", "delayed", *disks.COMPONENTS)
 PERCENTILES = (50, 95, 99)
 WRITES = ("count", "ignore")
-UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-LATEST = 1 << 59  # 18 years, ns
 MAX_REQUESTS = 2**31 - 1
 MAX_CLIENTS = 1 << 20
 
@@ -181,29 +179,6 @@ def penalty(
         return pd.DataFrame(list(pool.map(run, jobs)))
 
 
-def parse_time(text, what="time"):
-    """A time with its unit (``5ms``, ``200us``, ``1.5s``) in whole ns.
-
-    Raises
-    ------
-    ParameterError
-        The text is no time.
-
-    Examples
-    --------
-    >>> parse_time("2.5ms")
-    2500000
-    """
-    match = _TIME.fullmatch(str(text))
-    ns = round(float(match[1]) * UNITS[match[2].lower()]) if match else LATEST
-    if ns >= LATEST:
-        raise ParameterError(f"{what} is {text!r}; expected a time such as 5ms, 200us or 1.5s")
-    return ns
-
-
-_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*(ns|us|µs|ms|s)\s*", re.IGNORECASE)
-
-
 def _listed(value):
     single = isinstance(value, str | PathLike | Kind | type) or np.isscalar(value)
     return [value] if single else list(value)
@@ -249,7 +224,7 @@ def _selected(trace, writes, warm_up):
 
 def _device(device, trace, scheduler):
     """How to make a device, its name, and where each block lies on it."""
-    if isinstance(device, str) and _TIME.fullmatch(device):
+    if is_time(device):
         latency = parse_time(device, "device")
         if latency < 1:
             raise ParameterError(f"device {device}: expected more than 0")

@@ -7,6 +7,7 @@ from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, po
 from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # points up to which each gets its marker
+LOW = 50  # %: curves that stay below are drawn up to their own highest
 TICKS = 7  # at most, along the sizes
 LONGEST_NAME = 40  # letters of a trace's name in the title
 
@@ -46,7 +47,8 @@ def hit_ratio(table, block_bytes=None, title=None):
             low, high = np.maximum(percent - error, 0), np.minimum(percent + error, 100)
             axes.fill_between(size, low, high, color=line["color"], alpha=0.25, linewidth=0)
     _size_axis(axes, table["cache_blocks"].to_numpy() * scale, block_bytes)
-    axes.set_ylim(0, 100)
+    highest = 100 * table["hit_ratio"].max()
+    axes.set_ylim(0, 100 if not 0 < highest < LOW else 1.15 * highest)
     axes.set_ylabel("Hit ratio (%)")
     axes.legend(loc="best")
     if title:

@@ -245,7 +245,10 @@ def _sizes(lengths: np.ndarray) -> RequestSizes:
     ends = np.cumsum(lengths)
     requests = int(ends[-1])
     median, p95 = (int(np.searchsorted(ends, share * requests)) for share in (0.5, 0.95))
-    return RequestSizes(requests, median, p95, int(np.flatnonzero(lengths)[-1]))
+    largest = int(np.flatnonzero(lengths)[-1])
+    bounds = 1 << np.arange((largest - 1).bit_length() + 1)
+    octaves = np.diff(ends[np.minimum(bounds, len(ends) - 1)], prepend=0)
+    return RequestSizes(requests, median, p95, largest, tuple(octaves.tolist()))
 
 
 def _expand(
@@ -292,8 +295,9 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
             )
             if verify and checksum(columns[name]) != meta["columns"][name]:
                 raise _damaged(f"column {name} does not have its checksum {meta['columns'][name]}", folder)
-        sizes = RequestSizes(**meta["sizes"]) if "sizes" in meta else None
-        for number in (meta["references"], meta["blocks"], *(dataclasses.astuple(sizes) if sizes else ())):
+        sizes = _known_sizes(meta["sizes"]) if "sizes" in meta else None
+        counts = (*dataclasses.astuple(sizes)[:-1], *sizes.octaves) if sizes else ()
+        for number in (meta["references"], meta["blocks"], *counts):
             if type(number) is not int or number < 0:
                 raise ValueError(f"{number!r} is no count")
         return Trace(**columns, block_bytes=block_bytes, name=meta["name"], format=meta["format"], sizes=sizes)
@@ -301,6 +305,10 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
+
+
+def _known_sizes(entries: dict[str, Any]) -> RequestSizes:
+    return RequestSizes(**{**entries, "octaves": tuple(entries.get("octaves", ()))})
 
 
 def _damaged(what: str, folder: Path) -> InputError:

@@ -30,12 +30,15 @@ class RequestSizes:
     requests : int
     median, p95, largest : int
         Blocks of a request.
+    octaves : tuple of int
+        Requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty where a trace was compiled before they were counted.
     """
 
     requests: int
     median: int
     p95: int
     largest: int
+    octaves: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
