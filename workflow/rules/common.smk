@@ -248,7 +248,7 @@ def own_row(wildcards):
 def own_drive(wildcards):
     """The files that say what its device is."""
     device = OWN_TRACES[wildcards.own].device
-    if device in description.names():
+    if (description.folder() / f"{device}.yaml").is_file():
         return drive_files(device)
     return [device] if Path(device).is_file() else []
 

@@ -1,7 +1,6 @@
 """The table of traces, ``config/traces.tsv``: one trace per row, every cell checked before the first job."""
 
 import csv
-import difflib
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from misspenalty.disks.drive import description
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.traces import formats
 from misspenalty.traces.parts import SHARE, parse_selection
 from misspenalty.traces.quantities import is_time, parse_bytes
@@ -43,9 +42,9 @@ def _source(text: str) -> str:
 def _format(text: str) -> str:
     known = {name.lower(): name for name in formats()}
     if text and text.lower() not in known:
-        near = difflib.get_close_matches(text.lower(), known, 1, 0.6)
-        meant = f", did you mean {known[near[0]]!r}?" if near else ""
-        raise ValueError(f"unknown trace format {text!r}{meant}; known formats: {', '.join(formats())}")
+        raise ValueError(
+            f"unknown trace format {text!r}{did_you_mean(text, formats())}; known formats: {', '.join(formats())}"
+        )
     return known.get(text.lower(), "")
 
 
@@ -68,10 +67,9 @@ def _warm_up(text: str) -> str:
 
 def _device(text: str) -> str:
     if text and not is_time(text) and text not in description.names() and not Path(text).is_file():
-        near = difflib.get_close_matches(text.lower(), description.names(), 1, 0.6)
-        meant = f", did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{text!r} is no drive{meant}; expected a time (5ms), a file, or one of"
-                         f" {', '.join(description.names())}")  # fmt: skip
+        meant = did_you_mean(text, description.names())
+        known = ", ".join(description.names())
+        raise ValueError(f"{text!r} is no drive{meant}; expected a time (5ms), a file, or one of {known}")
     return text or DEVICE
 
 
@@ -184,11 +182,10 @@ def _header(numbered: tuple[int, str], path: Path) -> list[str]:
     header = _cells(line)
     for column in header:
         if column not in COLUMNS or header.count(column) > 1:
-            near = difflib.get_close_matches(column, COLUMNS, 1, 0.6)
-            what = "is there twice" if header.count(column) > 1 else "is unknown"
-            remedy = f"did you mean {near[0]}?" if near and column not in COLUMNS else None
+            twice = header.count(column) > 1
+            what = "is there twice" if twice else f"is unknown{did_you_mean(column, COLUMNS)}"
             raise InputError(f"column {column!r} {what}", path=path, line=number,
-                             expected=f"{', '.join(COLUMNS)}, with tabs between them", remedy=remedy)  # fmt: skip
+                             expected=f"{', '.join(COLUMNS)}, with tabs between them")  # fmt: skip
     if missing := [column for column in ("name", "source") if column not in header]:
         raise InputError(f"column {missing[0]} is missing", path=path, line=number, expected=", ".join(COLUMNS))
     return header
