@@ -15,7 +15,8 @@ with few parameters (Ruemmler and Wilkes, An introduction to disk drive modeling
    times is lowest.
 
 Steps 1 to 5 see the first half of the requests only. The demerit of the other half is what the fit is worth. Heads
-cannot be told from service times; they only say into how many tracks a cylinder is cut.
+cannot be told from service times, nor can the part that all seeks share from the overhead; heads only say into how many
+tracks a cylinder is cut.
 """
 
 from dataclasses import dataclass

@@ -22,6 +22,7 @@ from misspenalty.traces._compile import Interner
 from misspenalty.traces.reader import Format, Requests, find_format, unreadable
 from misspenalty.traces.spool import spooled
 from misspenalty.traces.trace import (
+    BY_BLOCK,
     COLUMNS,
     META,
     VERSION,
@@ -185,13 +186,18 @@ def _compile(
     present = set()
     references = 0
     lengths = np.zeros(1, np.int64)  # requests of each number of blocks
+    object_bytes: list[np.ndarray] = []
     with open(folder / "ids", "wb") as ids, open(folder / "write", "wb") as write, open(folder / "time", "wb") as time:
         for requests in form.read(path, block_bytes, **options):
+            known = len(interner)
             references += _references(requests, path)
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
             for start, writes, times in _expand(requests):
-                interner.ids(start).tofile(ids)
+                numbers = interner.ids(start)
+                numbers.tofile(ids)
+                if requests.size is not None:
+                    object_bytes.append(_first_sizes(numbers, requests.size, known, len(interner)))
                 for column, values, file in (("write", writes, write), ("time", times, time)):
                     if values is not None:
                         values.tofile(file)
@@ -201,7 +207,17 @@ def _compile(
     for column in {"write", "time"} - present:
         (folder / column).unlink()
     interner.addresses_by_id().tofile(folder / "address")
+    if object_bytes:
+        np.concatenate(object_bytes).tofile(folder / "object_bytes")
     write_meta(folder, references, len(interner), block_bytes, name, form.name, _sizes(lengths))
+
+
+def _first_sizes(numbers: np.ndarray, size: np.ndarray, known: int, now: int) -> np.ndarray:
+    """Sizes of the objects numbered from `known` to `now` at their first reference."""
+    new = np.flatnonzero(numbers >= known)
+    sizes = np.empty(now - known, np.int64)
+    sizes[numbers[new[::-1]] - known] = size[new[::-1]]  # the first reference is written last
+    return sizes
 
 
 def _check_references(references: int, most: int | None, path: Path) -> None:
@@ -255,7 +271,7 @@ def _expand(
     requests: Requests,
 ) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
     """Requests that span blocks to references of one block, a bounded number at a time."""
-    start, count, write, time = requests
+    start, count, write, time, _ = requests
     if count is None:
         yield start, write, time
         return
@@ -286,7 +302,7 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         if len(meta["name"]) > LONGEST_NAME or len(meta["format"]) > LONGEST_NAME:
             raise ValueError("a name is too long")
         block_bytes = check_block(meta["block_bytes"])
-        lengths = {"address": meta["blocks"]}
+        lengths = dict.fromkeys(BY_BLOCK, meta["blocks"])
         columns: dict[str, Any] = dict.fromkeys(COLUMNS)
         small = sum((folder / name).stat().st_size for name in meta["columns"] if (folder / name).exists()) <= LOADED
         for name in meta["columns"]:

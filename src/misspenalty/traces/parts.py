@@ -109,6 +109,8 @@ def join(first: Trace, second: Trace) -> Trace:
             f"{first.name} has blocks of {first.block_bytes} bytes, {second.name} of {second.block_bytes}: open both"
             " with the same block size"
         )
+    if first.object_bytes is not None or second.object_bytes is not None:
+        raise ParameterError(f"{first.name} and {second.name}: traces of objects with sizes cannot be joined")
     blocks = np.concatenate([trace.address[trace.ids] for trace in (first, second)])
     write = None
     if first.write is not None or second.write is not None:
@@ -172,5 +174,8 @@ def _rebuilt(like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np
     """A trace of these blocks, in other respects like another; the sizes of its requests are not known."""
     interner = Interner()
     ids = interner.ids(np.ascontiguousarray(blocks))
-    address = interner.addresses_by_id()
-    return dataclasses.replace(like, ids=ids, write=write, time=time, address=address, sizes=None)
+    address, own = interner.addresses_by_id(), None
+    if like.object_bytes is not None:
+        order = np.argsort(like.address)
+        own = like.object_bytes[order[np.searchsorted(like.address, address, sorter=order)]]
+    return dataclasses.replace(like, ids=ids, write=write, time=time, address=address, object_bytes=own, sizes=None)

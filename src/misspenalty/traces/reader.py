@@ -37,6 +37,7 @@ class Requests(NamedTuple):
     count: np.ndarray | None = None  # int64, blocks of the request; None = one each
     write: np.ndarray | None = None  # bool; None = the format holds reads only
     time: np.ndarray | None = None  # int64, ns since the trace began; None = the format holds no times
+    size: np.ndarray | None = None  # int64, bytes of the object; None = blocks are of one size
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,15 @@ from misspenalty.traces._compile import Interner
 META = "meta.json"
 VERSION = 2
 LARGEST_BLOCK = 1 << 30  # bytes
-COLUMNS: dict[str, type] = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
+COLUMNS: dict[str, type] = {
+    "ids": np.uint32,
+    "write": np.bool_,
+    "time": np.int64,
+    "address": np.uint64,
+    "object_bytes": np.int64,
+}
+OPTIONAL = ("write", "time", "object_bytes")
+BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other columns have one per reference
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,8 @@ class Trace:
         File name and format it was read from.
     sizes : RequestSizes or None
         Of the requests, before they were split into blocks; None where that is not known.
+    object_bytes : int64, shape (blocks,), or None
+        Size of each object at its first reference, bytes; None where all blocks have `block_bytes`.
 
     Examples
     --------
@@ -76,6 +86,7 @@ class Trace:
     name: str
     format: str
     sizes: RequestSizes | None = None
+    object_bytes: np.ndarray | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # counts made once
 
     @classmethod
@@ -86,6 +97,7 @@ class Trace:
         time: ArrayLike | None = None,
         block_bytes: int = 4096,
         name: str = "array",
+        object_bytes: ArrayLike | None = None,
     ) -> "Trace":
         """A trace of references to these blocks, in this order.
 
@@ -101,6 +113,8 @@ class Trace:
             Block size; only recorded.
         name : str
             What the trace is called.
+        object_bytes : array of integers, shape (n,), optional
+            Size of the object that each reference is to, bytes; that of its first reference counts.
 
         Raises
         ------
@@ -122,6 +136,11 @@ class Trace:
             raise ParameterError(f"block {given.min()} at position {int(given.argmin())}; expected 0 or more")
         interner = Interner()
         ids = interner.ids(np.ascontiguousarray(given, np.uint64))
+        each = None if object_bytes is None else _column(object_bytes, "object_bytes", np.int64, "iu")
+        if each is not None and (each.shape != ids.shape or each.min() < 0):
+            raise ParameterError(
+                f"object_bytes has shape {each.shape} or sizes below 0; expected {ids.shape}, 0 or more"
+            )
         return cls(
             ids,
             None if write is None else _column(write, "write", np.bool_, "b"),
@@ -130,20 +149,23 @@ class Trace:
             check_block(block_bytes),
             name,
             "array",
+            object_bytes=None if each is None else each[np.unique(ids, return_index=True)[1]],
         )
 
     def __post_init__(self) -> None:
         for column, dtype in COLUMNS.items():
             values = getattr(self, column)
-            if values is None and column in ("write", "time"):
+            if values is None and column in OPTIONAL:
                 continue
             if getattr(values, "dtype", None) != dtype or values.ndim != 1:
                 raise ParameterError(
                     f"trace {self.name}: column {column} is no {np.dtype(dtype).name} array of one row"
                 )
-            if column in ("write", "time") and len(values) != len(self.ids):
+            expected = self.address if column in BY_BLOCK else self.ids
+            if len(values) != len(expected):
+                what = "blocks" if column in BY_BLOCK else "references"
                 raise ParameterError(
-                    f"trace {self.name}: column {column} has {len(values)} entries for {len(self.ids)} references"
+                    f"trace {self.name}: column {column} has {len(values)} entries for {len(expected)} {what}"
                 )
 
     def __repr__(self) -> str:
@@ -151,12 +173,26 @@ class Trace:
         each = f"{self.reads:,} read{_s(self.reads)}" + (f", {writes:,} write{_s(writes)}" if writes else "")
         return (
             f"<Trace {self.name!r} ({self.format}): {len(self):,} reference{_s(len(self))} ({each}) to"
-            f" {self.blocks:,} block{_s(self.blocks)} of {self.block_bytes} bytes,"
-            f" footprint {format_bytes(self.blocks * self.block_bytes)}>"
+            f" {self._extent()}>"
+        )
+
+    def _extent(self) -> str:
+        if self.object_bytes is not None:
+            return f"{self.blocks:,} object{_s(self.blocks)}, footprint {format_bytes(self.footprint_bytes)}"
+        return (
+            f"{self.blocks:,} block{_s(self.blocks)} of {self.block_bytes} bytes,"
+            f" footprint {format_bytes(self.footprint_bytes)}"
         )
 
     def __len__(self) -> int:
         return int(self.ids.shape[0])
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes of all distinct blocks, or objects."""
+        if self.object_bytes is not None:
+            return int(self.object_bytes.sum())
+        return self.blocks * self.block_bytes
 
     @property
     def blocks(self) -> int:
