@@ -8,11 +8,12 @@ import inspect
 import re
 
 import misspenalty
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import load_class
 from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
+from misspenalty.traces.parts import warm_up
 from misspenalty.traces.quantities import parse_bytes, parse_size
 from misspenalty.traces.selection import WRITES
 
@@ -104,10 +105,20 @@ def add_replay_options(command):
         "--writes", choices=WRITES, default="count", help="what a write is to the cache (default: count)"
     )
     command.add_argument(
-        "--warm-up", metavar="N", type=whole_number, default=0, help="references that are not counted (default: 0)"
+        "--warm-up",
+        metavar="N",
+        default="0",
+        help="what fills the cache and is not counted: references, a share (20%%), a time (10m), or another trace",
     )
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.add_argument(
+        "--quiet", action="store_true", help="no progress bar; there is none where stderr is no terminal"
+    )
     add_format_options(command)
+
+
+def open_warmed(options):
+    """The trace that the options name, and how many references at its head are not counted."""
+    return warm_up(open_named(options), options.warm_up)
 
 
 def open_named(options):
@@ -127,10 +138,11 @@ def replay_settings(options, policies):
     keywords = inspect.signature(misspenalty.hit_ratio_curve).parameters.keys() | {"hits"}
     for name in settings:
         if name in keywords or not any(definition.takes(name) for definition in definitions):
+            meant = did_you_mean(name, [p.name for d in definitions for p in d.parameters])
             has = "; ".join(f"{d.name} has {', '.join(p.name for p in d.parameters) or 'none'}" for d in definitions)
-            raise ParameterError(f"{' or '.join(d.name for d in definitions)} has no parameter {name!r}; {has}")
+            raise ParameterError(f"{' or '.join(d.name for d in definitions)} has no parameter {name!r}{meant}; {has}")
     prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
-    replay = {"prefetch": prefetch, "writes": options.writes, "warm_up": options.warm_up}
+    replay = {"prefetch": prefetch, "writes": options.writes}
     return replay | {"progress": not options.quiet} | settings
 
 
@@ -155,6 +167,17 @@ def parse_policies(text):
 def parse_sizes(text, trace):
     """Cache sizes of a trace in blocks, ``1%,5%,1GB,65536``; see `parse_size`."""
     return [parse_size(size, trace.block_bytes, trace.blocks) for size in text.split(",")]
+
+
+def parse_byte_size(text, footprint):
+    """A cache size in bytes: ``64MB``, ``1000000``, or a share of the footprint (bytes), ``5%``.
+
+    Examples
+    --------
+    >>> parse_byte_size("1KB", 10_000), parse_byte_size("5%", 10_000)
+    (1024, 500)
+    """
+    return parse_size(text, 1, footprint)
 
 
 def plot_path(path):

@@ -56,6 +56,48 @@ def hit_ratio(table, block_bytes=None, title=None):
     return figure
 
 
+@styled
+def response_time(table, block_bytes=None, title=None):
+    """Mean response time against cache size: one panel per device, one line per policy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `misspenalty.penalty`.
+    block_bytes : int, optional
+        As in `hit_ratio`.
+    title : str, optional
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        The table has no rows or lacks a column.
+    """
+    need(table, ["policy", "cache_blocks", "device", "mean_us"], "response_time")
+    devices = list(dict.fromkeys(table["device"]))
+    figure = new_figure(max(COLUMN, 0.8 * COLUMN * len(devices)), 0.7 * COLUMN)
+    scale = block_bytes or 1
+    for axes, device in zip(figure.subplots(1, len(devices), squeeze=False)[0], devices, strict=True):
+        rows = table[table["device"] == device]
+        top = rows["mean_us"].max()
+        unit, name = next((u, n) for u, n in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= u or u == 1)
+        for policy in policy_order(rows["policy"]):
+            line = rows[rows["policy"] == policy].sort_values("cache_blocks")
+            axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **policy_line(policy))
+        _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes)
+        axes.set_ylim(0, 1.1 * top / unit)
+        axes.set_ylabel(f"Mean response time ({name})")
+        axes.set_title(device)
+    figure.axes[0].legend(loc="best")
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=7.5, fontweight="bold")
+    return figure
+
+
 def title(trace):
     """Trace and footprint, as a title of its curves."""
     name = trace.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("$", r"\$")

@@ -48,8 +48,9 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
 
     Parameters
     ----------
-    source : Trace, path-like or array of integers
-        A trace, the path of a raw or compiled one, or block addresses as in `Trace.from_blocks`.
+    source : Trace, path-like, array of integers or table
+        A trace, the path of a raw or compiled one, block addresses as in `Trace.from_blocks`, or a pandas or Arrow
+        table as in `Trace.from_table`.
 
     Raises
     ------
@@ -61,6 +62,8 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
     if isinstance(source, str | os.PathLike):
         source = open_trace(source)
     elif not isinstance(source, Trace):
+        if hasattr(source, "column_names") or (hasattr(source, "columns") and hasattr(source, "dtypes")):
+            return Trace.from_table(source)
         if not isinstance(source, list | tuple | np.ndarray) and not hasattr(source, "__array__"):
             raise ParameterError(
                 f"trace is a {type(source).__name__}; expected a Trace, a path, or an array of block addresses"

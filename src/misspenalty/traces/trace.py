@@ -26,6 +26,7 @@ COLUMNS: dict[str, type] = {
     "object_bytes": np.int64,
 }
 OPTIONAL = ("write", "time", "object_bytes")
+ROLES = ("block", "write", "time", "object_bytes")  # of columns of tables
 BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other columns have one per reference
 
 
@@ -151,6 +152,79 @@ class Trace:
             "array",
             object_bytes=None if each is None else each[np.unique(ids, return_index=True)[1]],
         )
+
+    @classmethod
+    def from_table(cls, table: Any, columns: "dict[str, str] | str | None" = None, **settings: Any) -> "Trace":
+        """A trace of the rows of a pandas DataFrame or an Arrow table.
+
+        Parameters
+        ----------
+        table : DataFrame, pyarrow.Table or RecordBatch
+        columns : dict or str, optional
+            Role to the name of its column, ``{"block": "key"}`` or ``"block=key"``; roles are ``block``, ``write``,
+            ``time`` (ns) and ``object_bytes``; by default columns of these names.
+        **settings
+            ``block_bytes`` and ``name``, as in `from_blocks`.
+
+        Raises
+        ------
+        ParameterError
+            There is no column of blocks, a role is unknown, or a column has an impossible type.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Trace.from_table(pd.DataFrame({"key": [7, 8, 7]}), "block=key").ids.tolist()
+        [0, 1, 0]
+        """
+        if isinstance(columns, str):
+            pairs = [pair.partition("=")[::2] for pair in columns.split(",")]
+            columns = {role.strip(): name.strip() for role, name in pairs}
+        names = list(getattr(table, "column_names", None) or table.columns)
+        chosen = {role: role for role in ROLES if role in names} if columns is None else columns
+        if unknown := [role for role in chosen if role not in ROLES]:
+            raise ParameterError(f"columns: unknown role {unknown[0]!r}; expected {', '.join(ROLES)}")
+        for name in (chosen.get("block", "block"), *chosen.values()):
+            if name not in names:
+                raise ParameterError(f"the table has no column {name!r}; it has {', '.join(map(str, names))}")
+        values: dict[str, Any] = {role: np.asarray(table[name]) for role, name in chosen.items()}
+        return cls.from_blocks(**{"blocks": values.pop("block")} | values | settings)
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """The references as arrays, by column: ``block``, and where the trace has them ``write, time, object_bytes``.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8, 7]).to_numpy()
+        {'block': array([7, 8, 7], dtype=uint64)}
+        """
+        own = None if self.object_bytes is None else self.object_bytes[self.ids]
+        columns = {"block": self.address[self.ids], "write": self.write, "time": self.time, "object_bytes": own}
+        return {name: np.asarray(values) for name, values in columns.items() if values is not None}
+
+    def to_pandas(self) -> Any:
+        """The references as a pandas DataFrame; columns as in `to_numpy`.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8], write=[True, False]).to_pandas().shape
+        (2, 2)
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.to_numpy())
+
+    def to_arrow(self) -> Any:
+        """The references as a `pyarrow.Table`; columns as in `to_numpy`.
+
+        Examples
+        --------
+        >>> Trace.from_table(Trace.from_blocks([7, 8, 7]).to_arrow()).ids.tolist()
+        [0, 1, 0]
+        """
+        import pyarrow as pa
+
+        return pa.table(self.to_numpy())
 
     def __post_init__(self) -> None:
         for column, dtype in COLUMNS.items():
