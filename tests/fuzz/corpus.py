@@ -133,7 +133,7 @@ TRACES = {
     "delayed_hits": lambda: b"".join(b"%d;%d\n" % (n, n * n % 7) for n in range(30)),
     "fio": lambda: (ROOT / "tests" / "data" / "formats" / "fio3.log").read_bytes(),
     "blktrace": lambda: (ROOT / "tests" / "data" / "formats" / "sdb.blktrace.0").read_bytes(),
-    "lcs": lambda: lzma.decompress((ROOT / "tests" / "data" / "formats" / "v1.lcs.xz").read_bytes())[: 8192 + 480],
+    "lcs": lambda: lzma.decompress((ROOT / "tests" / "data" / "formats" / "v1.lcs.xz").read_bytes()),
     "parquet": lambda: parquet(pd.DataFrame({"key": np.arange(20) % 7, "op": ["R", "W"] * 10, "time_us": range(20)})),
     **{
         name: functools.partial(lambda code: (np.arange(40) ** 2 % 23).astype(code).tobytes(), code)

@@ -192,7 +192,7 @@ def _compile(
     object_bytes: list[np.ndarray] = []
     with open(folder / "ids", "wb") as ids, open(folder / "write", "wb") as write, open(folder / "time", "wb") as time:
         for requests in form.read(path, block_bytes, **options):
-            known = len(interner)
+            known = 0 if requests.size is None else len(interner)
             references += _references(requests, path)
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
