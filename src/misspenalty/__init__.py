@@ -34,6 +34,7 @@ from misspenalty import policies
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
 from misspenalty.latency.penalty import penalty
 from misspenalty.latency.steps import DelayedHits, delayed_hits
+from misspenalty.replay.by_bytes import byte_hit_ratio_curve
 from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
@@ -49,6 +50,7 @@ __all__ = [
     "ParameterError",
     "Result",
     "Trace",
+    "byte_hit_ratio_curve",
     "delayed_hits",
     "hit_ratio_curve",
     "open_trace",

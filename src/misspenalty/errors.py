@@ -1,6 +1,8 @@
 """The errors a user can cause. Each message says what was wrong, where, and what to do."""
 
+import difflib
 import os
+from collections.abc import Iterable
 
 
 class MissPenaltyError(ValueError):
@@ -53,3 +55,16 @@ class InputError(MissPenaltyError):
 
 class ParameterError(MissPenaltyError):
     """A parameter that does not exist or has an impossible value."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question after the known name that is nearest to `name`, in any case; empty where none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("Lruu", ["lru", "arc"]), did_you_mean("xyz", ["lru"])
+    (", did you mean 'lru'?", '')
+    """
+    lower = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.strip().lower(), lower, 1, 0.6)
+    return f", did you mean {lower[near[0]]!r}?" if near else ""

@@ -70,3 +70,40 @@ def test_what_cannot_be_written_is_said(tmp_path, monkeypatch, capsys, arguments
     assert main(["new", "policy", *arguments]) == 2
     assert said in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "here"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "passed", "listed"),
+    [
+        ("predictor", "3 passed", "from misspenalty.prefetch.predictors.registry import known_predictors as known"),
+        ("format", "2 passed", "from misspenalty.traces import formats as known"),
+        ("drive", "3 passed", "from misspenalty.disks import names as known"),
+    ],
+)
+def test_other_packages_register_what_they_hold(kind, passed, listed, tmp_path):
+    assert main(["new", kind, "my_own", str(tmp_path / "mine")]) == 0
+    pip = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index"]
+    run(*pip, "--target", str(tmp_path / "site"), ".", folder=tmp_path / "mine")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    assert passed in run(*command, folder=tmp_path / "mine", found=[tmp_path / "site"]).stdout
+    done = run(sys.executable, "-c", f"{listed}; print(*known())", folder=tmp_path, found=[tmp_path / "site"])
+    assert "my_own" in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("format", "spc"), ("drive", "hp97560"), ("predictor", "pcm"), ("policy", "lru")]
+)
+def test_names_that_are_taken(kind, name, tmp_path, capsys):
+    assert main(["new", kind, name, str(tmp_path / "x")]) == 2
+    assert f"there is a {kind} {name} already" in capsys.readouterr().err
+
+
+def test_a_plugin_that_fails_is_a_warning(tmp_path):
+    """Another package's fault takes nothing away that is built in."""
+    info = tmp_path / "broken-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[misspenalty.formats]\nbad = nowhere_at_all\n")
+    program = "from misspenalty.traces import formats; print('spc' in formats())"
+    done = run(sys.executable, "-c", program, folder=tmp_path, found=[tmp_path])
+    assert done.stdout == "True\n" and "format 'bad' of broken was not registered" in done.stderr

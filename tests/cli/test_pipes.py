@@ -1,11 +1,13 @@
 """Traces from pipes and with odd line ends, run as a user would: read right or refused, never in part."""
 
 import gzip
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ import pytest
 from misspenalty import open_trace, simulate
 from misspenalty.cli.main import main
 
+SPEC = importlib.util.spec_from_file_location("seeds_of_formats", Path(__file__).parents[1] / "fuzz" / "corpus.py")
+sys.modules[SPEC.name] = CORPUS = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(CORPUS)
 COMMAND = [sys.executable, "-m", "misspenalty"]
 SPC = "".join(f"0,{8 * (n * n % 977)},4096,{'RW'[n % 3 == 0]},{n / 1000}\n" for n in range(3000)).encode()
 LIS = "".join(f"{n * n % 977} {1 + n % 5} 0 {n}\n" for n in range(3000)).encode()
@@ -146,3 +151,37 @@ def test_requests_of_a_drive_are_told_from_a_trace(capsys, tmp_path):
     path.write_text("R miss 1_000 8 14000.5 0\n")
     status, _, err = told(capsys, "disk", "replay", "hp97560", path)
     assert status == 2 and "line 1" in err
+
+
+@pytest.mark.parametrize("name", sorted(CORPUS.TRACES))
+def test_every_format_is_read_alike_from_a_pipe(tmp_path, name):
+    content = CORPUS.TRACES[name]()
+    (tmp_path / "file").write_bytes(content)
+    os.mkfifo(tmp_path / "fifo")
+    writer = threading.Thread(target=(tmp_path / "fifo").write_bytes, args=[content])
+    writer.start()
+    piped, file = open_trace(tmp_path / "fifo", name), open_trace(tmp_path / "file", name)
+    writer.join()
+    assert piped.to_arrow().equals(file.to_arrow()) and len(file) > 0
+
+
+@pytest.mark.parametrize("words", [["trace", "ifno"], ["crve"], ["disk", "lst"]])
+def test_a_misspelt_command_is_answered_with_the_nearest(capsys, words):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2 and "did you mean" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("warm_up", ["10%", "1s", "300"])
+def test_warm_up_by_share_time_and_references(capsys, tmp_path, warm_up):
+    (tmp_path / "x.spc").write_bytes(SPC)
+    status, out, _ = told(capsys, "simulate", tmp_path / "x.spc", "--size", "9", "--warm-up", warm_up, "--json")
+    expected = simulate(open_trace(tmp_path / "x.spc"), "lru", 9, warm_up=1000 if warm_up == "1s" else 300)
+    assert status == 0 and json.loads(out)["hits"] == expected.hits
+
+
+def test_warm_up_by_another_trace(capsys, tmp_path):
+    (tmp_path / "x.spc").write_bytes(SPC)
+    options = ["--size", "977", "--warm-up", tmp_path / "x.spc", "--json"]
+    status, out, _ = told(capsys, "simulate", tmp_path / "x.spc", *options)
+    assert status == 0 and json.loads(out)["misses"] == 0

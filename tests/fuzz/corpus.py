@@ -6,6 +6,7 @@ Seeds are small valid inputs, made here, or files of the repository cut to a few
 import functools
 import gzip
 import io
+import lzma
 import shutil
 import struct
 import tempfile
@@ -126,6 +127,18 @@ TRACES = {
             }
         )
     ),
+    "adapt_size": lambda: b"".join(b"%d %d %d\n" % (n, n * n % 11, 100 + n * n % 11) for n in range(30)),
+    "address": lambda: b"".join(b"%s 0x1ff%02x %d\n" % (b"ls"[n % 2 : n % 2 + 1], n * n % 97, n) for n in range(30)),
+    "address_penalties": lambda: b"".join(b"l 0x1ff%02x %d 1 100\n" % (n * n % 97, n) for n in range(30)),
+    "delayed_hits": lambda: b"".join(b"%d;%d\n" % (n, n * n % 7) for n in range(30)),
+    "fio": lambda: (ROOT / "tests" / "data" / "formats" / "fio3.log").read_bytes(),
+    "blktrace": lambda: (ROOT / "tests" / "data" / "formats" / "sdb.blktrace.0").read_bytes(),
+    "lcs": lambda: lzma.decompress((ROOT / "tests" / "data" / "formats" / "v1.lcs.xz").read_bytes()),
+    "parquet": lambda: parquet(pd.DataFrame({"key": np.arange(20) % 7, "op": ["R", "W"] * 10, "time_us": range(20)})),
+    **{
+        name: functools.partial(lambda code: (np.arange(40) ** 2 % 23).astype(code).tobytes(), code)
+        for name, code in (("cache2k", ">u4"), ("corda", ">u8"), ("scarab", ">u8"))
+    },
     **{
         f"u{bits}{order}e": functools.partial(
             lambda code: (np.arange(40) ** 2 % 23).astype(code).tobytes(), f"{'<' if order == 'l' else '>'}u{bits // 8}"
@@ -149,7 +162,8 @@ def compiled():
 
 def detected():
     """The formats that tell themselves by their content, each plain and, where it may be, compressed."""
-    plain = {f"seed{number}": make() for number, (name, make) in enumerate(TRACES.items()) if not name.startswith("u")}
+    unnamed = ("u32le", "u32be", "u64le", "u64be", "cache2k", "corda", "scarab", "adapt_size")  # do not tell themselves
+    plain = {f"seed{number}": make() for number, (name, make) in enumerate(TRACES.items()) if name not in unnamed}
     return plain | {
         f"{name}.gz": gzip.compress(content) for name, content in plain.items() if not content.startswith(b"PAR1")
     }

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -271,3 +272,52 @@ def test_nothing_counts():
 @pytest.mark.parametrize(("text", "ns"), [("5ms", 5 * MS), ("0.5us", 500), ("1 s", 10**9), ("20NS", 20), ("3µs", 3000)])
 def test_times(text, ns):
     assert parse_time(text) == ns
+
+
+# --- policies in Python
+
+
+class OwnLru:
+    """LRU, as a user would write it."""
+
+    def __init__(self, capacity, fault=False):
+        self.capacity, self.fault, self.cached = capacity, fault, {}
+
+    def __contains__(self, block):
+        return block in self.cached
+
+    def access(self, block):
+        if self.fault:
+            raise RuntimeError("broken")
+        hit = self.cached.pop(block, None) is not None
+        if len(self.cached) == self.capacity:
+            del self.cached[next(iter(self.cached))]
+        self.cached[block] = True
+        return hit
+
+
+class Blind:
+    def __init__(self, capacity): ...
+
+    def access(self, block):
+        return False
+
+
+def test_a_policy_in_python_equals_the_kernel():
+    rng = np.random.default_rng(5)
+    trace = misspenalty.Trace.from_blocks(
+        1000 + rng.zipf(1.3, 4000) % 300, rng.random(4000) < 0.3, np.cumsum(rng.integers(0, 900_000, 4000))
+    )
+    table = misspenalty.penalty(trace, [OwnLru, "lru"], [5, 50], ["1ms", "cheetah9lp"])
+    own, ours = (group.drop(columns="policy").reset_index(drop=True) for _, group in table.groupby("policy"))
+    assert set(table["policy"]) == {"OwnLru", "lru"}
+    pd.testing.assert_frame_equal(own, ours)
+
+
+def test_what_a_policy_in_python_lacks_or_raises():
+    with pytest.raises(ParameterError, match=r"policy Blind cannot tell what it holds.*__contains__"):
+        misspenalty.penalty([1, 2], Blind, 1, "1ms")
+    with pytest.raises(ParameterError, match=r"policy OwnLru: raised RuntimeError\('broken'\)"):
+        misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), OwnLru, 1, "1ms", fault=True)
+    with pytest.raises(ParameterError, match="no policy has a parameter 'fualt', did you mean 'fault'"):
+        misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), [OwnLru, "lru"], 1, "1ms", fualt=True)

@@ -19,12 +19,12 @@ FLOORS = (  # from the ground up; a package imports from the floors below its ow
     ("systems",),
     ("latency",),
     ("__init__",),  # the public interface
-    ("studies",),
+    ("studies", "characterize"),
     ("cli", "site"),
     ("__main__",),
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
-USERS = ("studies", "cli", "site")  # of the library
+USERS = ("studies", "characterize", "cli", "site")  # of the library
 STATEMENT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+(c?import)[ \t]+(\([^)]*\)|[^\n#]*)|(c?import)[ \t]+([^\n#]*))", re.MULTILINE
 )

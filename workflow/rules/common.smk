@@ -65,7 +65,8 @@ CODE = Sources()
 
 def job(function):
     """What a rule calls, with the digest of the code it depends on, so that an edit of that reruns it."""
-    full = f"misspenalty.studies.{function}"
+    own = function.startswith("misspenalty.")
+    full = function if own else f"misspenalty.studies.{function}"
     return {"function": full, "code": CODE.digest(full, "misspenalty.reporting.jobs")}
 
 
@@ -230,6 +231,26 @@ def sarc_policies(wildcards):
 def sarc_seeds(wildcards):
     """Seeds of a group of runs: those beyond the paper have the first alone."""
     return SARC["seeds"][:1] if wildcards.group == "beyond" else SARC["seeds"]
+
+
+def own_raw(wildcards):
+    """The raw file of a row, or the folder that it is fetched into."""
+    row = OWN_TRACES[wildcards.own]
+    fetched = row.is_url or row.external
+    return f"results/traces/raw/{wildcards.own}" if fetched else row.source
+
+
+def own_row(wildcards):
+    """The cells of a row."""
+    return OWN_TRACES[wildcards.own].model_dump()
+
+
+def own_drive(wildcards):
+    """The files that say what its device is."""
+    device = OWN_TRACES[wildcards.own].device
+    if (description.folder() / f"{device}.yaml").is_file():
+        return drive_files(device)
+    return [device] if Path(device).is_file() else []
 
 
 def claim_tables(wildcards):

@@ -8,16 +8,17 @@ import inspect
 import re
 
 import misspenalty
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import load_class
 from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
+from misspenalty.traces.parts import warm_up
+from misspenalty.traces.quantities import parse_bytes, parse_size
 from misspenalty.traces.selection import WRITES
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 PLOTS = (".png", ".svg", ".pdf")
-UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def add_command(commands, name, description, run, examples=()):
@@ -104,10 +105,20 @@ def add_replay_options(command):
         "--writes", choices=WRITES, default="count", help="what a write is to the cache (default: count)"
     )
     command.add_argument(
-        "--warm-up", metavar="N", type=whole_number, default=0, help="references that are not counted (default: 0)"
+        "--warm-up",
+        metavar="N",
+        default="0",
+        help="what fills the cache and is not counted: references, a share (20%%), a time (10m), or another trace",
     )
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.add_argument(
+        "--quiet", action="store_true", help="no progress bar; there is none where stderr is no terminal"
+    )
     add_format_options(command)
+
+
+def open_warmed(options):
+    """The trace that the options name, and how many references at its head are not counted."""
+    return warm_up(open_named(options), options.warm_up)
 
 
 def open_named(options):
@@ -127,10 +138,11 @@ def replay_settings(options, policies):
     keywords = inspect.signature(misspenalty.hit_ratio_curve).parameters.keys() | {"hits"}
     for name in settings:
         if name in keywords or not any(definition.takes(name) for definition in definitions):
+            meant = did_you_mean(name, [p.name for d in definitions for p in d.parameters])
             has = "; ".join(f"{d.name} has {', '.join(p.name for p in d.parameters) or 'none'}" for d in definitions)
-            raise ParameterError(f"{' or '.join(d.name for d in definitions)} has no parameter {name!r}; {has}")
+            raise ParameterError(f"{' or '.join(d.name for d in definitions)} has no parameter {name!r}{meant}; {has}")
     prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
-    replay = {"prefetch": prefetch, "writes": options.writes, "warm_up": options.warm_up}
+    replay = {"prefetch": prefetch, "writes": options.writes}
     return replay | {"progress": not options.quiet} | settings
 
 
@@ -157,6 +169,17 @@ def parse_sizes(text, trace):
     return [parse_size(size, trace.block_bytes, trace.blocks) for size in text.split(",")]
 
 
+def parse_byte_size(text, footprint):
+    """A cache size in bytes: ``64MB``, ``1000000``, or a share of the footprint (bytes), ``5%``.
+
+    Examples
+    --------
+    >>> parse_byte_size("1KB", 10_000), parse_byte_size("5%", 10_000)
+    (1024, 500)
+    """
+    return parse_size(text, 1, footprint)
+
+
 def plot_path(path):
     """`path`, once a plot can be written there.
 
@@ -172,57 +195,6 @@ def plot_path(path):
     if path.is_dir():
         raise ParameterError(f"--plot {path} is a folder; choose another name")
     return path
-
-
-def parse_size(text, block_bytes, blocks=None):
-    """A cache size in blocks.
-
-    ``65536`` is blocks, ``512MB`` bytes (1 MB = 2**20 bytes), ``5%`` a share of the footprint, which is `blocks`.
-
-    Raises
-    ------
-    ParameterError
-        The text is no size, or smaller than a block.
-
-    Examples
-    --------
-    >>> parse_size("65536", 8192), parse_size("512MB", 8192), parse_size("2.5%", 8192, 1000)
-    (65536, 65536, 25)
-    """
-    if blocks is not None and (share := re.fullmatch(r"\s*([0-9]{1,4}(?:\.[0-9]{1,9})?)\s*%\s*", text)):
-        size = int(float(share[1]) / 100 * blocks + 0.5)
-        if size < 1:
-            raise ParameterError(f"{text!r} is less than one of the {blocks} blocks of the footprint")
-        return size
-    number, unit = _quantity(text, "blocks (65536)", " or a share of the footprint (5%)" if blocks is not None else "")
-    size = int(number) if unit is None else int(float(number) * unit) // block_bytes
-    if size < 1:
-        raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes")
-    return size
-
-
-def parse_bytes(text, what):
-    """A size in bytes, of `what`: ``8192``, or with a unit, ``8KB``.
-
-    Raises
-    ------
-    ParameterError
-        The text is no size, or smaller than a byte.
-    """
-    number, unit = _quantity(text, "bytes (8192)")
-    size = int(float(number) * (unit or 1))
-    if size < 1:
-        raise ParameterError(f"{what} {text}; expected at least 1 byte")
-    return size
-
-
-def _quantity(text, plain, further=""):
-    """The digits of a size and the bytes of its unit, None where a whole number (of `plain`) has none."""
-    match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
-    unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
-    if match is None or (not unit and "." in match[1]):
-        raise ParameterError(f"{text!r} is no size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB){further}")
-    return match[1], UNITS[match[2]] if unit else None
 
 
 def parse_prefetch(text):

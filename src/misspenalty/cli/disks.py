@@ -1,26 +1,38 @@
-"""The command line's ``disk list|info|replay|import``."""
+"""The command line's ``disk list|info|replay|fit|import``."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from misspenalty.cli.arguments import add_command
+from misspenalty.cli.arguments import add_command, whole_number
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import write_csv
 
 
 def add(commands):
     """Add the commands to a parser's."""
-    parser = commands.add_parser("disk", help="drives: list them, look at one, replay requests, import one")
+    parser = commands.add_parser("disk", help="drives: list them, look at one, replay requests, fit or import one")
     disk = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_command(disk, "list", "list the drives that come with the package", _list)
+    add_command(disk, "list", "list the installed drives", _list, ("misspenalty disk list",))
 
-    info = add_command(disk, "info", "what a drive is, or where each of its values comes from", _info)
+    info = add_command(
+        disk,
+        "info",
+        "what a drive is, or where each of its values comes from",
+        _info,
+        ("misspenalty disk info cheetah9lp", "misspenalty disk info mine.yaml --sources"),
+    )
     info.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
     info.add_argument("--sources", action="store_true", help="list the sources of its values")
 
-    play = add_command(disk, "replay", "replay timed requests and compare service times", _replay)
+    play = add_command(
+        disk,
+        "replay",
+        "replay timed requests and compare service times",
+        _replay,
+        ("misspenalty disk replay cheetah9lp requests.txt --records components.csv",),
+    )
     play.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
     play.add_argument("requests", metavar="REQUESTS", help="lines of R|W action lbn blocks service_us delay_us")
     play.add_argument(
@@ -28,7 +40,28 @@ def add(commands):
     )
     play.add_argument("--literal", action="store_true", help="read values imported from DiskSim as DiskSim does")
 
-    get = add_command(disk, "import", "make a description from DiskSim's parameter files", _import)
+    made = add_command(
+        disk,
+        "fit",
+        "make a description from requests that were timed on a drive",
+        _fit,
+        ("misspenalty disk fit requests.txt mine.yaml", "misspenalty disk replay mine.yaml requests.txt"),
+    )
+    made.add_argument("requests", metavar="REQUESTS", help="lines of R|W action lbn blocks service_us delay_us")
+    made.add_argument("output", metavar="OUTPUT", type=Path, nargs="?", help="description to write, such as mine.yaml")
+    made.add_argument("--name", default="fitted", help="the drive's name (default: fitted)")
+    made.add_argument("--heads", metavar="N", type=whole_number, default=4, help="tracks of a cylinder (default: 4)")
+    made.add_argument(
+        "--blocks", metavar="N", type=whole_number, help="of the drive (default: up to the highest asked)"
+    )
+
+    get = add_command(
+        disk,
+        "import",
+        "make a description from DiskSim's parameter files",
+        _import,
+        ("misspenalty disk import mine.diskspecs mine.yaml",),
+    )
     get.add_argument("file", metavar="FILE", help="a .parv or .diskspecs; .model and .seek are read from its folder")
     get.add_argument("output", metavar="OUTPUT", type=Path, help="description to write, such as mine.yaml")
     get.add_argument("--name", help="the drive's name (default: the file's)")
@@ -135,6 +168,33 @@ def _replay(options):
     if options.records:
         write_csv(pd.DataFrame(outcome.records).drop(columns=["tag", "unused"]), options.records)
     return outcome.row()
+
+
+def _fit(options):
+    from misspenalty.disks import requests as disk_replay
+    from misspenalty.disks.disksim import importer
+    from misspenalty.disks.fit import fit
+
+    if options.output and options.output.exists():
+        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    found = fit(disk_replay.read_requests(options.requests), options.name, options.heads, options.blocks)
+    if options.output:
+        importer.write(found.kind.data, options.output)
+    summary, after = _summary(found.kind), found.held_out
+    return {
+        "output": str(options.output) if options.output else None,
+        **{key: summary[key] for key in ("drive", "blocks", "sectors_per_track", "media_mb_per_s", "rpm")},
+        **{key: round(summary[key], 3) for key in ("seek_one_cylinder_ms", "seek_mean_ms", "seek_full_ms")},
+        "overhead_read_ms": found.kind.data["overheads"]["read_miss_after_read"],
+        "overhead_write_ms": found.kind.data["overheads"]["write_miss_after_read"],
+        **{key: summary[key] for key in ("read_ahead", "write_behind")},
+        "fitted_requests": found.fitted["requests"],
+        "fitted_demerit_ms": round(found.fitted["demerit_ms"], 4),
+        "held_out_requests": after["requests"],
+        "held_out_mean_measured_ms": round(after["mean_measured_ms"], 4),
+        "held_out_mean_simulated_ms": round(after["mean_simulated_ms"], 4),
+        "held_out_demerit_ms": round(after["demerit_ms"], 4),
+    }
 
 
 def _import(options):

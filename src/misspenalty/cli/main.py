@@ -1,18 +1,20 @@
-"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|new``."""
+"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|new|completion``."""
 
 import argparse
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import misspenalty
-from misspenalty.cli import disks, new, penalty, policies, replay, traces
+from misspenalty.cli import completion, disks, new, penalty, policies, replay, traces
 from misspenalty.cli.output import show
-from misspenalty.errors import MissPenaltyError
+from misspenalty.errors import MissPenaltyError, did_you_mean
 
-COMMANDS = (traces, replay, penalty, disks, policies, new)  # modules, in the order of the help
+COMMANDS = (traces, replay, penalty, disks, policies, new, completion)  # modules, in the order of the help
 EXAMPLES = """examples:
   misspenalty trace info mine.spc
   misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png
@@ -45,9 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parser = _parser()
     try:
-        options = parser.parse_args(arguments)
+        options = parser().parse_args(arguments)
     except SystemExit:  # after --help, or a wrong argument
         sys.stdout.flush()
         raise
@@ -75,15 +76,26 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint about a misspelt command or choice names the nearest one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the complaint and leave with status 2."""
+        if match := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
+            message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
+        super().error(message)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    made = Parser(
         prog="misspenalty",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=(misspenalty.__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("--version", action="version", version=f"misspenalty {misspenalty.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    made.add_argument("--version", action="version", version=f"misspenalty {misspenalty.__version__}")
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:
         module.add(commands)
-    return parser
+    return made

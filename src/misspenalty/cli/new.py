@@ -1,4 +1,4 @@
-"""The command line's ``new policy``: a package of one's own, which `misspenalty` finds once it is installed."""
+"""The command line's ``new``: a package of one's own, which `misspenalty` finds once it is installed."""
 
 import keyword
 import re
@@ -10,40 +10,61 @@ from misspenalty.cli.arguments import add_command
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import atomic_path
+from misspenalty.prefetch.predictors.registry import known_predictors
+from misspenalty.traces import formats
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
+def _drives():
+    from misspenalty.disks.drive import description  # with the schema's checker it takes seconds: not at every start
+
+    return description.names()
+
+
+KINDS = {  # what a package may hold: description, and the names that are taken
+    "policy": ("a replacement policy: reference, kernel, tests", misspenalty.policies),
+    "predictor": ("a predictor of files, and its tests", known_predictors),
+    "format": ("a reader of a trace format, and its tests", formats),
+    "drive": ("the description of a drive, and its tests", _drives),
+}
+
+
 def add(commands):
     """Add the commands to a parser's."""
-    parser = commands.add_parser("new", help="start a package with a policy of your own")
-    new = parser.add_subparsers(required=True, metavar="COMMAND")
-    policy = add_command(
-        new,
-        "policy",
-        "write a package with a replacement policy: reference, kernel, tests, and the entry point that registers it",
-        _policy,
-        ["misspenalty new policy second_chance", "cd misspenalty-second-chance && pip install --no-build-isolation ."],
-    )
-    policy.add_argument("name", metavar="NAME", help="the policy's name: lower case, digits and _")
-    policy.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="default: misspenalty-NAME")
+    parser = commands.add_parser("new", help="start a package with a policy, predictor, trace format or drive")
+    new = parser.add_subparsers(required=True, metavar="KIND")
+    for kind, (what, _) in KINDS.items():
+        command = add_command(
+            new,
+            kind,
+            f"write a package with {what}, and the entry point that registers it",
+            _new,
+            [
+                f"misspenalty new {kind} my_{kind}",
+                f"cd misspenalty-my-{kind} && pip install --no-build-isolation . && pytest",
+            ],
+        )
+        command.set_defaults(kind=kind)
+        command.add_argument("name", metavar="NAME", help=f"the {kind}'s name: lower case, digits and _")
+        command.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="default: misspenalty-NAME")
 
 
-def _policy(options):
-    name = options.name
+def _new(options):
+    name, kind = options.name, options.kind
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ParameterError(
-            f"{name!r} is no name of a policy; expected lower-case letters, digits and _, such as my_lru"
+            f"{name!r} is no name of a {kind}; expected lower-case letters, digits and _, such as my_{kind}"
         )
-    if name in misspenalty.policies():
-        raise ParameterError(f"there is a policy {name} already; choose another name")
+    if name in KINDS[kind][1]():
+        raise ParameterError(f"there is a {kind} {name} already; choose another name")
     folder = options.folder or Path(f"misspenalty-{name.replace('_', '-')}")
     if folder.exists():
         raise ParameterError(f"{folder} exists already; name another folder")
-    files = write_package("policy", name, folder)
+    files = write_package(kind, name, folder)
     following = f"cd {folder} && pip install --no-build-isolation . && pytest"
-    rows = {"policy": name, "folder": str(folder), "files": len(files), "next": following}
+    rows = {kind: name, "folder": str(folder), "files": len(files), "next": following}
     return Described(rows, "\n".join([*(f"{folder / file}" for file in files), "", f"Next: {following}"]))
 
 
@@ -68,6 +89,8 @@ def write_package(kind, name, folder):
     with atomic_path(folder) as partial:
         for source in sorted((TEMPLATES / kind).rglob("*.in")):
             place = source.relative_to(TEMPLATES / kind).with_suffix("")
+            if place.stem == "name":
+                place = place.with_stem(name)
             if place.parts[0] == "package":
                 place = Path("src", f"misspenalty_{name}", *place.parts[1:])
             elif place.name == "gitignore":

@@ -1,32 +1,38 @@
 """The command line's ``penalty``."""
 
-import argparse
+from pathlib import Path
 
 import misspenalty
 from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
-    open_named,
+    open_warmed,
     parse_policies,
     parse_setting,
     parse_sizes,
+    plot_path,
+    whole_number,
 )
 
-EXAMPLES = """\
-examples:
-  misspenalty penalty mine.spc --policy arc,lru --size 1GB,4GB --device cheetah9lp,dc_p3700,5ms
-  misspenalty penalty mine.spc --policy lru --size 64MB --device ultrastar_146z10 --scheduler sptf --speed 0.5
-  misspenalty penalty mine.spc --policy lru --size 64MB --device dc_s3700 --clients 16
-"""
+EXAMPLES = (
+    "misspenalty penalty mine.spc --policy arc,lru --size 1GB,4GB --device cheetah9lp,dc_p3700,5ms",
+    "misspenalty penalty mine.spc --policy lru --size 64MB --device ultrastar_146z10 --scheduler sptf --speed 0.5",
+    "misspenalty penalty mine.spc --policy lru --size 64MB --device dc_s3700 --clients 16",
+    "misspenalty penalty mine.spc --policy lru,./mine.py:Mine --size 1%,10% --device dc_p3700 --plot times.png",
+)
 
 
 def add(commands):
     """Add the command to a parser's."""
-    command = add_command(commands, "penalty", "response times of a trace through cache, queue and device", _penalty)
-    command.epilog = EXAMPLES
-    command.formatter_class = argparse.RawDescriptionHelpFormatter
-    command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace")
-    command.add_argument("--policy", default="lru", metavar="A,B,…", help="policies (default: lru)")
+    what = "response times of a trace through cache, queue and device"
+    command = add_command(commands, "penalty", what, _penalty, EXAMPLES)
+    command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace; - reads standard input")
+    command.add_argument(
+        "--policy",
+        default="lru",
+        metavar="A,B,…",
+        help="policies, or classes of your own, ./mine.py:Mine (default: lru)",
+    )
     command.add_argument(
         "--size", required=True, metavar="A,B,…", help="cache sizes: blocks, bytes with a unit, or shares (5%%)"
     )
@@ -45,8 +51,15 @@ def add(commands):
         "--writes", choices=("count", "ignore"), default="count", help="what a write is to the cache (default: count)"
     )
     command.add_argument("--write-through", action="store_true", help="writes also go to the device")
-    command.add_argument("--warm-up", type=int, default=0, help="references that are not counted (default: 0)")
-    command.add_argument("--threads", type=int, help="replays at a time (default: one per processor)")
+    command.add_argument(
+        "--warm-up", metavar="N", default="0", help="references, a share (20%%), a time or another trace"
+    )
+    command.add_argument(
+        "--threads", metavar="N", type=whole_number, help="replays at a time (default: one per processor)"
+    )
+    command.add_argument(
+        "--plot", metavar="FILE", type=Path, help="also draw mean response times: a .png, .svg or .pdf"
+    )
     command.add_argument(
         "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the policy; repeatable"
     )
@@ -55,8 +68,9 @@ def add(commands):
 
 def _penalty(options):
     policies = parse_policies(options.policy)
-    trace = open_named(options)
-    return misspenalty.penalty(
+    plot = None if options.plot is None else plot_path(options.plot)
+    trace, warm = open_warmed(options)
+    table = misspenalty.penalty(
         trace,
         policies,
         parse_sizes(options.size, trace),
@@ -69,7 +83,13 @@ def _penalty(options):
         hit_time=options.hit_time,
         writes=options.writes,
         write_through=options.write_through,
-        warm_up=options.warm_up,
+        warm_up=warm,
         threads=options.threads,
         **dict(parse_setting(text) for text in options.set),
     )
+    if plot:
+        from misspenalty.plotting import curve, save_figure
+
+        figure = curve.response_time(table, trace.block_bytes, curve.title(trace))
+        save_figure(figure, plot.with_suffix(""), [plot.suffix[1:]])
+    return table

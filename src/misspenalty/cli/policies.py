@@ -10,7 +10,9 @@ from misspenalty.cli.arguments import add_command
 
 def add(commands):
     """Add the command to a parser's."""
-    add_command(commands, "policies", "list the replacement policies and their parameters", _policies)
+    add_command(
+        commands, "policies", "list the replacement policies and their parameters", _policies, ("misspenalty policies",)
+    )
 
 
 def _policies(options):

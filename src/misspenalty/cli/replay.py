@@ -8,7 +8,8 @@ from misspenalty.cli.arguments import (
     add_replay_options,
     add_trace,
     number,
-    open_named,
+    open_warmed,
+    parse_byte_size,
     parse_policies,
     parse_size,
     parse_sizes,
@@ -17,6 +18,7 @@ from misspenalty.cli.arguments import (
     whole_number,
 )
 from misspenalty.cli.output import Described
+from misspenalty.errors import ParameterError
 from misspenalty.replay import summary
 
 SIZE = "blocks (65536), bytes with a unit (512MB) or a share of the footprint (5%%)"
@@ -47,6 +49,7 @@ def add(commands):
             "misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png",
             "misspenalty curve mine.spc --size all                  LRU's knees, and shares of the footprint",
             "misspenalty curve mine.spc --size all --csv > all.csv  the whole curve",
+            "misspenalty curve web.csv --by-bytes --policy lru,sieve --size 1%,64MB  objects of different sizes",
             "zcat mine.lis.gz | misspenalty curve - --size 128MB,256MB --policy ./mine.py:Mine",
         ),
     )
@@ -61,6 +64,11 @@ def add(commands):
     curve.add_argument(
         "--sample-seed", metavar="N", type=whole_number, default=0, help="chooses the blocks (default: 0)"
     )
+    curve.add_argument(
+        "--by-bytes",
+        action="store_true",
+        help="objects take as many bytes as the trace says: byte hit ratios, of fifo, lru, clock and sieve",
+    )
     curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curves: a .png, .svg or .pdf")
     curve.add_argument(
         "--threads", metavar="N", type=whole_number, help="caches replayed at a time (default: one per processor)"
@@ -71,18 +79,31 @@ def add(commands):
 def _simulate(options):
     policies = parse_policies(options.policy)
     settings = replay_settings(options, policies)
-    trace = open_named(options)
+    trace, settings["warm_up"] = open_warmed(options)
     size = parse_size(options.size, trace.block_bytes, trace.blocks)
     if len(policies) > 1:
         return misspenalty.simulate(trace, policies, size, **settings)
     return misspenalty.simulate(trace, policies[0], size, **settings).row()
 
 
+def _by_bytes(options):
+    if options.set or options.prefetch or options.sample or options.plot:
+        raise ParameterError("--by-bytes goes with none of --set, --prefetch, --sample and --plot")
+    names = [name.strip() for name in options.policy.split(",")]
+    trace, warm = open_warmed(options)
+    sizes = [parse_byte_size(size, trace.footprint_bytes) for size in options.size.split(",")]
+    return misspenalty.byte_hit_ratio_curve(
+        trace, names, sizes, writes=options.writes, warm_up=warm, threads=options.threads
+    )
+
+
 def _curve(options):
+    if options.by_bytes:
+        return _by_bytes(options)
     policies = parse_policies(options.policy)
     settings = replay_settings(options, policies)
     plot = None if options.plot is None else plot_path(options.plot)
-    trace = open_named(options)
+    trace, settings["warm_up"] = open_warmed(options)
     every = options.size.strip().lower() == "all"
     table = misspenalty.hit_ratio_curve(
         trace,

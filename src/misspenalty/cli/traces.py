@@ -49,7 +49,13 @@ def add(commands):
 
 
 def _spc1_command(workloads):
-    command = add_command(workloads, "spc1", "an SPC-1-like workload, as an SPC trace", _generate_spc1)
+    command = add_command(
+        workloads,
+        "spc1",
+        "an SPC-1-like workload, as an SPC trace",
+        _generate_spc1,
+        ("misspenalty trace generate spc1 mine.spc --space 1GB --requests 100000 --seed 1",),
+    )
     command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
     command.add_argument("--space", metavar="BYTES", default="32GB", help="the three units together (default: 32GB)")
     command.add_argument(

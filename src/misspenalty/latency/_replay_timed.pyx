@@ -59,6 +59,38 @@ cdef class Foresight(Policy):
             enter(&self.f, ids[i], coming)
 
 
+cdef class PythonCache(Policy):
+    """A policy written in Python as a live cache, asked by ``__contains__`` and ``access``; it holds the GIL for that."""
+
+    cdef object policy, address
+    cdef str name
+    cdef readonly object failure            # what access raised; the first one is kept
+
+    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, str name, policy, address):
+        self.name, self.policy, self.address = name, policy, address
+        self.allocate(1, 1)
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        with gil:
+            return self.ask(block, True)
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t i
+        with gil:
+            for i in range(n):
+                hit[i] = self.ask(ids[i], False)
+
+    cdef bint ask(self, block_t block, bint whether) noexcept:
+        """Whether it holds a block, or, with an access, whether it held it."""
+        if self.failure is not None:
+            return False
+        try:
+            return (self.address[block] in self.policy) if whether else bool(self.policy.access(self.address[block]))
+        except Exception as error:
+            self.failure = error
+            return False
+
+
 def following(const block_t[::1] ids, Py_ssize_t blocks):
     """Number of each reference's next one to the same block: int64."""
     cdef Py_ssize_t i

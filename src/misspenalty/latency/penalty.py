@@ -21,12 +21,12 @@ comes.
 - **Addresses.** A block lies on the drive at its own address in the trace. Where the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; where even these do not fit, the drive is
   refused.
-- **Policies.** All of the registry. ``opt`` evicts, or does not admit, the block whose next reference is farthest away
-  in the trace; that gives the most hits, not the least waiting.
+- **Policies.** All of the registry, and classes with ``access`` and ``__contains__``, slowly. ``opt`` evicts, or does
+  not admit, the block whose next reference is farthest away in the trace; that gives the most hits, not the least
+  waiting.
 """
 
 import itertools
-import re
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
@@ -35,18 +35,17 @@ import pandas as pd
 
 from misspenalty import disks
 from misspenalty.disks.drive.description import Kind
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.latency._devices import Disk, FixedTime, FlashDrive
-from misspenalty.latency._replay_timed import Foresight, Replay, following
+from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.policies import find_policy
 from misspenalty.replay.simulation import processors
+from misspenalty.traces.quantities import LATEST, is_time, parse_time
 from misspenalty.traces.selection import check, check_size
 
 COMPONENTS = ("hit", "delayed", *disks.COMPONENTS)
 PERCENTILES = (50, 95, 99)
 WRITES = ("count", "ignore")
-UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-LATEST = 1 << 59  # 18 years, ns
 MAX_REQUESTS = 2**31 - 1
 MAX_CLIENTS = 1 << 20
 
@@ -77,8 +76,8 @@ def penalty(
     ----------
     trace : Trace
         From `misspenalty.open_trace`.
-    policy : str or sequence of str
-        Names of policies; see `misspenalty.policies`.
+    policy : str or type, or a sequence of them
+        Names of policies; see `misspenalty.policies`. Or classes with ``access(block)`` and ``__contains__(block)``.
     cache_blocks : int or sequence of int
         Cache sizes, blocks.
     device : str, path, Description or FlashDescription, or a sequence of these
@@ -104,7 +103,7 @@ def penalty(
     threads : int, optional
         Replays at a time; by default one per processor. The result does not depend on it.
     **parameters
-        The policy's own.
+        The policy's own. Of several policies, each takes those it has.
 
     Returns
     -------
@@ -142,66 +141,63 @@ def penalty(
     policies, sizes, devices = _listed(policy), [check_size(size) for size in _listed(cache_blocks)], _listed(device)
     if not (policies and sizes and devices):
         raise ParameterError("no policy, cache size or device given")
-    for name in policies:
-        if isinstance(name, type):
-            raise ParameterError(
-                f"{name.__name__} is a policy in Python, which cannot be timed: expected policies that"
-                " 'misspenalty policies' lists; simulate and curve replay your own"
-            )
-        if find_policy(name).offline and name != "opt":
-            raise ParameterError(f"{name} looks into the future: of such policies only opt can be timed")
-        find_policy(name).check(parameters)
+    policies = [find_policy(name) for name in policies]
+    settings = [_settings(definition, parameters, len(policies)) for definition in policies]
+    for name in parameters:
+        if not any(name in own for own in settings):
+            known = [parameter.name for definition in policies for parameter in definition.parameters]
+            raise ParameterError(f"no policy has a parameter {name!r}{did_you_mean(name, known)}")
     if scheduler is not None and scheduler not in disks.SCHEDULERS:
         raise ParameterError(f"scheduler {scheduler!r}: expected one of {', '.join(disks.SCHEDULERS)}")
     load = _load(trace, clients, think, speed, interval)
     part = _selected(trace, writes, warm_up)
-    future = following(part["ids"], trace.blocks) if "opt" in policies else None
+    future = following(part["ids"], trace.blocks) if any(p.name == "opt" for p in policies) else None
     kinds = [_device(device, trace, scheduler) for device in devices]
     hit_ns = parse_time(hit_time, "hit_time")
 
     def run(job):
-        name, size, kind = job
-        cache = (
-            Foresight(size, trace.blocks) if name == "opt" else find_policy(name).cache(size, trace.address, parameters)
-        )
+        (policy, own), size, kind = job
+        name = policy.name
+        cache = Foresight(size, trace.blocks) if name == "opt" else _cache(policy, size, trace, own)
         replay = Replay(cache, kind["make"](), kind["lbn"], kind["sectors"], hit_ns, write_through)
         ahead = future if name == "opt" else np.empty(0, np.int64)
         counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead, part["warm_up"],
                                      load["clients"], load["think"])  # fmt: skip
+        if isinstance(cache, PythonCache) and cache.failure is not None:
+            raise ParameterError(f"policy {name}: raised {cache.failure!r}") from cache.failure
         return {"policy": name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
                 "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
 
     threads = processors() if threads is None else threads
     if threads < 1:
         raise ParameterError(f"threads is {threads}; expected at least 1")
-    jobs = list(itertools.product(policies, sizes, kinds))
+    jobs = list(itertools.product(zip(policies, settings, strict=True), sizes, kinds))
     if threads == 1 or len(jobs) == 1:
         return pd.DataFrame([run(job) for job in jobs])  # in this thread, where Ctrl-C stops a replay
     with ThreadPoolExecutor(threads) as pool:
         return pd.DataFrame(list(pool.map(run, jobs)))
 
 
-def parse_time(text, what="time"):
-    """A time with its unit (``5ms``, ``200us``, ``1.5s``) in whole ns.
-
-    Raises
-    ------
-    ParameterError
-        The text is no time.
-
-    Examples
-    --------
-    >>> parse_time("2.5ms")
-    2500000
-    """
-    match = _TIME.fullmatch(str(text))
-    ns = round(float(match[1]) * UNITS[match[2].lower()]) if match else LATEST
-    if ns >= LATEST:
-        raise ParameterError(f"{what} is {text!r}; expected a time such as 5ms, 200us or 1.5s")
-    return ns
+def _settings(definition, parameters, several):
+    """The parameters of a policy, checked; of several policies each takes those it has."""
+    if definition.offline and definition.name != "opt":
+        raise ParameterError(f"{definition.name} looks into the future: of such policies only opt can be timed")
+    own = parameters if several == 1 else {name: v for name, v in parameters.items() if definition.takes(name)}
+    definition.check(own)
+    if definition.kernel is None and not hasattr(definition.reference, "__contains__"):
+        raise ParameterError(
+            f"policy {definition.name} cannot tell what it holds, which response times need; give the class a method"
+            " __contains__(block)"
+        )
+    return own
 
 
-_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*(ns|us|µs|ms|s)\s*", re.IGNORECASE)
+def _cache(policy, size, trace, parameters):
+    """A live cache under a policy."""
+    cache = policy.cache(size, trace.address, parameters)
+    if policy.kernel is None:
+        return PythonCache(size, trace.blocks, policy.name, cache.policy, trace.address.tolist())
+    return cache
 
 
 def _listed(value):
@@ -249,7 +245,7 @@ def _selected(trace, writes, warm_up):
 
 def _device(device, trace, scheduler):
     """How to make a device, its name, and where each block lies on it."""
-    if isinstance(device, str) and _TIME.fullmatch(device):
+    if is_time(device):
         latency = parse_time(device, "device")
         if latency < 1:
             raise ParameterError(f"device {device}: expected more than 0")

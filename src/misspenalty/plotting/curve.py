@@ -7,6 +7,7 @@ from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, po
 from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # points up to which each gets its marker
+LOW = 50  # %: curves that stay below are drawn up to their own highest
 TICKS = 7  # at most, along the sizes
 LONGEST_NAME = 40  # letters of a trace's name in the title
 
@@ -46,11 +47,54 @@ def hit_ratio(table, block_bytes=None, title=None):
             low, high = np.maximum(percent - error, 0), np.minimum(percent + error, 100)
             axes.fill_between(size, low, high, color=line["color"], alpha=0.25, linewidth=0)
     _size_axis(axes, table["cache_blocks"].to_numpy() * scale, block_bytes)
-    axes.set_ylim(0, 100)
+    highest = 100 * table["hit_ratio"].max()
+    axes.set_ylim(0, 100 if not 0 < highest < LOW else 1.15 * highest)
     axes.set_ylabel("Hit ratio (%)")
     axes.legend(loc="best")
     if title:
         axes.set_title(title)
+    return figure
+
+
+@styled
+def response_time(table, block_bytes=None, title=None):
+    """Mean response time against cache size: one panel per device, one line per policy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `misspenalty.penalty`.
+    block_bytes : int, optional
+        As in `hit_ratio`.
+    title : str, optional
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        The table has no rows or lacks a column.
+    """
+    need(table, ["policy", "cache_blocks", "device", "mean_us"], "response_time")
+    devices = list(dict.fromkeys(table["device"]))
+    figure = new_figure(max(COLUMN, 0.8 * COLUMN * len(devices)), 0.7 * COLUMN)
+    scale = block_bytes or 1
+    for axes, device in zip(figure.subplots(1, len(devices), squeeze=False)[0], devices, strict=True):
+        rows = table[table["device"] == device]
+        top = rows["mean_us"].max()
+        unit, name = next((u, n) for u, n in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= u or u == 1)
+        for policy in policy_order(rows["policy"]):
+            line = rows[rows["policy"] == policy].sort_values("cache_blocks")
+            axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **policy_line(policy))
+        _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes)
+        axes.set_ylim(0, 1.1 * top / unit)
+        axes.set_ylabel(f"Mean response time ({name})")
+        axes.set_title(device)
+    figure.axes[0].legend(loc="best")
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=7.5, fontweight="bold")
     return figure
 
 

@@ -4,15 +4,12 @@ Each file of this folder registers its own; an installed package registers one b
 ``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
 """
 
-import difflib
 import functools
 import importlib
-import importlib.metadata
 import inspect
 import math
 import numbers
 import pkgutil
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.io.plugins import add_plugins
 from misspenalty.policies import python_policy
 from misspenalty.policies.track_layout import places
 
@@ -139,7 +137,10 @@ class Definition:
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in parameters:
             if name not in known:
-                raise ParameterError(f"{self.name} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+                meant = did_you_mean(name, known)
+                raise ParameterError(
+                    f"{self.name} has no parameter {name!r}{meant}; it has {', '.join(known) or 'none'}"
+                )
         values = {
             name: parameter.check(parameters.get(name, parameter.default), self.name)
             for name, parameter in known.items()
@@ -323,14 +324,7 @@ def _import_policies() -> None:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_"):
             importlib.import_module(f"misspenalty.policies.{module.name}")
-    for entry in importlib.metadata.entry_points(group=GROUP):
-        try:
-            _enter(entry.name, entry.load())
-        except Exception as error:  # another package's fault must not take the built-in policies away
-            package = entry.dist.name if entry.dist else entry.value
-            warnings.warn(
-                f"policy {entry.name!r} of {package} was not registered: {error}", RuntimeWarning, stacklevel=1
-            )
+    add_plugins(GROUP, _enter)
 
 
 def _enter(name: str, value: Any) -> None:
@@ -370,9 +364,3 @@ def find_policy(policy: str | type | Definition) -> Definition:
             f"unknown policy {policy!r}{did_you_mean(name, known)}; known policies: {', '.join(known)}"
         )
     return known[name]
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question after the known name that is nearest to `name`, empty where none is near."""
-    near = difflib.get_close_matches(name, list(known), 1, 0.6)
-    return f", did you mean {near[0]!r}?" if near else ""

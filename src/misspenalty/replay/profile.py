@@ -45,7 +45,7 @@ def profile(trace: Trace) -> dict[str, Any]:
         "writes": n - trace.reads,
         "blocks": trace.blocks,
         "block_bytes": trace.block_bytes,
-        "footprint_bytes": trace.blocks * trace.block_bytes,
+        "footprint_bytes": trace.footprint_bytes,
         "seconds": seconds,
         "read_share": trace.reads / n,
         "requests": requests,

@@ -67,6 +67,11 @@ class Configuration(Settings):
         "Folder with copies of the files that data/external.yaml names; what is in it need not be downloaded. The "
         "environment variable MISSPENALTY_MIRROR does the same.",
     )
+    traces: settings.Path = setting(
+        "config/traces.tsv",
+        "Table of traces of your own, one per row; `snakemake -c all NAME` makes results/traces/NAME. "
+        "docs/how-to/trace.md describes its columns.",
+    )
     mq: MqSettings = _block(MqSettings)
     vlog: VlogSettings = _block(VlogSettings)
     sarc: SarcSettings = _block(SarcSettings)

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.traces.numbering import Numbering
+from misspenalty.traces.numbering import CHUNK, Numbering, first_uses
 from misspenalty.traces.reader import Format, Requests, find_format, unreadable
 from misspenalty.traces.spool import spooled
 from misspenalty.traces.trace import (
+    BY_BLOCK,
     COLUMNS,
     META,
     VERSION,
@@ -48,8 +49,9 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
 
     Parameters
     ----------
-    source : Trace, path-like or array of integers
-        A trace, the path of a raw or compiled one, or block addresses as in `Trace.from_blocks`.
+    source : Trace, path-like, array of integers or table
+        A trace, the path of a raw or compiled one, block addresses as in `Trace.from_blocks`, or a pandas or Arrow
+        table as in `Trace.from_table`.
 
     Raises
     ------
@@ -61,6 +63,8 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
     if isinstance(source, str | os.PathLike):
         source = open_trace(source)
     elif not isinstance(source, Trace):
+        if hasattr(source, "column_names") or (hasattr(source, "columns") and hasattr(source, "dtypes")):
+            return Trace.from_table(source)
         if not isinstance(source, list | tuple | np.ndarray) and not hasattr(source, "__array__"):
             raise ParameterError(
                 f"trace is a {type(source).__name__}; expected a Trace, a path, or an array of block addresses"
@@ -190,6 +194,7 @@ def _compile(
         contextlib.closing(Numbering(folder)) as numbering,
         open(folder / "write", "wb") as write,
         open(folder / "time", "wb") as time,
+        open(folder / "size", "wb") as size,
     ):
         for requests in form.read(path, block_bytes, **options):
             references += _references(requests, path)
@@ -197,16 +202,37 @@ def _compile(
             _check_references(references, most_references, path)
             for start, writes, times in _expand(requests):
                 numbering.add(start)
-                for column, values, file in (("write", writes, write), ("time", times, time)):
+                for column, values, file in (
+                    ("write", writes, write),
+                    ("time", times, time),
+                    ("size", requests.size, size),
+                ):
                     if values is not None:
                         values.tofile(file)
                         present.add(column)
         if not references:
             raise InputError("holds no requests", path=path, expected=form.summary)
         blocks = numbering.finish()
-    for column in {"write", "time"} - present:
+    if "size" in present:
+        _object_bytes(folder)
+        present.remove("size")
+    for column in {"write", "time", "size"} - present:
         (folder / column).unlink()
     write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths))
+
+
+def _object_bytes(folder: Path) -> None:
+    """Write the column ``object_bytes``, the size of each object at its first reference, from ids and sizes."""
+    seen = 0
+    with (
+        open(folder / "ids", "rb") as ids,
+        open(folder / "size", "rb") as sizes,
+        open(folder / "object_bytes", "wb") as out,
+    ):
+        while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
+            new = first_uses(part, seen)
+            np.fromfile(sizes, np.int64, part.size)[new].tofile(out)
+            seen += int(np.count_nonzero(new))
 
 
 def _check_references(references: int, most: int | None, path: Path) -> None:
@@ -250,14 +276,17 @@ def _sizes(lengths: np.ndarray) -> RequestSizes:
     ends = np.cumsum(lengths)
     requests = int(ends[-1])
     median, p95 = (int(np.searchsorted(ends, share * requests)) for share in (0.5, 0.95))
-    return RequestSizes(requests, median, p95, int(np.flatnonzero(lengths)[-1]))
+    largest = int(np.flatnonzero(lengths)[-1])
+    bounds = 1 << np.arange((largest - 1).bit_length() + 1)
+    octaves = np.diff(ends[np.minimum(bounds, len(ends) - 1)], prepend=0)
+    return RequestSizes(requests, median, p95, largest, tuple(octaves.tolist()))
 
 
 def _expand(
     requests: Requests,
 ) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
     """Requests that span blocks to references of one block, a bounded number at a time."""
-    start, count, write, time = requests
+    start, count, write, time, _ = requests
     if count is None:
         yield start, write, time
         return
@@ -288,7 +317,7 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         if len(meta["name"]) > LONGEST_NAME or len(meta["format"]) > LONGEST_NAME:
             raise ValueError("a name is too long")
         block_bytes = check_block(meta["block_bytes"])
-        lengths = {"address": meta["blocks"]}
+        lengths = dict.fromkeys(BY_BLOCK, meta["blocks"])
         columns: dict[str, Any] = dict.fromkeys(COLUMNS)
         small = sum((folder / name).stat().st_size for name in meta["columns"] if (folder / name).exists()) <= LOADED
         for name in meta["columns"]:
@@ -297,8 +326,9 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
             )
             if verify and checksum(columns[name]) != meta["columns"][name]:
                 raise _damaged(f"column {name} does not have its checksum {meta['columns'][name]}", folder)
-        sizes = RequestSizes(**meta["sizes"]) if "sizes" in meta else None
-        for number in (meta["references"], meta["blocks"], *(dataclasses.astuple(sizes) if sizes else ())):
+        sizes = _known_sizes(meta["sizes"]) if "sizes" in meta else None
+        counts = (*dataclasses.astuple(sizes)[:-1], *sizes.octaves) if sizes else ()
+        for number in (meta["references"], meta["blocks"], *counts):
             if type(number) is not int or number < 0:
                 raise ValueError(f"{number!r} is no count")
         return Trace(**columns, block_bytes=block_bytes, name=meta["name"], format=meta["format"], sizes=sizes)
@@ -306,6 +336,10 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
+
+
+def _known_sizes(entries: dict[str, Any]) -> RequestSizes:
+    return RequestSizes(**{**entries, "octaves": tuple(entries.get("octaves", ()))})
 
 
 def _damaged(what: str, folder: Path) -> InputError:

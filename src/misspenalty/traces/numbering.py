@@ -127,7 +127,7 @@ class Shards:
             while (shard := np.fromfile(order, np.uint8, CHUNK)).size:
                 place, counts = np.argsort(shard, kind="stable"), np.bincount(shard, minlength=SHARDS)
                 own = [np.fromfile(file, np.uint32, n) for file, n in zip(ids, counts, strict=True)]
-                new = np.concatenate([_first(part, known) for part, known in zip(own, seen.tolist(), strict=True)])
+                new = np.concatenate([first_uses(part, known) for part, known in zip(own, seen.tolist(), strict=True)])
                 fresh = np.array([int(flags.sum()) for flags in np.split(new, np.cumsum(counts)[:-1])])
                 came = np.concatenate([np.fromfile(f, np.uint64, n) for f, n in zip(addresses, fresh, strict=True)])
                 key = np.concatenate([part + begin for part, begin in zip(own, begins, strict=True)])
@@ -144,8 +144,8 @@ class Shards:
         (self.folder / "order").unlink()
 
 
-def _first(own: np.ndarray, seen: int) -> np.ndarray:
-    """Which references are the first to their block: ids of a shard rise by one at each."""
+def first_uses(own: np.ndarray, seen: int) -> np.ndarray:
+    """Which references are the first to their block, after `seen` blocks: ids rise by one at each of them."""
     if not own.size:
         return np.empty(0, bool)
     highest = np.maximum.accumulate(np.concatenate([[seen - 1], own.astype(np.int64)]))

@@ -1,8 +1,11 @@
-"""What a trace reader is, and the register of them: one module a format, found by its name."""
+"""What a trace reader is, and the register of them: one module a format, found by its name.
+
+An installed package registers a format by an entry point in the group ``misspenalty.formats``, which names a `Format`,
+or a module that calls `register`.
+"""
 
 import bz2
 import contextlib
-import difflib
 import errno
 import functools
 import gzip
@@ -20,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, did_you_mean
+from misspenalty.io.plugins import add_plugins
 
+GROUP = "misspenalty.formats"  # of entry points
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 
 
@@ -32,6 +37,7 @@ class Requests(NamedTuple):
     count: np.ndarray | None = None  # int64, blocks of the request; None = one each
     write: np.ndarray | None = None  # bool; None = the format holds reads only
     time: np.ndarray | None = None  # int64, ns since the trace began; None = the format holds no times
+    size: np.ndarray | None = None  # int64, bytes of the object; None = blocks are of one size
 
 
 @dataclass(frozen=True)
@@ -217,6 +223,15 @@ def _import_readers():
 
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
+    add_plugins(GROUP, _enter)
+
+
+def _enter(name, value):
+    """What an entry point names: a `Format`, or a module that has registered one on import."""
+    if isinstance(value, Format):
+        register(value)
+    elif name not in _formats:
+        raise ParameterError(f"expected a Format, or a module that registers the format {name}, not {value!r}")
 
 
 def find_format(path, name=None):
@@ -233,9 +248,9 @@ def find_format(path, name=None):
     if name is not None:
         asked, lower = name.strip().lower(), {each.lower(): form for each, form in known.items()}
         if asked not in lower:
-            near = difflib.get_close_matches(asked, lower, 1, 0.6)
-            meant = f", did you mean {lower[near[0]].name!r}?" if near else ""
-            raise ParameterError(f"unknown trace format {name!r}{meant}; known formats: {', '.join(known)}")
+            raise ParameterError(
+                f"unknown trace format {name!r}{did_you_mean(name, known)}; known formats: {', '.join(known)}"
+            )
         return lower[asked]
     with open_stream(path) as stream:
         head = read_some(stream, 4096, path)

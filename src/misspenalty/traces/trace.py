@@ -18,7 +18,16 @@ from misspenalty.traces._compile import Interner
 META = "meta.json"
 VERSION = 2
 LARGEST_BLOCK = 1 << 30  # bytes
-COLUMNS: dict[str, type] = {"ids": np.uint32, "write": np.bool_, "time": np.int64, "address": np.uint64}
+COLUMNS: dict[str, type] = {
+    "ids": np.uint32,
+    "write": np.bool_,
+    "time": np.int64,
+    "address": np.uint64,
+    "object_bytes": np.int64,
+}
+OPTIONAL = ("write", "time", "object_bytes")
+ROLES = ("block", "write", "time", "object_bytes")  # of columns of tables
+BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other columns have one per reference
 
 
 @dataclass(frozen=True)
@@ -30,12 +39,15 @@ class RequestSizes:
     requests : int
     median, p95, largest : int
         Blocks of a request.
+    octaves : tuple of int
+        Requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty where a trace was compiled before they were counted.
     """
 
     requests: int
     median: int
     p95: int
     largest: int
+    octaves: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,6 +70,8 @@ class Trace:
         File name and format it was read from.
     sizes : RequestSizes or None
         Of the requests, before they were split into blocks; None where that is not known.
+    object_bytes : int64, shape (blocks,), or None
+        Size of each object at its first reference, bytes; None where all blocks have `block_bytes`.
 
     Examples
     --------
@@ -73,6 +87,7 @@ class Trace:
     name: str
     format: str
     sizes: RequestSizes | None = None
+    object_bytes: np.ndarray | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # counts made once
 
     @classmethod
@@ -83,6 +98,7 @@ class Trace:
         time: ArrayLike | None = None,
         block_bytes: int = 4096,
         name: str = "array",
+        object_bytes: ArrayLike | None = None,
     ) -> "Trace":
         """A trace of references to these blocks, in this order.
 
@@ -98,6 +114,8 @@ class Trace:
             Block size; only recorded.
         name : str
             What the trace is called.
+        object_bytes : array of integers, shape (n,), optional
+            Size of the object that each reference is to, bytes; that of its first reference counts.
 
         Raises
         ------
@@ -119,6 +137,11 @@ class Trace:
             raise ParameterError(f"block {given.min()} at position {int(given.argmin())}; expected 0 or more")
         interner = Interner()
         ids = interner.ids(np.ascontiguousarray(given, np.uint64))
+        each = None if object_bytes is None else _column(object_bytes, "object_bytes", np.int64, "iu")
+        if each is not None and (each.shape != ids.shape or each.min() < 0):
+            raise ParameterError(
+                f"object_bytes has shape {each.shape} or sizes below 0; expected {ids.shape}, 0 or more"
+            )
         return cls(
             ids,
             None if write is None else _column(write, "write", np.bool_, "b"),
@@ -127,20 +150,96 @@ class Trace:
             check_block(block_bytes),
             name,
             "array",
+            object_bytes=None if each is None else each[np.unique(ids, return_index=True)[1]],
         )
+
+    @classmethod
+    def from_table(cls, table: Any, columns: "dict[str, str] | str | None" = None, **settings: Any) -> "Trace":
+        """A trace of the rows of a pandas DataFrame or an Arrow table.
+
+        Parameters
+        ----------
+        table : DataFrame, pyarrow.Table or RecordBatch
+        columns : dict or str, optional
+            Role to the name of its column, ``{"block": "key"}`` or ``"block=key"``; roles are ``block``, ``write``,
+            ``time`` (ns) and ``object_bytes``; by default columns of these names.
+        **settings
+            ``block_bytes`` and ``name``, as in `from_blocks`.
+
+        Raises
+        ------
+        ParameterError
+            There is no column of blocks, a role is unknown, or a column has an impossible type.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Trace.from_table(pd.DataFrame({"key": [7, 8, 7]}), "block=key").ids.tolist()
+        [0, 1, 0]
+        """
+        if isinstance(columns, str):
+            pairs = [pair.partition("=")[::2] for pair in columns.split(",")]
+            columns = {role.strip(): name.strip() for role, name in pairs}
+        names = list(getattr(table, "column_names", None) or table.columns)
+        chosen = {role: role for role in ROLES if role in names} if columns is None else columns
+        if unknown := [role for role in chosen if role not in ROLES]:
+            raise ParameterError(f"columns: unknown role {unknown[0]!r}; expected {', '.join(ROLES)}")
+        for name in (chosen.get("block", "block"), *chosen.values()):
+            if name not in names:
+                raise ParameterError(f"the table has no column {name!r}; it has {', '.join(map(str, names))}")
+        values: dict[str, Any] = {role: np.asarray(table[name]) for role, name in chosen.items()}
+        return cls.from_blocks(**{"blocks": values.pop("block")} | values | settings)
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """The references as arrays, by column: ``block``, and where the trace has them ``write, time, object_bytes``.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8, 7]).to_numpy()
+        {'block': array([7, 8, 7], dtype=uint64)}
+        """
+        own = None if self.object_bytes is None else self.object_bytes[self.ids]
+        columns = {"block": self.address[self.ids], "write": self.write, "time": self.time, "object_bytes": own}
+        return {name: np.asarray(values) for name, values in columns.items() if values is not None}
+
+    def to_pandas(self) -> Any:
+        """The references as a pandas DataFrame; columns as in `to_numpy`.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8], write=[True, False]).to_pandas().shape
+        (2, 2)
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.to_numpy())
+
+    def to_arrow(self) -> Any:
+        """The references as a `pyarrow.Table`; columns as in `to_numpy`.
+
+        Examples
+        --------
+        >>> Trace.from_table(Trace.from_blocks([7, 8, 7]).to_arrow()).ids.tolist()
+        [0, 1, 0]
+        """
+        import pyarrow as pa
+
+        return pa.table(self.to_numpy())
 
     def __post_init__(self) -> None:
         for column, dtype in COLUMNS.items():
             values = getattr(self, column)
-            if values is None and column in ("write", "time"):
+            if values is None and column in OPTIONAL:
                 continue
             if getattr(values, "dtype", None) != dtype or values.ndim != 1:
                 raise ParameterError(
                     f"trace {self.name}: column {column} is no {np.dtype(dtype).name} array of one row"
                 )
-            if column in ("write", "time") and len(values) != len(self.ids):
+            expected = self.address if column in BY_BLOCK else self.ids
+            if len(values) != len(expected):
+                what = "blocks" if column in BY_BLOCK else "references"
                 raise ParameterError(
-                    f"trace {self.name}: column {column} has {len(values)} entries for {len(self.ids)} references"
+                    f"trace {self.name}: column {column} has {len(values)} entries for {len(expected)} {what}"
                 )
 
     def __repr__(self) -> str:
@@ -148,12 +247,26 @@ class Trace:
         each = f"{self.reads:,} read{_s(self.reads)}" + (f", {writes:,} write{_s(writes)}" if writes else "")
         return (
             f"<Trace {self.name!r} ({self.format}): {len(self):,} reference{_s(len(self))} ({each}) to"
-            f" {self.blocks:,} block{_s(self.blocks)} of {self.block_bytes} bytes,"
-            f" footprint {format_bytes(self.blocks * self.block_bytes)}>"
+            f" {self._extent()}>"
+        )
+
+    def _extent(self) -> str:
+        if self.object_bytes is not None:
+            return f"{self.blocks:,} object{_s(self.blocks)}, footprint {format_bytes(self.footprint_bytes)}"
+        return (
+            f"{self.blocks:,} block{_s(self.blocks)} of {self.block_bytes} bytes,"
+            f" footprint {format_bytes(self.footprint_bytes)}"
         )
 
     def __len__(self) -> int:
         return int(self.ids.shape[0])
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes of all distinct blocks, or objects."""
+        if self.object_bytes is not None:
+            return int(self.object_bytes.sum())
+        return self.blocks * self.block_bytes
 
     @property
     def blocks(self) -> int:

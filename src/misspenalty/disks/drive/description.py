@@ -11,9 +11,11 @@ from misspenalty.disks.drive import layout
 from misspenalty.disks.drive._drive import Drive
 from misspenalty.disks.drive._mechanics import Mechanics
 from misspenalty.disks.drive._replay import one_by_one
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.io.documents import read_yaml, worst_error
+from misspenalty.io.plugins import add_plugins
 
+GROUP = "misspenalty.drives"  # of entry points
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
 MOST_TRACKS = 20_000_000
 SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
@@ -135,15 +137,40 @@ def folder():
     return installed if installed.is_dir() else Path(__file__).parents[4] / "data" / "drives"
 
 
+@cache
+def _installed():
+    """Descriptions that installed packages add by entry points in the group ``misspenalty.drives``, by name.
+
+    An entry point names the path of a description, or a function that returns it.
+    """
+    found = {}
+
+    def enter(name, value):
+        path = Path(value() if callable(value) else value)
+        if not path.is_file():
+            raise InputError("no such file", path=path, expected="a drive's description")
+        found[name] = path
+
+    add_plugins(GROUP, enter)
+    return found
+
+
+def _file(name):
+    """The description of a drive by its name; those that come with the package first."""
+    own = folder() / f"{name}.yaml"
+    return own if own.is_file() else _installed().get(name, own)
+
+
 def names(kind=None):
-    """Names of the drives that come with the package, all or those of a kind, ``disk`` or ``flash``."""
-    found = sorted(path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml"))
+    """Names of the drives that are installed, all or those of a kind, ``disk`` or ``flash``."""
+    own = {path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml")}
+    found = sorted(own | _installed().keys())
     return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
 
 
 def files(name):
     """Files in ``data/drives`` that say what a drive is: its own, those of the drives it is like, and their schema."""
-    data = read_yaml(folder() / f"{name}.yaml", expected="the name of a drive that comes with the package")
+    data = read_yaml(_file(name), expected="the name of a drive that comes with the package")
     return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
 
 
@@ -165,13 +192,16 @@ def load(name_or_path, kind=None):
     InputError
         There is no such drive, it is of another kind, or the file is not a valid description.
     """
-    if str(name_or_path) in names():
-        found = _packaged(str(name_or_path))
+    if str(name_or_path).lower() in names():
+        found = _packaged(str(name_or_path).lower())
     elif Path(name_or_path).is_file():
         found = _read(Path(name_or_path))
     else:
         known = ", ".join(names())
-        raise InputError(f"{name_or_path}: no such drive or file", expected=f"a description's path, or one of {known}")
+        meant = did_you_mean(str(name_or_path), names())
+        raise InputError(
+            f"{name_or_path}: no such drive or file{meant}", expected=f"a description's path, or one of {known}"
+        )
     if kind is not None and found.data["kind"] != kind:
         raise InputError(f"{name_or_path} is of kind {found.data['kind']}", expected=f"a drive of kind {kind}")
     return found
@@ -179,7 +209,7 @@ def load(name_or_path, kind=None):
 
 @cache
 def _packaged(name):
-    return _read(folder() / f"{name}.yaml")
+    return _read(_file(name))
 
 
 def _read(path):

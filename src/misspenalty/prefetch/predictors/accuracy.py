@@ -42,8 +42,8 @@ def measure_accuracy(ids, predictor, **parameters):
     ----------
     ids : array-like of int, shape (n,)
         Files in the order of their events, as dense ids; blocks of any trace will do.
-    predictor : str
-        See `known_predictors`.
+    predictor : str or type
+        See `known_predictors`; or a class with ``access(file)``.
     **parameters
         The predictor's.
 

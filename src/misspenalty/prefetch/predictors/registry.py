@@ -1,13 +1,22 @@
-"""The register of predictors: each file of this folder adds its own, parameters declared as policies declare them."""
+"""The register of predictors: each file of this folder adds its own, parameters declared as policies declare them.
 
+An installed package registers a predictor by an entry point in the group ``misspenalty.predictors``, which names a
+class with ``access``, or a module that calls `register`. A predictor without a kernel is called in Python, slowly.
+"""
+
+import functools
 import importlib
+import inspect
 import pkgutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from misspenalty.errors import ParameterError
-from misspenalty.policies.registry import Definition, Parameter
+from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.io.plugins import add_plugins
+from misspenalty.policies.registry import Definition, OwnDefinition, OwnParameter, Parameter
+from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
 
+GROUP = "misspenalty.predictors"  # of entry points
 MAX_FILES = Parameter("most", None, "files predicted after one event, at most; None = no bound", 1, 2**31 - 1)
 
 
@@ -22,17 +31,50 @@ class Reference(ABC):
 _predictors: dict[str, Definition] = {}
 
 
-def register(name, kernel, parameters=(), check=None):
+def register(name, kernel=None, parameters=(), check=None):
     """Class decorator on a `Reference`: make the predictor known under `name`.
 
-    The kernel is called as ``kernel(files, **parameters)``, the reference as ``reference(**parameters)``.
+    The kernel is called as ``kernel(files, **parameters)``, the reference as ``reference(**parameters)``. Without a
+    kernel the reference itself is used; its parameters are those of its constructor, where none are named.
     """
 
     def enter(reference):
-        _predictors[name] = Definition(name, kernel, reference, tuple(parameters), together=check)
+        if kernel is None:
+            _predictors[name] = define(reference, name, tuple(parameters))
+        else:
+            _predictors[name] = Definition(name, kernel, reference, tuple(parameters), together=check)
         return reference
 
     return enter
+
+
+def define(cls, name=None, parameters=()):
+    """The `Definition` of a class with ``access(file)``, which returns the files predicted to follow.
+
+    Raises
+    ------
+    ParameterError
+        The class has no ``access``.
+
+    Examples
+    --------
+    >>> class Same:
+    ...     "The same file again."
+    ...     def access(self, file): return [file]
+    >>> define(Same).summary
+    'The same file again'
+    """
+    if not callable(getattr(cls, "access", None)):
+        raise ParameterError(f"class {cls.__name__} has no method access(file); a predictor needs one")
+    taken = () if cls.__init__ is object.__init__ else tuple(inspect.signature(cls).parameters.values())
+    own = tuple(
+        OwnParameter(p.name, p.default, "") for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    )
+
+    def kernel(files, **given):
+        return PythonPredictor(files, name or cls.__name__, cls(**given))
+
+    return OwnDefinition(name or cls.__name__, kernel, cls, parameters or own)
 
 
 def known_predictors():
@@ -43,21 +85,36 @@ def known_predictors():
     dict of str to Definition
         By name, sorted.
     """
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"misspenalty.prefetch.predictors.{module.name}")
+    _import_predictors()
     return dict(sorted(_predictors.items()))
 
 
+@functools.cache
+def _import_predictors():
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"misspenalty.prefetch.predictors.{module.name}")
+    add_plugins(GROUP, _enter)
+
+
+def _enter(name, value):
+    """What an entry point names: a class that may have registered itself on import, or a module that did."""
+    if isinstance(value, type) and not any(known.reference is value for known in _predictors.values()):
+        register(name)(value)
+
+
 def find_predictor(name):
-    """The `Definition` of the predictor called `name`.
+    """The `Definition` of the predictor called `name`, in either case, or of a class with ``access``.
 
     Raises
     ------
     ParameterError
         No predictor has this name.
     """
+    if isinstance(name, type):
+        return define(name)
     known = known_predictors()
-    if name not in known:
-        raise ParameterError(f"unknown predictor {name!r}; known predictors: {', '.join(known)}")
-    return known[name]
+    if str(name).lower() not in known:
+        meant = did_you_mean(str(name), known)
+        raise ParameterError(f"unknown predictor {name!r}{meant}; known predictors: {', '.join(known)}")
+    return known[name.lower()]

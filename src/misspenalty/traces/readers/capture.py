@@ -87,12 +87,9 @@ def _requests(batch, relations, path):
     return Requests(number << np.uint64(32) | block, None, batch["write"].to_numpy(zero_copy_only=False), time)
 
 
-register(
-    Format(
-        "capture",
-        "Parquet: time_ms, relation, block, write",
-        read,
-        lambda name, head: head.startswith(MAGIC) and b"compute_us" not in head,
-        8192,
-    )
-)
+def sniff(name, head):
+    """Whether the footer names all columns."""
+    return head.startswith(MAGIC) and all(column.encode() in head for column in COLUMNS)
+
+
+register(Format("capture", "Parquet: time_ms, relation, block, write", read, sniff, 8192))

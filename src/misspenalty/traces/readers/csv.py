@@ -72,19 +72,39 @@ def layout(head, columns=None, path=None):
     header, _, rest = with_newlines(head).partition(b"\n")
     separator = b";" if header.count(b";") > header.count(b",") else b","
     names = _fields(header, separator)
+    roles = roles_of(names, columns, path)
+    first = _fields(rest.partition(b"\n")[0], separator) + [""] * len(names)
+    kinds = b"".join(_kind(roles.get(i), first[i]) for i in range(len(names)))
+    return Layout(Lines(kinds, tuple(names), separator, header=1), {role: i for i, role in roles.items()})
+
+
+def roles_of(names, columns=None, path=None, line=1):
+    """Role of each column that has one, by its number; errors as in `layout`."""
     roles = _named(names, columns, path) if columns else _recognised(names)
     places = [role for role in roles.values() if role in PLACES]
     if len(places) != 1 or len(set(roles.values())) != len(roles):
         raise InputError(
             f"the header names {', '.join(places) or 'no place of a request'}",
             path=path,
-            line=1,
+            line=line,
             expected=f"one column of {', '.join(PLACES)}",
             remedy="say which with --columns (columns=…), such as block=key,time_ms=when",
         )
-    first = _fields(rest.partition(b"\n")[0], separator) + [""] * len(names)
-    kinds = b"".join(_kind(roles.get(i), first[i]) for i in range(len(names)))
-    return Layout(Lines(kinds, tuple(names), separator, header=1), {role: i for i, role in roles.items()})
+    return roles
+
+
+def hash_of(text):
+    """What a column of text keeps: FNV-1a, as the kernel of `Lines` computes it.
+
+    Examples
+    --------
+    >>> hash_of(b"a") == hash_of(b"a"), hash_of(b"a") == hash_of(b"b")
+    (True, False)
+    """
+    value = 0xCBF29CE484222325
+    for byte in text:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return (value ^ value >> 32) & 0x7FFFFFFFFFFFFFFF
 
 
 def _fields(line, separator):
@@ -126,16 +146,21 @@ def read(path, block_bytes, columns=None):
     when = next((role for role in TIMES if role in form.place), None)
     for rows in form.lines.columns(path):
         row = {role: rows[i] for role, i in form.place.items()}
-        write = row["op"] if "op" in row else row.get("write")
-        write = None if write is None else write.astype(bool)
-        time = None if when is None else clock.since_start(row[when])
-        if "block" in row:
-            yield Requests(row["block"].view("u8"), row.get("count"), write, time)
-            continue
-        start = row["offset"] if "offset" in row else sectors_to_bytes(row["sector"], path, "sector")
-        size = row["size"] if "size" in row else sectors_to_bytes(row["sectors"], path) if "sectors" in row else None
-        device = devices.number(row["device"]) if "device" in row else np.zeros_like(start)
-        yield extents(device, start, np.ones_like(start) if size is None else size, write, time, block_bytes, path)
+        yield requests(row, when, clock, devices, block_bytes, path)
+
+
+def requests(row, when, clock, devices, block_bytes, path):
+    """`Requests` of columns by role; `when` is the role of the time, or None."""
+    write = row["op"] if "op" in row else row.get("write")
+    write = None if write is None else write.astype(bool)
+    time = None if when is None else clock.since_start(row[when])
+    if "block" in row:
+        own = row.get("size") if "count" not in row else None
+        return Requests(row["block"].view("u8"), row.get("count"), write, time, own)
+    start = row["offset"] if "offset" in row else sectors_to_bytes(row["sector"], path, "sector")
+    size = row["size"] if "size" in row else sectors_to_bytes(row["sectors"], path) if "sectors" in row else None
+    device = devices.number(row["device"]) if "device" in row else np.zeros_like(start)
+    return extents(device, start, np.ones_like(start) if size is None else size, write, time, block_bytes, path)
 
 
 def sniff(name, head):

@@ -25,8 +25,9 @@ def read(path, block_bytes):
         yield extents(*columns, (moved["kind"] == "write").to_numpy(), time, block_bytes, path)
 
 
-def _sniff(name, head):
+def sniff(name, head):
+    """Whether the footer names the columns of such a capture."""
     return head.startswith(b"PAR1") and all(column in head for column in COLUMNS)
 
 
-register(Format("files", "Parquet: run, process, kind, file, offset, length and more", read, _sniff, builds.PAGE_BYTES))
+register(Format("files", "Parquet: run, process, kind, file, offset, length and more", read, sniff, builds.PAGE_BYTES))

@@ -1,8 +1,7 @@
 """libCacheSim's ``oracleGeneral`` format: what its own converters write.
 
 Little-endian records of 24 bytes: u32 seconds, u64 object, u32 size, i64 number of the next access to the object or a
-negative number. A record is one reference to one object; sizes are passed over (objects stand for blocks), and so is
-the next access, which OPT finds by itself.
+negative number. A record is one reference to one object; the next access is passed over, as OPT finds it by itself.
 """
 
 import numpy as np
@@ -18,7 +17,8 @@ def read(path, block_bytes):
     """Yield `Requests`; the block size is only recorded."""
     clock = Clock(SECOND, path)
     for rows in records(path, RECORD):
-        yield Requests(rows["object"].copy(), None, None, clock.since_start(rows["time"].astype(np.int64)))
+        time = clock.since_start(rows["time"].astype(np.int64))
+        yield Requests(rows["object"].copy(), None, None, time, rows["size"].astype(np.int64))
 
 
 def sniff(name, head):

@@ -1,6 +1,7 @@
 """Plain block or object numbers, binary, one after another: 4 or 8 bytes each, of either byte order.
 
-Nothing in such a file tells what it is: name the format. For numbers as text see `lirs`.
+Nothing in such a file tells what it is: name the format. For numbers as text see `lirs`. Caffeine's simulator calls the
+big-endian ones ``cache2k`` (4 bytes), ``corda`` and ``scarab`` (8 bytes, signed), and so can the user.
 """
 
 import functools
@@ -16,7 +17,9 @@ def read(path, block_bytes, dtype):
         yield Requests(ids.astype(np.uint64))
 
 
-for name, code in (("u32le", "<u4"), ("u32be", ">u4"), ("u64le", "<u8"), ("u64be", ">u8")):
+PLAIN = {"u32le": "<u4", "u32be": ">u4", "u64le": "<u8", "u64be": ">u8"}
+CAFFEINE = {"cache2k": ">u4", "corda": ">u8", "scarab": ">u8"}
+for name, code in (PLAIN | CAFFEINE).items():
     order = "little" if code[0] == "<" else "big"
     register(
         Format(

@@ -1,0 +1,99 @@
+"""Speed of a comparison: curves of all online policies at eight sizes on a trace of five million references.
+
+Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are drawn by Zipf(1.0) over a
+million objects, or those of any trace (``--trace``), cut to ``--references``. One row per policy: CPU time for its
+eight sizes, million references per second, and, where libCacheSim is installed and has the policy, the CPU time of its
+caches at the same sizes on the same references relative to ours. Then the sum, and the wall-clock time of one call with
+two threads.
+"""
+
+import argparse
+import time
+
+import numpy as np
+import pandas as pd
+
+import misspenalty
+from misspenalty.io.files import write_csv
+
+SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8)
+OBJECTS = 1_000_000
+PEER = {"lru": "LRU", "fifo": "FIFO", "clock": "Clock", "sieve": "Sieve", "arc": "ARC", "lirs": "LIRS", "slru": "SLRU",
+        "s3fifo": "S3FIFO", "2q": "TwoQ", "wtinylfu": "WTinyLFU", "lfu": "LFU"}  # fmt: skip
+
+
+def drawn(references, seed=1):
+    """References by Zipf(1.0) over a million objects."""
+    random = np.random.default_rng(seed)
+    weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
+    ranks = np.searchsorted(weights, random.random(references) * weights[-1])
+    return misspenalty.Trace.from_blocks(random.permutation(OBJECTS)[ranks], name="zipf")
+
+
+def peer_seconds(trace, policy, sizes):
+    """CPU time of libCacheSim's caches, s; NaN where it has none."""
+    try:
+        import libcachesim as peer
+    except ImportError:
+        return float("nan")
+    if policy not in PEER:
+        return float("nan")
+    import tempfile
+
+    record = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    rows = np.zeros(len(trace), record)
+    rows["object"], rows["size"], rows["next"] = trace.ids, 1, -1
+    with tempfile.NamedTemporaryFile(suffix=".oracleGeneral") as file:
+        rows.tofile(file)
+        file.flush()
+        begin = time.process_time()
+        for size in sizes:
+            reader = peer.TraceReader(file.name, trace_type=peer.TraceType.ORACLE_GENERAL_TRACE)
+            getattr(peer, PEER[policy])(size).process_trace(reader)
+        return time.process_time() - begin
+
+
+def measure(trace, sizes, policies):
+    """One row per policy."""
+    for policy in policies:
+        begin = time.process_time()
+        misspenalty.hit_ratio_curve(trace, policy, sizes, threads=1)
+        took = time.process_time() - begin
+        theirs = peer_seconds(trace, policy, sizes)
+        yield {
+            "policy": policy,
+            "cpu_s": took,
+            "million_references_per_s": len(trace) * len(sizes) / took / 1e6,
+            "libcachesim_over_ours": theirs / took,
+        }
+
+
+def main():
+    """Print the table and the sums."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--references", type=int, default=5_000_000)
+    parser.add_argument("--trace", help="a raw or compiled trace (default: drawn)")
+    parser.add_argument("--csv")
+    options = parser.parse_args()
+    if options.trace:
+        opened = misspenalty.open_trace(options.trace)
+        part = opened.ids[: options.references]
+        trace = misspenalty.Trace.from_blocks(opened.address[part], name=opened.name)
+    else:
+        trace = drawn(options.references)
+    sizes = [max(round(share * trace.blocks), 1) for share in SHARES]
+    policies = [name for name, policy in misspenalty.policies().items() if policy.kernel and not policy.offline]
+    print(f"{trace}; sizes {sizes}")
+    table = pd.DataFrame(measure(trace, sizes, policies))
+    print(table.round(2).to_string(index=False))
+    print(f"\n{len(policies)} online policies, {len(sizes)} sizes: {table['cpu_s'].sum():.1f} s of CPU time")
+    begin, cpu = time.perf_counter(), time.process_time()
+    misspenalty.hit_ratio_curve(trace, policies, sizes, threads=2)
+    wall = time.perf_counter() - begin
+    print(f"one call with two threads: {wall:.1f} s, {time.process_time() - cpu:.1f} s of CPU time")
+    if options.csv:
+        write_csv(table, options.csv)
+
+
+if __name__ == "__main__":
+    main()

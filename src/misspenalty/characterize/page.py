@@ -1,0 +1,109 @@
+"""One trace on one page: figures, and a PDF made of them and the tables."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty.characterize import figures
+from misspenalty.plotting import save_figure
+from misspenalty.replay.profile import describe
+from misspenalty.reporting.paper import compile_paper
+from misspenalty.traces.trace import format_bytes
+
+TEMPLATE = Path(__file__).with_name("page.typ")
+OVERLOADED = 10  # times the rest of the response time, in the queue
+HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
+
+
+def draw(folder, output):
+    """Draw the figures of a trace next to its tables, and set the page.
+
+    Parameters
+    ----------
+    folder : path-like
+        Of the tables; see `misspenalty.characterize.runs.TABLES`.
+    output : path-like
+        The PDF.
+    """
+    folder = Path(folder)
+    facts = read_profile(folder / "profile.csv")
+    names = ("over_time", "request_sizes", "runs", "reuse", "frequency", "curves", "penalty", "best")
+    tables = {name: pd.read_csv(folder / f"{name}.csv") for name in names}
+    drawn = {
+        "profile": figures.profile(*(tables[name] for name in names[:5]), facts["block_bytes"]),
+        "curves": figures.curves(tables["curves"]),
+        "penalty": figures.penalty(tables["penalty"]),
+    }
+    for name, figure in drawn.items():
+        save_figure(figure, folder / name)
+    with tempfile.TemporaryDirectory(prefix="misspenalty-") as place:
+        for name in drawn:
+            shutil.copy(folder / f"{name}.svg", place)
+        shutil.copy(TEMPLATE, place)
+        content = contents(facts, tables["best"], tables["penalty"])
+        (Path(place) / "page.json").write_text(json.dumps(content), encoding="utf-8")
+        compile_paper(Path(place) / TEMPLATE.name, place, output)
+
+
+def read_profile(path):
+    """The profile of a trace, as `misspenalty.replay.profile.profile` returns it, from its table."""
+    table = pd.read_csv(path, keep_default_na=False, dtype=str)
+    return {what: _value(what, value) for what, value in zip(table["what"], table["value"], strict=True)}
+
+
+def _value(what, value):
+    if what in ("name", "format", "selection", "device", "load"):
+        return value
+    return None if value in ("None", "") else float(value) if "." in value or "e" in value else int(value)
+
+
+def contents(facts, best, times):
+    """What the page says besides its figures: title, facts, the table of the best policies, a note."""
+    shown = [line.split(None, 1) for line in describe(facts).replace("reuse distance", "distance").splitlines()[1:]]
+    shown.append(["replayed", f"{facts['selection']}; {facts['warm_up']:,} references warm the caches up"])
+    rows = [
+        [
+            format_bytes(row["cache_bytes"]),
+            f"{row['cache_share']:.1%}",
+            figures.name_of(row["policy"]) + (f" (+{row['ties']})" if row["ties"] else ""),
+            f"{row['hit_ratio']:.2%}",
+            f"{row['lru']:.2%}",
+            f"{row['opt']:.2%}",
+            "" if pd.isna(row["of_gap"]) else f"{row['of_gap']:.0%}",
+            "" if pd.isna(row["fastest"]) else figures.name_of(row["fastest"]),
+            "" if pd.isna(row["mean_us"]) else format_us(row["mean_us"]),
+        ]
+        for _, row in best.iterrows()
+    ]
+    note = (
+        f"Response times on {facts['device']}, requests arriving {facts['load']} ({times['load'].iloc[0]} loop)."
+        " Of the gap: the share of the way from LRU to OPT. (+n): n further policies have as many hits."
+    )
+    if times["layout"].iloc[0] == "packed":
+        note += " Blocks are packed on the drive in order of address, as their addresses lie beyond it."
+    if (times["queue_us"] > OVERLOADED * (times["mean_us"] - times["queue_us"])).any():
+        note += (
+            " The device is overloaded: most of the time is spent in its queue. Choose a faster one or a lower speed."
+        )
+    return {
+        "title": facts["name"],
+        "subtitle": f"format {facts['format']}",
+        "facts": shown,
+        "best": {"head": HEAD, "rows": rows},
+        "note": note,
+    }
+
+
+def format_us(us):
+    """A time for a reader, with three digits.
+
+    Examples
+    --------
+    >>> format_us(1234.5), format_us(12), format_us(2.5e6)
+    ('1.23 ms', '12 µs', '2.5 s')
+    """
+    scale, unit = next((s, u) for s, u in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if us >= s or s == 1)
+    return f"{us / scale:.3g} {unit}"

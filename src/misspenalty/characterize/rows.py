@@ -1,0 +1,209 @@
+"""The table of traces, ``config/traces.tsv``: one trace per row, every cell checked before the first job."""
+
+import csv
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from misspenalty.disks.drive import description
+from misspenalty.errors import InputError, ParameterError, did_you_mean
+from misspenalty.traces import formats
+from misspenalty.traces.parts import SHARE, parse_selection
+from misspenalty.traces.quantities import is_time, parse_bytes
+from misspenalty.traces.trace import check_block
+
+RESERVED = ("all", "traces", "raw")  # names of files and targets that are not a trace's
+EXTERNAL = "external:"  # before the name of a file of data/external.yaml
+DEVICE = "5ms"  # where a row names none
+URL = re.compile(r"https?://\S+/[^/\s?#]+")
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", text) or text.lower() in RESERVED:
+        raise ValueError(
+            f"{text!r} is no name of a trace; expected letters, digits, _ and -, a letter first, and none of"
+            f" {', '.join(RESERVED)}"
+        )
+    return text
+
+
+def _source(text: str) -> str:
+    if not text or "{" in text or "}" in text:
+        raise ValueError(f"{text!r}; expected a path, an address (https://…) or {EXTERNAL}NAME, without braces")
+    if "://" in text and not URL.fullmatch(text):
+        raise ValueError(
+            f"{text!r}; expected an address that ends in the name of a file, such as https://host/a.spc.gz"
+        )
+    return text
+
+
+def _format(text: str) -> str:
+    known = {name.lower(): name for name in formats()}
+    if text and text.lower() not in known:
+        raise ValueError(
+            f"unknown trace format {text!r}{did_you_mean(text, formats())}; known formats: {', '.join(formats())}"
+        )
+    return known.get(text.lower(), "")
+
+
+def _block_size(text: str) -> str:
+    if text:
+        check_block(parse_bytes(text, "block size"))
+    return text
+
+
+def _selection(text: str) -> str:
+    parse_selection(text or "all")
+    return text
+
+
+def _warm_up(text: str) -> str:
+    if text and not (re.fullmatch(r"[0-9]{1,18}", text) or SHARE.fullmatch(text) or is_time(text)):
+        raise ValueError(f"{text!r}; expected references (100000), a share (20%) or a time (10m)")
+    return text
+
+
+def _device(text: str) -> str:
+    if text and not is_time(text) and text not in description.names() and not Path(text).is_file():
+        meant = did_you_mean(text, description.names())
+        known = ", ".join(description.names())
+        raise ValueError(f"{text!r} is no drive{meant}; expected a time (5ms), a file, or one of {known}")
+    return text or DEVICE
+
+
+def parse_load(text: str) -> dict[str, Any]:
+    """How requests arrive, as `misspenalty.penalty` takes it.
+
+    Raises
+    ------
+    ParameterError
+        The text is none of ``speed=0.5``, ``clients=16``, ``interval=1ms``, and nothing.
+
+    Examples
+    --------
+    >>> parse_load("speed=0.5"), parse_load("clients=16"), parse_load("")
+    ({'speed': 0.5}, {'clients': 16}, {})
+    """
+    name, _, value = (part.strip() for part in text.partition("="))
+    if name == "interval" and is_time(value):
+        return {name: value}
+    if name == "clients" and re.fullmatch(r"[1-9][0-9]{0,5}", value):
+        return {name: int(value)}
+    if name == "speed" and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value) and float(value) > 0:
+        return {name: float(value)}
+    if text:
+        raise ParameterError(f"{text!r}; expected speed=0.5, clients=16 or interval=1ms, or nothing: the trace's times")
+    return {}
+
+
+def _load(text: str) -> str:
+    parse_load(text)
+    return text
+
+
+class TraceRow(BaseModel):
+    """One trace, as its row says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    name: Annotated[str, AfterValidator(_name)]  # of the folder results/traces/<name> and of the target
+    source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
+    sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # of the file; an address needs it
+    format: Annotated[str, AfterValidator(_format)] = ""  # where the file doesn't tell
+    block_size: Annotated[str, AfterValidator(_block_size)] = ""  # by default the format's
+    selection: Annotated[str, AfterValidator(_selection)] = ""  # see `misspenalty.traces.parts.select`
+    warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
+    device: Annotated[str, AfterValidator(_device)] = ""  # a drive, a description's path, or a time
+    load: Annotated[str, AfterValidator(_load)] = ""  # how requests arrive; see `parse_load`
+
+    @model_validator(mode="after")
+    def check_sha256(self) -> "TraceRow":
+        """A download is not trusted: its checksum has to be known."""
+        if self.is_url and not self.sha256:
+            raise ValueError("sha256: an address needs the checksum of its file")
+        return self
+
+    @property
+    def is_url(self) -> bool:
+        """Whether the source is an address."""
+        return "://" in self.source
+
+    @property
+    def external(self) -> str | None:
+        """Name of the file in ``data/external.yaml``, where the source is one."""
+        return self.source.removeprefix(EXTERNAL) if self.source.startswith(EXTERNAL) else None
+
+    @property
+    def file_name(self) -> str:
+        """Name of the raw file, by whose suffix it is decompressed."""
+        return Path(self.external or self.source).name
+
+
+COLUMNS = tuple(TraceRow.model_fields)
+
+
+def read_rows(path: "str | Path") -> dict[str, TraceRow]:
+    """The rows of a table of traces, by name.
+
+    Lines that begin with ``#`` and blank lines are passed over; columns may be in any order, and those that are not
+    needed may be left out.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a cell is impossible; the message names line, row and column.
+    """
+    path = Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error})", path=path, expected="a table of traces") from error
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if not numbered:
+        raise InputError("has no header", path=path, expected=f"columns {', '.join(COLUMNS)}, with tabs between them")
+    header = _header(numbered[0], path)
+    rows: dict[str, TraceRow] = {}
+    for number, line in numbered[1:]:
+        row = _row(header, line, number, path)
+        if row.name in rows:
+            raise InputError(f"row {row.name}, column name: there is one before", path=path, line=number)
+        rows[row.name] = row
+    return rows
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], delimiter="\t"))]
+
+
+def _header(numbered: tuple[int, str], path: Path) -> list[str]:
+    number, line = numbered
+    header = _cells(line)
+    for column in header:
+        if column not in COLUMNS or header.count(column) > 1:
+            twice = header.count(column) > 1
+            what = "is there twice" if twice else f"is unknown{did_you_mean(column, COLUMNS)}"
+            raise InputError(f"column {column!r} {what}", path=path, line=number,
+                             expected=f"{', '.join(COLUMNS)}, with tabs between them")  # fmt: skip
+    if missing := [column for column in ("name", "source") if column not in header]:
+        raise InputError(f"column {missing[0]} is missing", path=path, line=number, expected=", ".join(COLUMNS))
+    return header
+
+
+def _row(header: list[str], line: str, number: int, path: Path) -> TraceRow:
+    cells = _cells(line)
+    if len(cells) > len(header):
+        raise InputError(f"row {cells[0]}: {len(cells)} cells for {len(header)} columns", path=path, line=number)
+    entries = dict(zip(header, cells, strict=False))
+    try:
+        return TraceRow.model_validate(entries)
+    except ParameterError as error:  # of what pydantic does not catch
+        raise InputError(f"row {entries.get('name')}: {error}", path=path, line=number) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        column = ".".join(map(str, first["loc"])) or "sha256"
+        message = first["msg"].removeprefix("Value error, ").removeprefix(f"{column}: ")
+        if column == "sha256" and "pattern" in message:
+            message = f"{entries['sha256']!r}; expected 64 hexadecimal digits"
+        raise InputError(f"row {entries.get('name')}, column {column}: {message}", path=path, line=number) from error

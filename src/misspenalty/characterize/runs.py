@@ -1,0 +1,196 @@
+"""The tables of one trace: profile, curves of all policies, response times, and which policy is best at which size."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.characterize.rows import TraceRow, parse_load
+from misspenalty.errors import InputError
+from misspenalty.io.external import MIRROR, download, open_register
+from misspenalty.io.files import atomic_path
+from misspenalty.latency.penalty import penalty
+from misspenalty.policies import known_policies
+from misspenalty.replay import characteristics
+from misspenalty.replay.profile import profile
+from misspenalty.replay.simulation import hit_ratio_curve
+from misspenalty.traces import open_trace
+from misspenalty.traces.parts import select, warm_up
+from misspenalty.traces.quantities import parse_bytes
+from misspenalty.traces.trace import Trace
+
+SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0)  # of the footprint: caches of the curves
+TIMED = (0.01, 0.1, 0.3)  # likewise, of the response times
+TABLES = ("profile", "over_time", "request_sizes", "runs", "reuse", "frequency", "curves", "penalty", "best")
+
+
+def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = None) -> Path:
+    """The raw file of a row that is not a path: from the mirror folder, or downloaded, resumed and verified.
+
+    Raises
+    ------
+    InputError
+        It is not registered, cannot be downloaded, or is not the one that the row or the register names.
+    """
+    entry, mirror = TraceRow.model_validate(row), mirror or os.environ.get(MIRROR)
+    target = Path(folder) / entry.file_name
+    if entry.external is not None:
+        register = open_register("data/external.yaml", mirror=mirror)
+        return _copied(register.fetch(entry.external), target, entry.file_name)
+    copy = Path(mirror) / name / entry.file_name if mirror else None
+    if copy is not None and copy.is_file():
+        _check_sum(copy, entry.sha256)
+        return _copied(copy, target, entry.file_name)
+    return download(entry.source, entry.sha256, target)
+
+
+def _copied(source: Path, target: Path, file_name: str) -> Path:
+    """A copy under the registered name; a mirror's compressed copy keeps its further suffix."""
+    target = target.with_name(file_name + source.name[len(file_name) :])
+    with atomic_path(target) as partial:
+        partial.write_bytes(source.read_bytes())
+    return target
+
+
+def _check_sum(path: Path, sha256: str) -> None:
+    with open(path, "rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if sha256 and found != sha256:
+        raise InputError("differs from the registered file", path=path, expected=f"sha256 {sha256}, not {found}")
+
+
+def open_row(path: str, row: Mapping[str, Any]) -> tuple[Trace, int, TraceRow]:
+    """The trace that a row selects from its raw file, and the references that warm the caches up.
+
+    Parameters
+    ----------
+    path : str
+        The raw file, or the folder into which `fetch` put it.
+    row : mapping
+        The cells; see `misspenalty.characterize.rows.TraceRow`.
+    """
+    entry = TraceRow.model_validate(row)
+    file = Path(path)
+    if entry.is_url or entry.external:
+        file = next(iter(sorted(file.iterdir())))
+    elif entry.sha256:
+        _check_sum(file, entry.sha256)
+    size = parse_bytes(entry.block_size, "block size") if entry.block_size else None
+    trace = select(open_trace(file, entry.format or None, size), entry.selection or "all")
+    return *warm_up(trace, entry.warm_up or 0), entry
+
+
+def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.DataFrame]:
+    """Every table of a trace.
+
+    Parameters
+    ----------
+    raw : str
+        The raw file; see `open_row`.
+    row : mapping
+    threads : int
+        Caches replayed at a time.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By the names `TABLES`.
+    """
+    trace, warm, entry = open_row(raw, row)
+    curves = all_curves(trace, warm, threads)
+    times = response_times(trace, entry.device, warm, threads, parse_load(entry.load))
+    settings = {"selection": entry.selection or "all", "device": entry.device, "load": entry.load or "as traced"}
+    summary = profile(trace) | {"warm_up": warm} | settings
+    made = {
+        "profile": pd.DataFrame({"what": list(summary), "value": [str(value) for value in summary.values()]}),
+        "over_time": characteristics.over_time(trace),
+        "request_sizes": characteristics.request_sizes(trace),
+        "runs": characteristics.runs(trace),
+        "reuse": characteristics.reuse_distances(trace),
+        "frequency": characteristics.frequencies(trace),
+        "curves": curves,
+        "penalty": times,
+        "best": best(curves, times),
+    }
+    return {name: made[name] for name in TABLES}
+
+
+def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
+    """Cache sizes in blocks at these shares of the footprint, and the shares; each size once."""
+    return {max(int(share * trace.blocks + 0.5), 1): share for share in reversed(shares)}
+
+
+def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
+    """Hit ratios of every compiled policy: as `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``."""
+    known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}
+    sizes = sizes_at(trace, SHARES)
+    table = hit_ratio_curve(trace, list(known), sorted(sizes), warm_up=warm, threads=threads)
+    table.insert(2, "cache_share", table["cache_blocks"].map(sizes))
+    table.insert(3, "cache_bytes", table["cache_blocks"] * trace.block_bytes)
+    return table.assign(offline=[known[name].offline for name in table["policy"]])
+
+
+def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
+    """Response times of every policy that can be timed, at three sizes: as `penalty`, with ``cache_share``."""
+    timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
+    sizes = sizes_at(trace, TIMED)
+    table = penalty(trace, timed, sorted(sizes), device, warm_up=warm, threads=threads, **load)
+    table.insert(2, "cache_share", table["cache_blocks"].map(sizes))
+    return table
+
+
+def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """Which online policy is best at which size.
+
+    Returns
+    -------
+    DataFrame
+        One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy`` with the most hits among those that do
+        not look into the future (the first by name where several have as many: ``ties``), ``hit_ratio``, LRU's and
+        OPT's, and ``of_gap``, the share of the way from LRU to OPT; where it was timed ``fastest``, its ``mean_us`` and
+        ``mean_us_most_hits``, that of `policy`.
+    """
+    rows = []
+    for size, group in curves.groupby("cache_blocks", sort=True):
+        ratio = group.set_index("policy")["hit_ratio"]
+        online = group[~group["offline"]].sort_values(["hits", "policy"], ascending=[False, True])
+        first = online.iloc[0]
+        gap = ratio["opt"] - ratio["lru"]
+        row = {
+            "cache_blocks": size,
+            "cache_share": first["cache_share"],
+            "cache_bytes": first["cache_bytes"],
+            "policy": first["policy"],
+            "ties": int((online["hits"] == first["hits"]).sum()) - 1,
+            "hit_ratio": first["hit_ratio"],
+            "lru": ratio["lru"],
+            "opt": ratio["opt"],
+            "of_gap": (first["hit_ratio"] - ratio["lru"]) / gap if gap > 0 else np.nan,
+        }
+        rows.append(row | _fastest(times[times["cache_blocks"] == size], first["policy"]))
+    return pd.DataFrame(rows)
+
+
+def _fastest(times: pd.DataFrame, most_hits: str) -> dict[str, Any]:
+    online = times[times["policy"] != "opt"].sort_values(["mean_us", "policy"])
+    if online.empty or online["mean_us"].isna().all():
+        return {"fastest": None, "mean_us": np.nan, "mean_us_most_hits": np.nan}
+    mean = online.set_index("policy")["mean_us"]
+    return {"fastest": mean.index[0], "mean_us": mean.iloc[0], "mean_us_most_hits": mean[most_hits]}
+
+
+def gather(folders: list[str], output: str) -> None:
+    """All traces' tables as one partitioned Parquet data set per table: ``<output>/<table>/trace=<name>/part.parquet``.
+
+    ``pandas.read_parquet("<output>/curves")`` reads one table of all traces, with the column ``trace``.
+    """
+    with atomic_path(output) as partial:
+        for folder in map(Path, folders):
+            for table in TABLES:
+                target = partial / table / f"trace={folder.name}"
+                target.mkdir(parents=True)
+                pd.read_csv(folder / f"{table}.csv").to_parquet(target / "part.parquet", compression="zstd")

@@ -1,0 +1,121 @@
+"""The command line's ``completion``: scripts with which a shell completes commands, options and names."""
+
+import argparse
+from string import Template
+
+import misspenalty
+from misspenalty.cli.arguments import add_command
+from misspenalty.cli.output import Described
+from misspenalty.traces import formats
+
+BASH = Template("""\
+# Completion for misspenalty; in ~/.bashrc: eval "$$(misspenalty completion bash)"
+_misspenalty() {
+  local current="$${COMP_WORDS[COMP_CWORD]}" previous="$${COMP_WORDS[COMP_CWORD-1]}" path="" words="" word head=""
+  for word in "$${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$$path $$word" in
+      $paths) path="$$path $$word" ;;
+    esac
+  done
+  case "$$previous" in
+$values
+    *)
+      case "$$path" in
+$options
+      esac
+      [[ $$current == -* ]] || compopt -o default 2>/dev/null ;;
+  esac
+  if [[ $$previous == --* && $$current == *,* ]]; then head="$${current%,*},"; fi
+  COMPREPLY=( $$(compgen -P "$$head" -W "$$words" -- "$${current##*,}") )
+}
+complete -F _misspenalty misspenalty
+""")
+ZSH = """\
+# Completion for misspenalty; in ~/.zshrc: eval "$(misspenalty completion zsh)"
+autoload -Uz compinit bashcompinit
+compinit -u && bashcompinit
+"""
+SHELLS = ("bash", "zsh", "fish")
+
+
+def add(commands):
+    """Add the command to a parser's."""
+    command = add_command(
+        commands,
+        "completion",
+        "print a script that completes commands, options and names in your shell",
+        _completion,
+        (
+            'eval "$(misspenalty completion bash)"    in ~/.bashrc',
+            'eval "$(misspenalty completion zsh)"     in ~/.zshrc',
+            "misspenalty completion fish | source     in ~/.config/fish/config.fish",
+        ),
+    )
+    command.add_argument("shell", choices=SHELLS, help="the shell")
+
+
+def _completion(options):
+    from misspenalty.cli.main import parser
+
+    tree, values = words(parser()), known_values()
+    text = fish(tree, values) if options.shell == "fish" else bash(tree, values)
+    text = ZSH + text if options.shell == "zsh" else text
+    return Described({"shell": options.shell, "script": text}, text.rstrip("\n"))
+
+
+def words(parser, path=()):
+    """What may follow each command: path of the command to its options and the commands below it.
+
+    Returns
+    -------
+    dict of tuple of str to list of str
+    """
+    found, below = [], {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                found.append(name)
+                below |= words(command, (*path, name))
+        else:
+            found += [option for option in action.option_strings if option.startswith("--")]
+            found += [str(choice) for choice in action.choices or () if not action.option_strings]
+    return {path: found} | below
+
+
+def known_values():
+    """Names that may follow an option, by option."""
+    from misspenalty.disks.drive import description
+
+    return {
+        "--policy": list(misspenalty.policies()),
+        "--format": list(formats()),
+        "--device": description.names(),
+        "--writes": ["count", "ignore", "refresh", "only"],
+    }
+
+
+def bash(tree, values):
+    """The script for bash, which zsh's bashcompinit reads as well."""
+    paths = "|".join(f'" {" ".join(path)}"' for path in tree if path)
+    shown = "\n".join(f'    {option}) words="{" ".join(names)}" ;;' for option, names in values.items())
+    options = "\n".join(
+        f'        "{"".join(f" {word}" for word in path)}") words="{" ".join(names)}" ;;'
+        for path, names in tree.items()
+    )
+    return BASH.substitute(paths=paths, values=shown, options=options)
+
+
+def fish(tree, values):
+    """The script for fish."""
+    lines = ["# Completion for misspenalty; in config.fish: misspenalty completion fish | source"]
+    for path, names in tree.items():
+        others = [f"; and __fish_seen_subcommand_from {word}" for word in path]
+        commands = [name for name in names if not name.startswith("--")]
+        if commands:
+            unseen = f"not __fish_seen_subcommand_from {' '.join(commands)}"
+            lines.append(f"complete -c misspenalty -f -n '{unseen}{''.join(others)}' -a '{' '.join(commands)}'")
+        for option in (name for name in names if name.startswith("--")):
+            condition = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in path) or "__fish_use_subcommand"
+            known = f" -x -a '{' '.join(values[option])}'" if option in values else ""
+            lines.append(f"complete -c misspenalty -n '{condition}' -l {option[2:]}{known}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,263 @@
+"""A drive's description from requests that were timed on it.
+
+What a host can see of a drive is when a request was issued and when it was done. The fit takes the drive for a model
+with few parameters (Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
+
+1. *Media reads*: reads that do not follow on an earlier request. Their service time is overhead, seek, rotational wait
+   and transfer; the wait is spread evenly over a revolution.
+2. *Rotation*: the spread of their service times about the curve of step 3; a standard spindle speed is taken where one
+   lies near.
+3. *Seek curve, overhead, zones*, in one least-squares fit (`scipy.optimize.least_squares`, robust): a root and a line
+   in the distance, half a revolution, and a time per block that grows linearly from the first block to the last.
+4. *Cache*: whether writes are done once they are in the drive's memory and whether the drive reads ahead: the
+   combination with the lowest demerit.
+5. The parameters are then moved (`scipy.optimize.minimize`, Nelder-Mead) until the demerit of the simulated service
+   times is lowest.
+
+Steps 1 to 5 see the first half of the requests only. The demerit of the other half is what the fit is worth. Heads
+cannot be told from service times, nor can the part that all seeks share from the overhead; heads only say into how many
+tracks a cylinder is cut.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares, minimize
+
+from misspenalty.disks.drive.description import Description, check
+from misspenalty.disks.requests import Requests, replay
+from misspenalty.errors import ParameterError
+
+LEAST = 200  # media reads, from which on a fit says something
+SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
+NEAR = 0.06  # of a standard speed: closer, it is taken
+ZONES = 8
+HEADS = 4
+STEPS = 150  # simulations of the last step, at most
+CACHES = [(behind, ahead) for behind in (False, True) for ahead in ("none", "segment")]
+RANGES = {  # of what is moved in the end
+    "read_ms": (0.0, 20.0),
+    "hit_ms": (0.0, 20.0),
+    "write_ms": (0.0, 20.0),
+    "buffered_ms": (0.0, 50.0),
+    "seek_scale": (0.2, 3.0),
+    "bus_ms": (0.0, 1.0),
+    "settle_ms": (0.0, 5.0),
+}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted drive.
+
+    Attributes
+    ----------
+    kind : Description
+    fitted, held_out : dict
+        ``requests, mean_measured_ms, mean_simulated_ms, demerit_ms`` of the half that was fitted and of the other.
+    """
+
+    kind: Description
+    fitted: dict
+    held_out: dict
+
+
+def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: int | None = None) -> Fit:
+    """Fit a drive to measured requests.
+
+    Parameters
+    ----------
+    requests : Requests
+        With measured service times; see `misspenalty.disks.requests.read_requests`.
+    name : str
+        The drive's name: lower-case letters, digits, ``_``.
+    heads : int
+        Tracks of a cylinder.
+    blocks : int, optional
+        Blocks of the drive; by default up to the highest one requested.
+
+    Raises
+    ------
+    ParameterError
+        The requests are too few or have no measured times, or `blocks` leaves some of them out.
+    """
+    if requests.measured is None:
+        raise ParameterError("the requests have no measured service times; a drive is fitted to those")
+    highest = int((requests.lbn + requests.count).max())
+    blocks = highest if blocks is None else blocks
+    if blocks < highest:
+        raise ParameterError(f"blocks is {blocks}; the requests reach up to {highest}")
+    if not 1 <= heads <= 64:
+        raise ParameterError(f"heads is {heads}; expected 1 to 64")
+    half = len(requests) // 2
+    known, other = _part(requests, slice(None, half)), _part(requests, slice(half, None))
+    curve = media_curve(known, blocks)
+    start = _start(known, curve)
+    trials = {}
+    for cache in CACHES:
+        data = describe(name, heads, blocks, curve, start, cache, known)
+        trials[cache] = replay(Description(check(data)), known).row()["demerit_ms"]
+    cache = min(trials, key=trials.get)
+    data = describe(name, heads, blocks, curve, _moved(name, heads, blocks, curve, start, cache, known), cache, known)
+    kind = Description(check(data))
+    return Fit(kind, replay(kind, known).row(), replay(kind, other).row())
+
+
+def _part(requests, part):
+    return Requests(*(getattr(requests, name)[part] for name in ("lbn", "count", "write", "delay", "measured")))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What the media reads say: ms and blocks."""
+
+    rpm: int
+    overhead: float
+    root: float  # ms per root of the distance, blocks
+    line: float  # ms per block of the distance, beyond `knee`
+    knee: float  # blocks
+    block: tuple[float, float]  # ms per block, first and last
+
+
+def media_curve(requests: Requests, blocks: int) -> Curve:
+    """Rotation, seek curve, overhead and transfer times from the reads that reach the medium.
+
+    Raises
+    ------
+    ParameterError
+        There are fewer than 200 of them.
+    """
+    lbn, count, write = requests.lbn, requests.count, requests.write.astype(bool)
+    end = np.concatenate([[0], lbn[:-1] + count[:-1]])
+    distance = np.abs(lbn - end).astype(float)
+    media = ~write & (distance > 4 * count)
+    media[0] = False
+    if np.count_nonzero(media) < LEAST:
+        raise ParameterError(
+            f"{np.count_nonzero(media)} reads that follow on no other in the first half; a fit needs {LEAST}"
+        )
+    x, n, s = distance[media] / blocks, count[media].astype(float), requests.measured[media]
+    place = lbn[media] / blocks
+    low = s > 0.5 * np.median(s)  # others were found in the drive's cache
+    x, n, s, place = x[low], n[low], s[low], place[low]
+
+    def times(p):
+        base, root, line, first, slope = p
+        return base + root * np.sqrt(np.minimum(x, KNEE)) + line * np.maximum(x - KNEE, 0) + n * (first + slope * place)
+
+    scale = np.median(s)
+    bounds = ([0, 0, 0, 0, 0], [10 * scale, 20 * scale, 20 * scale, 1, 1])
+    found = least_squares(
+        lambda p: times(p) - s,
+        [scale / 2, scale, scale / 2, 0.05, 0.01],
+        bounds=bounds,
+        loss="soft_l1",
+        f_scale=scale / 4,
+    ).x
+    rest = s - times(found)
+    spread = np.quantile(rest, [0.03, 0.97])
+    period = (spread[1] - spread[0]) / 0.94
+    rpm = 60_000 / period
+    near = min(SPEEDS, key=lambda speed: abs(speed / rpm - 1))
+    rpm = near if abs(near / rpm - 1) < NEAR else round(rpm)
+    base, root, line, first, slope = map(float, found)
+    block = max(first, 1e-3), max(first + slope, 1e-3)
+    return Curve(rpm, max(base - 30_000 / rpm, 0.0), root / blocks**0.5, line / blocks, KNEE * blocks, block)
+
+
+KNEE = 0.2  # share of the drive from which on seeks grow with the distance
+
+
+def _start(requests, curve):
+    """Parameters to begin with, in the order of `RANGES`."""
+    write = requests.write.astype(bool)
+    fast = np.quantile(requests.measured[write], 0.3) if write.any() else curve.overhead
+    quick = np.quantile(requests.measured[~write], 0.02)
+    return np.array([curve.overhead / 2, quick / 2, curve.overhead / 2, fast, 1.0, 0.02, 0.5])
+
+
+def _moved(name, heads, blocks, curve, start, cache, requests):
+    """The parameters with the lowest demerit near `start`."""
+    low, high = np.array(list(RANGES.values())).T
+
+    def cost(parameters):
+        inside = np.clip(parameters, low, high)
+        data = describe(name, heads, blocks, curve, inside, cache, requests)
+        return replay(Description(check(data)), requests).row()["demerit_ms"] + np.abs(parameters - inside).sum()
+
+    simplex = np.vstack([start, start + np.diag(np.maximum(0.3 * start, 0.05))])
+    moved = minimize(cost, start, method="Nelder-Mead", options={"maxfev": STEPS, "initial_simplex": simplex}).x
+    return np.clip(moved, low, high)
+
+
+def describe(name, heads, blocks, curve, parameters, cache, requests):
+    """The description of a drive with these parameters; see `RANGES` and `CACHES`."""
+    read, hit, write, buffered, scale, bus, settle = (round(float(value), 6) for value in parameters)
+    behind, ahead = cache
+    period = 60_000 / curve.rpm
+    zones, cylinders = _zones(blocks, heads, [max(round(period / block), 8) for block in curve.block])
+    per_cylinder = blocks / cylinders
+    knee = max(int(curve.knee / per_cylinder), 2)
+    root = scale * curve.root * per_cylinder**0.5
+    line = scale * curve.line * per_cylinder
+    segment = max(256, int(requests.count.max()))
+    after = ("after_read", "after_write")
+    times = {f"read_hit_{x}": hit for x in after} | {f"read_miss_{x}": read for x in after}
+    times |= {f"write_hit_{x}": buffered for x in after} | {
+        f"write_miss_{x}": buffered if behind else write for x in after
+    }
+    how = {"status": "derived", "source": "fitted to measured requests"}
+    return {
+        "name": name,
+        "model": f"{name}, fitted to measured requests",
+        "kind": "disk",
+        "note": "Fitted to service times; heads, skews and the cache's layout are not known.",
+        "sources": {part: how for part in ("geometry", "mechanics", "overheads", "bus", "cache")},
+        "geometry": {
+            "sector_bytes": 512,
+            "heads": heads,
+            "cylinders": cylinders,
+            "mapping": "cylinders",
+            "sparing": {"scheme": "none"},
+            "zones": zones,
+        },
+        "mechanics": {
+            "rpm": curve.rpm,
+            "seek": {
+                "short_ms": settle,
+                "short_sqrt_ms": round(root, 9),
+                "long_from": knee,
+                "long_ms": round(max(settle + root * knee**0.5 - line * knee, 0.0), 6),
+                "long_cylinder_ms": round(line, 9),
+            },
+            "head_switch_ms": settle,
+            "write_settle_ms": 0.0,
+        },
+        "overheads": times,
+        "bus": {"read_block_ms": bus, "write_block_ms": bus},
+        "cache": {
+            "segments": 4,
+            "segment_blocks": segment,
+            "write_segments": 2,
+            "read_ahead": ahead,
+            "ahead_blocks": segment if ahead == "segment" else 0,
+            "write_behind": behind,
+        },
+    }
+
+
+def _zones(blocks, heads, sectors):
+    """Zones of equally many cylinders, their sectors per track going evenly from the first to the last; cylinders."""
+    per_track = np.rint(np.linspace(*sectors, ZONES)).astype(int)
+    each = max(int(np.ceil(blocks / (heads * per_track.sum()))), 1)
+    zones = [
+        {
+            "first_cylinder": number * each,
+            "last_cylinder": (number + 1) * each - 1,
+            "sectors": int(count),
+            "track_skew": round(count / 8),
+            "cylinder_skew": round(count / 4),
+        }
+        for number, count in enumerate(per_track)
+    ]
+    return zones, ZONES * each

@@ -1,0 +1,36 @@
+"""What installed packages add by entry points: policies, predictors, trace formats, drives."""
+
+import importlib.metadata
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+
+def add_plugins(group: str, enter: Callable[[str, Any], Any]) -> None:
+    """Give every entry point of a group to `enter`.
+
+    Parameters
+    ----------
+    group : str
+        Such as ``misspenalty.policies``.
+    enter : callable
+        ``enter(name, value)``: makes it known.
+
+    Warns
+    -----
+    RuntimeWarning
+        An entry point cannot be loaded or is refused: another package's fault must not take away what is built in.
+
+    Examples
+    --------
+    >>> add_plugins("misspenalty.nothing", print)
+    """
+    for entry in importlib.metadata.entry_points(group=group):
+        try:
+            enter(entry.name, entry.load())
+        except Exception as error:
+            package = entry.dist.name if entry.dist else entry.value
+            what = group.rpartition(".")[2].rstrip("s").removesuffix("ie") + ("y" if group.endswith("ies") else "")
+            warnings.warn(
+                f"{what} {entry.name!r} of {package} was not registered: {error}", RuntimeWarning, stacklevel=1
+            )

@@ -1,0 +1,31 @@
+"""A predictor written in Python behind the interface of a kernel."""
+
+from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
+
+from misspenalty.errors import ParameterError
+
+
+cdef class PythonPredictor(Predictor):
+    """Calls ``predictor.access(file)`` for each event; it holds the GIL while it does."""
+
+    cdef object predictor
+    cdef str name
+
+    def __cinit__(self, Py_ssize_t files, str name, predictor, most=None):
+        self.name, self.predictor = name, predictor
+
+    cdef int access(self, file_t file) except -1 nogil:
+        self.renew()
+        with gil:
+            self.ask(file)
+        return 0
+
+    cdef int ask(self, file_t file) except -1:
+        try:
+            for found in self.predictor.access(file):
+                if not 0 <= found < self.files:
+                    raise ValueError(f"predicted file {found}; there are {self.files}")
+                self.emit(found)
+        except Exception as error:
+            raise ParameterError(f"predictor {self.name}: access({file}) raised {type(error).__name__}: {error}") from error
+        return 0

@@ -1,0 +1,178 @@
+"""Tables of what a trace is like: its rate and working set over time, request sizes, runs, reuse, frequency.
+
+Together with the summary of `misspenalty.replay.profile` they are what is needed to know a workload. Where a trace has
+no times, windows are of equally many references and rates are left out.
+"""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.replay.curves import SLICE
+from misspenalty.traces._stack import StackDistances
+from misspenalty.traces.trace import Trace
+
+WINDOWS = 60  # of the whole trace, at most
+POINTS = 60  # ranks of the frequency table, at most
+
+
+def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
+    """Rate and working set in windows of equal length.
+
+    Returns
+    -------
+    DataFrame
+        ``window``; ``start_s, references_per_s, mb_per_s`` where the trace has times; ``references, read_share``;
+        ``working_set_blocks``, the distinct blocks of the window; ``new_blocks``, those of them not used before;
+        ``footprint_blocks`` so far. A window without a reference has no read share.
+
+    Examples
+    --------
+    >>> over_time(Trace.from_blocks([1, 2, 1, 3]), 2)[["references", "working_set_blocks", "footprint_blocks"]]
+       references  working_set_blocks  footprint_blocks
+    0           2                   2                 2
+    1           2                   2                 3
+    """
+    trace.check()
+    window, length_s = _windows(trace, windows)
+    count = int(window.max()) + 1
+    references = np.bincount(window, minlength=count)
+    writes = np.zeros(count) if trace.write is None else np.bincount(window, trace.write, count)
+    order = np.lexsort((window, trace.ids))
+    ids, own = trace.ids[order], window[order]
+    first = np.concatenate([[True], ids[1:] != ids[:-1]])
+    distinct = first | np.concatenate([[True], own[1:] != own[:-1]])
+    new = np.bincount(own[first], minlength=count)
+    table = pd.DataFrame({"window": np.arange(count)})
+    if length_s:
+        table["start_s"] = length_s * table["window"]
+        table["references_per_s"] = references / length_s
+        table["mb_per_s"] = references * trace.block_bytes / (1 << 20) / length_s
+    return table.assign(
+        references=references,
+        read_share=np.where(references, 1 - writes / np.maximum(references, 1), np.nan),
+        working_set_blocks=np.bincount(own[distinct], minlength=count),
+        new_blocks=new,
+        footprint_blocks=np.cumsum(new),
+    )
+
+
+def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
+    """The window of each reference, and its length in s; None where the trace has no times."""
+    n = len(trace)
+    span = 0 if trace.time is None else int(trace.time.max() - trace.time.min())
+    if trace.time is None or not span:
+        return np.arange(n) * min(windows, n) // n, None
+    since = (trace.time - trace.time.min()).astype(np.float64)
+    return np.minimum((since * (windows / span)).astype(np.int64), windows - 1), span / windows / 1e9
+
+
+def request_sizes(trace: Trace) -> pd.DataFrame:
+    """How many requests had which size: ``blocks_up_to, requests, share``; no rows where that is not known.
+
+    Examples
+    --------
+    >>> request_sizes(Trace.from_blocks([1, 2])).empty
+    True
+    """
+    counts = np.array(trace.sizes.octaves if trace.sizes else (), np.int64)
+    return pd.DataFrame(
+        {"blocks_up_to": 1 << np.arange(len(counts)), "requests": counts, "share": counts / max(counts.sum(), 1)}
+    )
+
+
+def runs(trace: Trace) -> pd.DataFrame:
+    """Sequential runs by length: maximal rows of references, each to the block after the one before.
+
+    Returns
+    -------
+    DataFrame
+        ``blocks_up_to, runs, references, share`` (of the references), lengths in powers of two.
+
+    Examples
+    --------
+    >>> runs(Trace.from_blocks([1, 2, 3, 9]))[["blocks_up_to", "runs", "references"]].values.tolist()
+    [[1, 1, 1], [2, 0, 0], [4, 1, 3]]
+    """
+    ends, before = [np.empty(0, np.int64)], None
+    for begin in range(0, len(trace), SLICE):
+        address = trace.address[trace.ids[begin : begin + SLICE]]
+        following = address[1:] == address[:-1] + np.uint64(1)
+        joins = before is not None and int(address[0]) == before + 1
+        ends.append(begin + np.flatnonzero(~np.concatenate([[joins], following])))
+        before = int(address[-1])
+    lengths = np.diff(np.append(np.concatenate(ends), len(trace)))
+    octave = octaves(lengths)
+    return pd.DataFrame(
+        {
+            "blocks_up_to": 1 << np.arange(octave.max() + 1),
+            "runs": np.bincount(octave),
+            "references": np.bincount(octave, lengths).astype(np.int64),
+            "share": np.bincount(octave, lengths) / len(trace),
+        }
+    )
+
+
+def reuse_distances(trace: Trace) -> pd.DataFrame:
+    """References by stack distance: the smallest LRU cache that has the block.
+
+    Returns
+    -------
+    DataFrame
+        ``blocks_up_to, references, share, cumulative_share``, distances in powers of two; first uses are in none.
+
+    Examples
+    --------
+    >>> reuse_distances(Trace.from_blocks([1, 2, 3, 1, 1]))[["blocks_up_to", "references"]].values.tolist()
+    [[1, 1], [2, 0], [4, 1]]
+    """
+    stack = StackDistances(trace.blocks)
+    distances = np.empty(min(SLICE, len(trace)), np.uint32)
+    counts = np.zeros(34, np.int64)
+    for begin in range(0, len(trace), SLICE):
+        ids = trace.ids[begin : begin + SLICE]
+        stack.feed(ids, distances)
+        again = distances[: len(ids)]
+        counts += np.bincount(octaves(again[again > 0]), minlength=len(counts))
+    counts = counts[: int(np.flatnonzero(counts).max(initial=0)) + 1]
+    share = counts / len(trace)
+    return pd.DataFrame(
+        {
+            "blocks_up_to": 1 << np.arange(len(counts)),
+            "references": counts,
+            "share": share,
+            "cumulative_share": np.cumsum(share),
+        }
+    )
+
+
+def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
+    """How often the blocks are used, by rank.
+
+    Returns
+    -------
+    DataFrame
+        ``rank`` (1 = used most), ``references`` of the block at it, ``cumulative_share`` of the references that go to
+        blocks up to it; ranks in geometric steps, the first and the last among them.
+
+    Examples
+    --------
+    >>> frequencies(Trace.from_blocks([1, 1, 1, 2]))[["rank", "references", "cumulative_share"]].values.tolist()
+    [[1.0, 3.0, 0.75], [2.0, 1.0, 1.0]]
+    """
+    uses = np.sort(np.bincount(trace.ids, minlength=trace.blocks))[::-1]
+    rank = np.unique(np.rint(np.geomspace(1, len(uses), min(points, len(uses)))).astype(np.int64))
+    return pd.DataFrame(
+        {"rank": rank, "references": uses[rank - 1], "cumulative_share": np.cumsum(uses)[rank - 1] / len(trace)}
+    )
+
+
+def octaves(values: np.ndarray) -> np.ndarray:
+    """Number of the least power of two that is not below each value, which is at least 1.
+
+    Examples
+    --------
+    >>> octaves(np.array([1, 2, 3, 4, 5])).tolist()
+    [0, 1, 2, 2, 3]
+    """
+    number: np.ndarray = np.frexp(np.asarray(values, np.float64) - 1)[1]
+    return np.where(values > 1, number, 0)

@@ -1,0 +1,181 @@
+"""A part of a trace, two traces one after the other, and the references that warm a cache up."""
+
+import dataclasses
+import os
+import re
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty.traces._compile import Interner
+from misspenalty.traces.compiled import as_trace
+from misspenalty.traces.quantities import is_time, parse_time
+from misspenalty.traces.trace import Trace
+
+SHARE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%\s*")
+ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
+
+
+def select(trace: Trace, selection: str) -> Trace:
+    """The references of a trace that a selection names.
+
+    Parameters
+    ----------
+    trace : Trace
+    selection : str
+        Items with commas between them: ``all``; ``reads`` or ``writes``; ``from=10m`` and ``to=2h``, times since the
+        trace began; ``skip=N`` and ``first=N``, references, counted after the other items.
+
+    Raises
+    ------
+    ParameterError
+        An item is unknown or impossible for this trace, or nothing is left.
+
+    Examples
+    --------
+    >>> trace = Trace.from_blocks([5, 6, 5, 7], write=[False, True, False, False])
+    >>> part = select(trace, "reads,first=2")
+    >>> part.address[part.ids].tolist()
+    [5, 5]
+    """
+    items = parse_selection(selection)
+    if not items:
+        return trace
+    kept = np.ones(len(trace), bool)
+    if {"from", "to"} & items.keys():
+        if trace.time is None:
+            raise ParameterError(f"selection {selection!r}: {trace.name} has no times; select with skip and first")
+        since = trace.time - trace.time[0]
+        kept &= (since >= items.get("from", 0)) & (since < items.get("to", np.iinfo(np.int64).max))
+    if {"reads", "writes"} & items.keys():
+        write = np.zeros(len(trace), bool) if trace.write is None else np.asarray(trace.write)
+        kept &= write == ("writes" in items)
+    chosen = np.flatnonzero(kept)[items.get("skip", 0) :][: items.get("first", len(trace))]
+    if not chosen.size:
+        raise ParameterError(f"selection {selection!r} leaves none of the {len(trace)} references of {trace.name}")
+    columns = [None if values is None else values[chosen] for values in (trace.write, trace.time)]
+    return _rebuilt(trace, trace.address[trace.ids[chosen]], *columns)
+
+
+def parse_selection(selection: str) -> dict[str, int]:
+    """The items of a selection, as `select` takes it.
+
+    Raises
+    ------
+    ParameterError
+        An item is unknown, given twice, or has an impossible value.
+
+    Examples
+    --------
+    >>> parse_selection("reads, first=1000"), parse_selection("all")
+    ({'reads': 1, 'first': 1000}, {})
+    """
+    items: dict[str, int] = {}
+    for text in selection.split(","):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name in ("from", "to") and equals:
+            number = parse_time(value, f"selection: {name}")
+        elif name in ("skip", "first") and re.fullmatch(r"[0-9]{1,12}", value):
+            number = int(value)
+        elif name in ("reads", "writes", "all", "") and not equals:
+            number = 1
+        else:
+            raise ParameterError(f"selection {selection!r}: {text.strip()!r}; expected items of {ITEMS}")
+        if name in items or (name in ("reads", "writes") and {"reads", "writes"} & items.keys()):
+            raise ParameterError(f"selection {selection!r}: {name} goes with no other such item")
+        if name not in ("all", ""):
+            items[name] = number
+    return items
+
+
+def join(first: Trace, second: Trace) -> Trace:
+    """The trace `second` after `first`: blocks of equal address are the same block.
+
+    Times of the second begin where those of the first end.
+
+    Raises
+    ------
+    ParameterError
+        The traces have blocks of different sizes.
+
+    Examples
+    --------
+    >>> both = join(Trace.from_blocks([1, 2]), Trace.from_blocks([2, 3]))
+    >>> both.ids.tolist()
+    [0, 1, 1, 2]
+    """
+    if first.block_bytes != second.block_bytes:
+        raise ParameterError(
+            f"{first.name} has blocks of {first.block_bytes} bytes, {second.name} of {second.block_bytes}: open both"
+            " with the same block size"
+        )
+    if first.object_bytes is not None or second.object_bytes is not None:
+        raise ParameterError(f"{first.name} and {second.name}: traces of objects with sizes cannot be joined")
+    blocks = np.concatenate([trace.address[trace.ids] for trace in (first, second)])
+    write = None
+    if first.write is not None or second.write is not None:
+        write = np.concatenate([np.zeros(len(t), bool) if t.write is None else t.write for t in (first, second)])
+    time = None
+    if first.time is not None and second.time is not None:
+        time = np.concatenate([first.time, second.time - second.time[0] + first.time.max()])
+    return _rebuilt(second, blocks, write, time)
+
+
+def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, int]:
+    """What is replayed, and how many references at its head are not counted.
+
+    Parameters
+    ----------
+    trace : Trace
+    text : str, int or path-like
+        References (``100000``), a share of them (``20%``), a time since the trace began (``10m``), or another trace,
+        which is replayed first.
+
+    Returns
+    -------
+    trace : Trace
+    references : int
+
+    Raises
+    ------
+    InputError
+        The other trace cannot be read.
+    ParameterError
+        The warm-up is impossible, or leaves nothing to count.
+
+    Examples
+    --------
+    >>> trace = Trace.from_blocks([1, 2, 1, 2, 1])
+    >>> warm_up(trace, "40%")[1], warm_up(trace, 3)[1]
+    (2, 3)
+    """
+    text = os.fspath(text) if isinstance(text, os.PathLike) else text
+    if isinstance(text, str) and not re.fullmatch(r"[0-9]{1,18}", text):
+        if share := SHARE.fullmatch(text):
+            references = int(float(share[1]) / 100 * len(trace) + 0.5)
+        elif is_time(text) and not os.path.exists(text):
+            if trace.time is None:
+                raise ParameterError(f"warm-up {text}: {trace.name} has no times; give references or a share (20%)")
+            since = np.maximum.accumulate(trace.time - trace.time[0])
+            references = int(np.searchsorted(since, parse_time(text, "warm-up")))
+        else:
+            other = as_trace(text)
+            trace, references = join(other, trace), len(other)
+    else:
+        references = int(text)
+    if not 0 <= references < len(trace):
+        raise ParameterError(
+            f"warm-up {text} is {references} references; {trace.name} has {len(trace)}, and one at least has to count"
+        )
+    return trace, references
+
+
+def _rebuilt(like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np.ndarray | None) -> Trace:
+    """A trace of these blocks, in other respects like another; the sizes of its requests are not known."""
+    interner = Interner()
+    ids = interner.ids(np.ascontiguousarray(blocks))
+    address, own = interner.addresses_by_id(), None
+    if like.object_bytes is not None:
+        order = np.argsort(like.address)
+        own = like.object_bytes[order[np.searchsorted(like.address, address, sorter=order)]]
+    return dataclasses.replace(like, ids=ids, write=write, time=time, address=address, object_bytes=own, sizes=None)

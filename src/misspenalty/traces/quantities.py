@@ -1,0 +1,94 @@
+"""Times and sizes as a user writes them: ``5ms``, ``10m``, ``512MB``, ``5%``."""
+
+import re
+
+from misspenalty.errors import ParameterError
+
+MINUTE = 60 * 1_000_000_000  # ns
+UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": MINUTE, "min": MINUTE}
+UNITS |= {"h": 60 * MINUTE, "d": 24 * 60 * MINUTE}
+BYTES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+LATEST = 1 << 59  # 18 years, ns
+TIME = re.compile(rf"\s*(\d{{1,12}}(?:\.\d{{1,12}})?)\s*({'|'.join(sorted(UNITS, key=len, reverse=True))})\s*", re.I)
+
+
+def is_time(text: object) -> bool:
+    """Whether `text` is a number with a unit of time.
+
+    Examples
+    --------
+    >>> is_time("5ms"), is_time("5%")
+    (True, False)
+    """
+    return isinstance(text, str) and TIME.fullmatch(text) is not None
+
+
+def parse_time(text: object, what: str = "time") -> int:
+    """A time with its unit (``5ms``, ``1.5s``, ``10m``, ``2h``) in whole ns.
+
+    Raises
+    ------
+    ParameterError
+        The text is no time.
+
+    Examples
+    --------
+    >>> parse_time("2.5ms"), parse_time("1m") == 60 * parse_time("1s")
+    (2500000, True)
+    """
+    match = TIME.fullmatch(str(text))
+    ns = round(float(match[1]) * UNITS[match[2].lower()]) if match else LATEST
+    if ns >= LATEST:
+        raise ParameterError(f"{what} is {text!r}; expected a time such as 5ms, 200us, 1.5s or 10m")
+    return ns
+
+
+def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
+    """A cache size in blocks.
+
+    ``65536`` is blocks, ``512MB`` bytes (1 MB = 2**20 bytes), ``5%`` a share of the footprint, which is `blocks`.
+
+    Raises
+    ------
+    ParameterError
+        The text is no size, or smaller than a block.
+
+    Examples
+    --------
+    >>> parse_size("65536", 8192), parse_size("512MB", 8192), parse_size("2.5%", 8192, 1000)
+    (65536, 65536, 25)
+    """
+    if blocks is not None and (share := re.fullmatch(r"\s*([0-9]{1,4}(?:\.[0-9]{1,9})?)\s*%\s*", text)):
+        size = int(float(share[1]) / 100 * blocks + 0.5)
+        if size < 1:
+            raise ParameterError(f"{text!r} is less than one of the {blocks} blocks of the footprint")
+        return size
+    number, unit = _quantity(text, "blocks (65536)", " or a share of the footprint (5%)" if blocks is not None else "")
+    size = int(number) if unit is None else int(float(number) * unit) // block_bytes
+    if size < 1:
+        raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes")
+    return size
+
+
+def parse_bytes(text: str, what: str) -> int:
+    """A size in bytes, of `what`: ``8192``, or with a unit, ``8KB``.
+
+    Raises
+    ------
+    ParameterError
+        The text is no size, or smaller than a byte.
+    """
+    number, unit = _quantity(text, "bytes (8192)")
+    size = int(float(number) * (unit or 1))
+    if size < 1:
+        raise ParameterError(f"{what} {text}; expected at least 1 byte")
+    return size
+
+
+def _quantity(text: str, plain: str, further: str = "") -> tuple[str, int | None]:
+    """The digits of a size and the bytes of its unit, None where a whole number (of `plain`) has none."""
+    match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
+    unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
+    if match is None or (not unit and "." in match[1]):
+        raise ParameterError(f"{text!r} is no size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB){further}")
+    return match[1], BYTES[match[2]] if unit else None

@@ -1,0 +1,85 @@
+"""Block traces of Linux as the kernel writes them: the binary files of blktrace(8), ``<device>.blktrace.<cpu>``.
+
+Little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version, sequence,
+time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), and their further data. As
+of `blkparse` lines, those of one action are requests: Q (queued, the default), D or C. Flushes, discards, notes and
+packet commands are passed over. Files of several processors are first put together in order of time: ``cat`` them.
+"""
+
+import numpy as np
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.traces.reader import (
+    Clock,
+    Devices,
+    Format,
+    extents,
+    open_stream,
+    read_some,
+    register,
+    sectors_to_bytes,
+)
+
+RECORD = np.dtype([("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sector", "<u8"), ("bytes", "<u4"),
+                   ("action", "<u4"), ("pid", "<u4"), ("device", "<u4"), ("cpu", "<u4"), ("error", "<u2"),
+                   ("further", "<u2")])  # fmt: skip
+MAGIC = 0x65617400  # the low byte is the version
+VERSION = 7
+ACTIONS = {"Q": 1, "G": 5, "D": 7, "C": 8}  # low 16 bits of an action
+WRITE, DISCARD, FLUSH, NOTIFY, PACKET = (1 << (16 + bit) for bit in (1, 13, 2, 10, 9))
+CHUNK = 1 << 22  # bytes read at a time
+
+
+def read(path, block_bytes, action="Q"):
+    """Yield `Requests` of blocks of `block_bytes`, one per record whose action is `action`."""
+    if action not in ACTIONS:
+        raise ParameterError(f"action is {action!r}; expected one of {', '.join(ACTIONS)}")
+    rows = np.concatenate([np.empty(0, RECORD), *_records(path)])
+    passed = (rows["action"] & (DISCARD | NOTIFY | PACKET) != 0) | (rows["bytes"] == 0)
+    rows = rows[(rows["action"] & 0xFFFF == ACTIONS[action]) & ~passed]
+    rows = rows[np.argsort(rows["time"], kind="stable")]
+    start = sectors_to_bytes(rows["sector"].astype(np.int64), path, "sector")
+    time = Clock(1, path).since_start(rows["time"].astype(np.int64))
+    device = Devices().number(rows["device"].astype(np.int64))
+    yield extents(device, start, rows["bytes"].astype(np.int64), rows["action"] & WRITE != 0, time, block_bytes, path)
+
+
+def _records(path):
+    """Yield arrays of records, what follows them left out."""
+    done, data = 0, b""
+    with open_stream(path) as stream:
+        while chunk := read_some(stream, CHUNK, path):
+            data += chunk
+            places, at = [], 0
+            while at + RECORD.itemsize <= len(data):
+                if int.from_bytes(data[at : at + 4], "little") != MAGIC | VERSION:
+                    raise InputError("no record of blktrace begins here", path=path, byte=done + at,
+                                     expected=f"the magic number {MAGIC | VERSION:#x}")  # fmt: skip
+                length = RECORD.itemsize + int.from_bytes(data[at + 46 : at + 48], "little")
+                if at + length > len(data):
+                    break
+                places.append(at)
+                at += length
+            whole = np.frombuffer(data, np.uint8)
+            index = np.array(places, np.int64)[:, None] + np.arange(RECORD.itemsize)
+            yield whole[index].view(RECORD).ravel() if places else np.empty(0, RECORD)
+            data, done = data[at:], done + at
+    if data:
+        raise InputError("the file ends within a record", path=path, byte=done, remedy="it may be truncated")
+
+
+def sniff(name, head):
+    """Whether a record's magic number comes first."""
+    return head[:4] == (MAGIC | VERSION).to_bytes(4, "little")
+
+
+register(
+    Format(
+        "blktrace",
+        "binary: blktrace's records",
+        read,
+        sniff,
+        4096,
+        {"action": f"which records are requests: one of {', '.join(ACTIONS)} (default Q, queued)"},
+    )
+)

@@ -1,0 +1,90 @@
+"""fio's logs of requests (``write_iolog``), versions 2 and 3 (fio(1), "Trace file format").
+
+A first line ``fio version 2 iolog`` or ``… 3 iolog``, then ``[time] file action [offset bytes]``. Each file is
+an address space of its own. Actions that move no data (add, open, close, sync, datasync, trim, wait) are passed over.
+Only lines of version 3 begin with a time: in microseconds as fio 3.33 writes them; the option ``unit`` says otherwise.
+"""
+
+import numpy as np
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.traces.reader import Clock, Devices, Format, extents, open_stream, read_some, register
+from misspenalty.traces.text import with_newlines
+
+HEAD = b"fio version "
+ACTIONS = {b"read": False, b"write": True}
+PASSED = (b"add", b"open", b"close", b"sync", b"datasync", b"sync_file_range", b"trim", b"wait")
+UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000}  # ns
+CHUNK = 1 << 20  # bytes read at a time
+
+
+def read(path, block_bytes, unit="us"):
+    """Yield `Requests` of blocks of `block_bytes`; `unit` is that of times."""
+    if unit not in UNITS:
+        raise ParameterError(f"unit is {unit!r}; expected one of {', '.join(UNITS)}")
+    names, clock, devices, version = {}, Clock(UNITS[unit], path), Devices(), 0
+    for first, lines in _chunks(path):
+        if not version:
+            version = _version(lines[0], path)
+            lines, first = lines[1:], first + 1
+        rows = [
+            row
+            for number, line in enumerate(lines, first)
+            if (row := _row(line, version, names, path, number)) is not None
+        ]
+        if rows:
+            time, device, write, offset, size = np.array(rows, np.int64).T
+            when = clock.since_start(time) if version == 3 else None
+            device = devices.number(np.ascontiguousarray(device))
+            yield extents(device, offset, size, write.astype(bool), when, block_bytes, path)
+
+
+def _chunks(path):
+    """Yield (number of the first line, lines)."""
+    rest, number = b"", 1
+    with open_stream(path) as stream:
+        while chunk := read_some(stream, CHUNK, path):
+            *lines, rest = (rest + chunk).split(b"\n")
+            if lines:
+                yield number, lines
+                number += len(lines)
+    if rest:
+        yield number, [rest]
+
+
+def _version(line, path):
+    fields = line.split()
+    if fields[:2] != HEAD.split() or len(fields) != 4 or fields[2] not in (b"2", b"3"):
+        raise InputError(f"{line[:40]!r}", path=path, line=1, expected="'fio version 2 iolog' or 'fio version 3 iolog'")
+    return int(fields[2])
+
+
+def _row(line, version, names, path, number):
+    """``(time, file, write, offset, bytes)`` of a request; None for a line that moves no data."""
+    fields = line.split()
+    if not fields:
+        return None
+    time, fields = (fields[0], fields[1:]) if version == 3 else (b"0", fields)
+    action = fields[1] if len(fields) > 1 else b""
+    moves = action in ACTIONS
+    if len(fields) not in ((4,) if moves else (2, 3, 4)) or not (moves or action in PASSED):
+        expected = f"{'time ' if version == 3 else ''}file action [offset bytes]"
+        raise InputError(f"{line[:60].decode('ascii', 'replace')!r}", path=path, line=number, expected=expected)
+    if not moves:
+        return None
+    numbers = (time, *fields[2:])
+    if not all(value.isdigit() and len(value) <= 18 for value in numbers):
+        raise InputError(f"{line[:60].decode('ascii', 'replace')!r}", path=path, line=number, expected="whole numbers")
+    return int(time), names.setdefault(fields[0], len(names)), ACTIONS[action], int(fields[2]), int(fields[3])
+
+
+def sniff(name, head):
+    """Whether the first line says so."""
+    return with_newlines(head).startswith(HEAD) and b" iolog" in head[:40]
+
+
+register(
+    Format(
+        "fio", "text: fio's iolog, versions 2 and 3", read, sniff, 4096, {"unit": "of times: ns, us or ms (default us)"}
+    )
+)

@@ -1,0 +1,92 @@
+"""libCacheSim's own format, ``.lcs``, versions 1 to 8: a header of 8,192 bytes, then records of one length.
+
+Little-endian. The header begins and ends with a magic number; after it come the version of the records, that of its
+statistics, and how many requests follow. A record is u32 seconds, u64 object, its size (u32; from version 3 i64), from
+version 2 on u8 operation and u24 tenant, from version 3 on u32 time to live, i64 next access, and further features from
+version 4 on. Operations that set, update or write are writes; deletions are passed over, as no reference is made.
+"""
+
+import struct
+
+import numpy as np
+
+from misspenalty.errors import InputError
+from misspenalty.traces.reader import Clock, Format, Requests, open_stream, read_some, register
+
+MAGIC = 0x123456789ABCDEF0
+HEADER_BYTES = 8192
+HEAD = struct.Struct("<QQqq")  # magic number, version, version of the statistics, requests
+SECOND = 1_000_000_000  # ns
+AT_ONCE = 1 << 18  # records read at a time
+FEATURES = {1: 0, 2: 0, 3: 0, 4: 1, 5: 2, 6: 4, 7: 8, 8: 16}  # by version
+WRITES = (3, 4, 5, 6, 7, 8, 10, 11, 13, 14)  # set, add, cas, replace, append, prepend, incr, decr, write, update
+DELETE = 9
+
+
+def record(version):
+    """Type of a record of a version."""
+    fields = [("time", "<u4"), ("object", "<u8"), ("size", "<u4" if version < 3 else "<i8")]
+    fields += [("operation", "u1"), ("tenant", "V3")] if version > 1 else []
+    fields += [("ttl", "<u4")] if version > 2 else []
+    return np.dtype([*fields, ("next", "<i8"), *([("features", f"V{4 * FEATURES[version]}")] if version > 3 else [])])
+
+
+def read(path, block_bytes):
+    """Yield `Requests`; the block size is only recorded."""
+    clock, done = Clock(SECOND, path), 0
+    with open_stream(path) as stream:
+        version, requests = header(read_some(stream, HEADER_BYTES, path), path)
+        dtype = record(version)
+        while data := read_some(stream, AT_ONCE * dtype.itemsize, path):
+            if len(data) % dtype.itemsize:
+                raise InputError(
+                    "the file ends within a record",
+                    path=path,
+                    byte=HEADER_BYTES + done * dtype.itemsize + len(data) // dtype.itemsize * dtype.itemsize,
+                    expected=f"records of {dtype.itemsize} bytes",
+                    remedy="it may be truncated",
+                )
+            rows = np.frombuffer(data, dtype)
+            done += len(rows)
+            yield _requests(rows, clock, path)
+    if requests > 0 and done != requests:
+        what = f"holds {done} of the {requests} requests that its header counts"
+        raise InputError(what, path=path, remedy="it may be truncated")
+
+
+def _requests(rows, clock, path):
+    write = None
+    if "operation" in rows.dtype.names:
+        rows = rows[rows["operation"] != DELETE]
+        write = np.isin(rows["operation"], WRITES)
+    size = rows["size"].astype(np.int64)
+    if size.size and size.min() < 0:
+        raise InputError(f"size {int(size.min())} is impossible", path=path, expected="0 or more")
+    time = clock.since_start(rows["time"].astype(np.int64))
+    return Requests(rows["object"].copy(), None, write, time, size)
+
+
+def header(head, path=None):
+    """(version, requests) that a header says; 0 requests where it does not.
+
+    Raises
+    ------
+    InputError
+        It is no such header, or of an unknown version.
+    """
+    if len(head) < HEADER_BYTES:
+        raise InputError("the file ends within its header", path=path, expected=f"{HEADER_BYTES} bytes")
+    magic, version, _, requests = HEAD.unpack_from(head)
+    if magic != MAGIC or struct.unpack_from("<Q", head, HEADER_BYTES - 8)[0] != MAGIC:
+        raise InputError("has no header of libCacheSim", path=path, byte=0, expected="a trace in format lcs")
+    if version not in FEATURES:
+        raise InputError(f"is of version {version}", path=path, expected=f"{min(FEATURES)} to {max(FEATURES)}")
+    return version, max(requests, 0)
+
+
+def sniff(name, head):
+    """Whether the magic number comes first."""
+    return head[:8] == struct.pack("<Q", MAGIC)
+
+
+register(Format("lcs", "binary: libCacheSim's lcs, versions 1 to 8", read, sniff, 4096))

@@ -1,0 +1,98 @@
+"""From a row to its page: fetched, selected, replayed, drawn, gathered; equal to what the library says alone."""
+
+import functools
+import hashlib
+import http.server
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import misspenalty
+from misspenalty.characterize import page, runs
+from misspenalty.errors import InputError
+from misspenalty.traces.parts import select
+
+TRACE = Path(__file__).parents[1] / "data" / "tpcc_small.parquet"
+SUM = hashlib.sha256(TRACE.read_bytes()).hexdigest()
+ROW = {"name": "mine", "source": str(TRACE), "sha256": SUM, "selection": "first=20000", "warm_up": "10%"}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return runs.tables(str(TRACE), ROW)
+
+
+def test_tables_equal_what_the_library_says(made):
+    trace = select(misspenalty.open_trace(TRACE), "first=20000")
+    assert list(made) == list(runs.TABLES)
+    row = made["curves"].query("policy == 'arc'").iloc[4]
+    alone = misspenalty.simulate(trace, "arc", int(row["cache_blocks"]), warm_up=2000)
+    assert (row["hits"], row["requests"]) == (alone.hits, alone.requests)
+    timed = made["penalty"].query("policy == 'mq'").iloc[1]
+    again = misspenalty.penalty(trace, "mq", int(timed["cache_blocks"]), "5ms", warm_up=2000).iloc[0]
+    assert timed["mean_us"] == again["mean_us"]
+    for name in ("over_time", "runs"):
+        assert made[name]["references"].sum() == len(trace)
+    assert made["over_time"]["new_blocks"].sum() == trace.blocks == made["over_time"]["footprint_blocks"].iloc[-1]
+    assert made["request_sizes"].empty  # a selection has no requests any more
+    assert made["reuse"]["references"].sum() == len(trace) - trace.blocks
+    assert made["frequency"]["cumulative_share"].iloc[-1] == pytest.approx(1)
+
+
+def test_the_best_has_the_most_hits_of_those_that_do_not_look_ahead(made):
+    for _, row in made["best"].iterrows():
+        group = made["curves"].query("cache_blocks == @row.cache_blocks and not offline")
+        assert row["hit_ratio"] == group["hit_ratio"].max() and row["hit_ratio"] <= row["opt"]
+        assert row["ties"] == (group["hits"] == group["hits"].max()).sum() - 1
+
+
+def test_page_and_data_set(made, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, table in made.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    page.draw(folder, folder / "mine.pdf")
+    assert (folder / "mine.pdf").read_bytes().startswith(b"%PDF")
+    assert {path.name for path in folder.glob("*.svg")} == {"profile.svg", "curves.svg", "penalty.svg"}
+    facts = page.read_profile(folder / "profile.csv")
+    assert facts["references"] == 20000 and facts["device"] == "5ms"
+    runs.gather([str(folder)], str(tmp_path / "all"))
+    curves = pd.read_parquet(tmp_path / "all" / "curves")
+    assert set(curves["trace"]) == {"mine"} and len(curves) == len(made["curves"])
+
+
+def test_a_changed_file_is_refused():
+    with pytest.raises(InputError, match="differs from the registered file"):
+        runs.open_row(str(TRACE), ROW | {"sha256": "0" * 64})
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def address():
+    handler = functools.partial(Quiet, directory=str(TRACE.parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/{TRACE.name}"
+        server.shutdown()
+
+
+def test_an_address_is_downloaded_and_verified(address, tmp_path):
+    row = ROW | {"source": address}
+    assert runs.fetch("mine", row, str(tmp_path / "raw")).read_bytes() == TRACE.read_bytes()
+    assert len(runs.open_row(str(tmp_path / "raw"), row)[0]) == 20000
+    with pytest.raises(InputError, match="differs from the registered file"):
+        runs.fetch("mine", row | {"sha256": "1" * 64}, str(tmp_path / "other"))
+
+
+def test_a_mirror_takes_the_place_of_an_address(tmp_path):
+    copy = tmp_path / "mirror" / "mine" / "x.parquet"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(TRACE.read_bytes())
+    row = ROW | {"source": "https://nowhere.invalid/x.parquet"}
+    assert runs.fetch("mine", row, str(tmp_path / "raw"), str(tmp_path / "mirror")).name == "x.parquet"

@@ -1,0 +1,62 @@
+"""Completion scripts: what bash offers at places a user may be at, and that every command is in every script."""
+
+import contextlib
+import io
+import shutil
+import subprocess
+
+import pytest
+
+from misspenalty.cli.completion import words
+from misspenalty.cli.main import main, parser
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(["completion", "bash"]) == 0
+    path = tmp_path_factory.mktemp("completion") / "misspenalty.bash"
+    path.write_text(out.getvalue())
+    return path
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["disk", "re"], {"replay"}),
+        (["trace", "info", "x", "--form"], {"--format"}),
+        (["curve", "x", "--policy", "sie"], {"sieve"}),
+        (["curve", "x", "--policy", "lru,sie"], {"lru,sieve"}),
+        (["penalty", "x", "--device", "cheetah"], {"cheetah4lp", "cheetah9lp"}),
+        (["compl"], {"completion"}),
+        (["new", "d"], {"drive"}),
+    ],
+)
+def test_bash_offers(script, typed, offered):
+    line = " ".join(["misspenalty", *typed])
+    program = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(typed)}; _misspenalty; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_is_in_every_script(shell, capsys):
+    assert main(["completion", shell]) == 0
+    shown = capsys.readouterr().out
+    assert [name for names in words(parser()).values() for name in names if name.lstrip("-") not in shown] == []
+
+
+def test_every_command_has_examples():
+    """But those that only hold others."""
+    tree = words(parser())
+
+    def command(path):
+        found = parser()
+        for step in path:
+            action = next(a for a in found._actions if isinstance(getattr(a, "choices", None), dict))
+            found = action.choices[step]
+        return found
+
+    leaves = [path for path in tree if path and not any(other[: len(path)] == path and other != path for other in tree)]
+    assert [path for path in leaves if not (command(path).epilog or "").startswith("examples:")] == []

@@ -1,0 +1,70 @@
+"""Drives fitted to timed requests: one whose parameters are known, and measured ones."""
+
+import numpy as np
+import pytest
+
+from misspenalty import ParameterError, disks
+from misspenalty.cli.main import main
+from misspenalty.disks.fit import fit
+from misspenalty.disks.requests import Requests, read_requests, replay
+
+DEMERITS = {"hp_c3323a": 0.5, "dec_rz26": 0.5}  # ms; DiskSim's descriptions, extracted from the drives: 0.306, 0.340
+
+
+def timed(name, n=6000, seed=1):
+    """Random requests of 2 to 32 blocks, one third of them writes, timed on a simulated drive."""
+    kind, rng = disks.load(name), np.random.default_rng(seed)
+    lbn, count = rng.integers(0, kind.blocks - 32, n), rng.integers(2, 33, n).astype(np.int32)
+    write = (rng.random(n) < 1 / 3).astype(np.uint8)
+    delay = rng.integers(0, 30_000_000, n)
+    measured = replay(kind, Requests(lbn, count, write, delay)).simulated
+    return Requests(lbn, count, write, delay, measured)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit(timed("hp97560"), "copy")
+
+
+def test_what_is_known_of_the_drive_is_found(fitted):
+    known = disks.load("hp97560")
+    ends = (0.1, 0.6)  # of the stroke; what all seeks have in common cannot be told from overhead
+    near, far = ([kind.mechanics.seek(int(end * kind.mechanics.cylinders)) / 1e6 for kind in (known, fitted.kind)]
+                 for end in ends)  # fmt: skip
+    assert fitted.kind.data["mechanics"]["rpm"] == pytest.approx(known.data["mechanics"]["rpm"], rel=0.12)
+    assert far[1] - near[1] == pytest.approx(far[0] - near[0], rel=0.25)
+
+
+def test_the_half_that_was_not_seen_is_met(fitted):
+    assert fitted.held_out["requests"] == 3000
+    assert fitted.held_out["mean_simulated_ms"] == pytest.approx(fitted.held_out["mean_measured_ms"], rel=0.03)
+    assert fitted.held_out["demerit_ms"] < 0.05 * fitted.held_out["mean_measured_ms"]
+
+
+@pytest.mark.parametrize("name", DEMERITS)
+def test_measured_drives(name, shared_traces):
+    found = fit(read_requests(shared_traces / "drives" / f"{name}.trace"), name)
+    assert found.held_out["demerit_ms"] < DEMERITS[name]
+
+
+def test_too_little_is_refused():
+    few = timed("hp97560", 300)
+    with pytest.raises(ParameterError, match="reads that follow on no other in the first half; a fit needs 200"):
+        fit(few)
+    with pytest.raises(ParameterError, match="no measured service times"):
+        fit(Requests(few.lbn, few.count, few.write, few.delay))
+    with pytest.raises(ParameterError, match=r"blocks is 10; the requests reach up to \d+"):
+        fit(few, blocks=10)
+
+
+def test_the_command_writes_a_description(tmp_path, capsys):
+    asked, lines = timed("hp97560", 2000), []
+    for row in zip(asked.write, asked.lbn, asked.count, asked.measured, asked.delay, strict=True):
+        lines.append(f"{'RW'[row[0]]} x {row[1]} {row[2]} {1000 * row[3]:.3f} {row[4] / 1000:.3f}\n")
+    (tmp_path / "requests.txt").write_text("".join(lines))
+    command = ["disk", "fit", str(tmp_path / "requests.txt"), str(tmp_path / "mine.yaml"), "--name", "mine"]
+    assert main(command) == 0
+    assert "held_out_demerit_ms" in capsys.readouterr().out
+    assert disks.load(tmp_path / "mine.yaml").name == "mine"
+    assert main(command) == 2
+    assert "exists" in capsys.readouterr().err

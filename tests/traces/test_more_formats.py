@@ -1,0 +1,218 @@
+"""Formats of other simulators and tools: files that their own programs wrote, the shared traces, and damaged ones."""
+
+import lzma
+import struct
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace
+from misspenalty.traces.readers import blktrace, csv
+
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
+
+
+@pytest.fixture(scope="module")
+def extras(shared_traces):
+    folder = shared_traces.parent / "extras"
+    if not folder.is_dir():
+        pytest.skip("the further shared traces are not here")
+    return folder
+
+
+def references(trace):
+    return trace.address[trace.ids].tolist()
+
+
+def blocks(trace):
+    """Block addresses, the device's number left out."""
+    return (trace.address[trace.ids] & np.uint64((1 << 47) - 1)).tolist()
+
+
+# --- libCacheSim: lcs files written by its own converter from requests.csv
+
+
+@pytest.mark.parametrize("version", [1, 3, 8])
+def test_lcs_equals_what_it_was_converted_from(version):
+    trace, source = open_trace(FORMATS / f"v{version}.lcs.xz"), open_trace(FORMATS / "requests.csv")
+    assert trace.format == "lcs" and source.format == "csv"
+    assert references(trace) == references(source)
+    assert trace.object_bytes.tolist() == source.object_bytes.tolist()
+    assert trace.time.tolist() == source.time.tolist()
+
+
+def test_lcs_operations_and_damage(tmp_path):
+    head = bytearray(lzma.decompress((FORMATS / "v1.lcs.xz").read_bytes())[:8192])
+    struct.pack_into("<QQqq", head, 0, 0x123456789ABCDEF0, 2, 1, 3)
+    rows = [struct.pack("<IQIIq", n, n, 10, op, -1) for n, op in enumerate((1, 9, 13))]  # get, delete, write
+    (tmp_path / "x.lcs").write_bytes(bytes(head) + b"".join(rows))
+    trace = open_trace(tmp_path / "x.lcs")
+    assert references(trace) == [0, 2] and trace.write.tolist() == [False, True]
+    (tmp_path / "short.lcs").write_bytes(bytes(head) + rows[0])
+    with pytest.raises(InputError, match="holds 1 of the 3 requests"):
+        open_trace(tmp_path / "short.lcs")
+    (tmp_path / "cut.lcs").write_bytes(bytes(head) + rows[0] + rows[1][:5])
+    with pytest.raises(InputError, match="byte 8220: the file ends within a record"):
+        open_trace(tmp_path / "cut.lcs")
+    struct.pack_into("<Q", head, 8, 9)
+    (tmp_path / "new.lcs").write_bytes(bytes(head))
+    with pytest.raises(InputError, match="is of version 9; expected 1 to 8"):
+        open_trace(tmp_path / "new.lcs")
+
+
+# --- fio: an iolog that fio 3.33 wrote
+
+
+def test_fio_version_3_as_fio_wrote_it():
+    trace = open_trace(FORMATS / "fio3.log")
+    lines = [line.split() for line in (FORMATS / "fio3.log").read_text().splitlines()[1:]]
+    moved = [line for line in lines if line[2] in ("read", "write")]
+    assert trace.format == "fio" and trace.sizes.requests == len(moved)
+    assert len(trace) == sum((int(o) + int(n) - 1) // 4096 - int(o) // 4096 + 1 for *_, o, n in moved)
+    first = 1000 * (int(moved[-1][0]) - int(moved[0][0]))
+    assert trace.time[-1] == first
+    assert open_trace(FORMATS / "fio3.log", unit="ms").time[-1] == 1000 * first
+
+
+def test_fio_version_2_and_damage(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text(
+        "fio version 2 iolog\n/a add\n/a open\n/a read 0 4096\n/b write 4096 8192\n/a trim 0 4096\n/a close\n"
+    )
+    trace = open_trace(path)
+    assert blocks(trace) == [0, 1, 2] and trace.write.tolist() == [False, True, True] and trace.time is None
+    for line, message in [
+        ("/a read 0", "line 3: '/a read 0'"),
+        ("/a raed 0 1", "line 3"),
+        ("/a read x 1", "whole numbers"),
+    ]:
+        path.write_text(f"fio version 2 iolog\n/a add\n{line}\n")
+        with pytest.raises(InputError, match=message):
+            open_trace(path)
+    with pytest.raises(ParameterError, match="unit is 'h'; expected one of ns, us, ms"):
+        open_trace(FORMATS / "fio3.log", unit="h")
+
+
+# --- blktrace: sdb.blkparse is what blkparse 1.2 prints of sdb.blktrace.0
+
+
+@pytest.mark.parametrize("action", ["Q", "D", "C"])
+def test_blktrace_equals_what_blkparse_prints(action):
+    binary = open_trace(FORMATS / "sdb.blktrace.0", action=action)
+    lines = [line.split() for line in (FORMATS / "sdb.blkparse").read_text().splitlines()]
+    events = [f for f in lines if len(f) > 9 and f[5] == action and f[6] in ("R", "W") and f[8] == "+"]
+    expected = [(int(f[7]) // 8 + k, f[6] == "W") for f in events for k in range(int(f[9]) // 8)]
+    assert list(zip(blocks(binary), binary.write.tolist(), strict=True)) == expected
+    assert binary.format == "blktrace"
+
+
+def test_blktrace_that_is_cut_or_damaged(tmp_path):
+    content = (FORMATS / "sdb.blktrace.0").read_bytes()
+    (tmp_path / "cut").write_bytes(content[:-10])
+    with pytest.raises(InputError, match="byte 248: the file ends within a record"):
+        open_trace(tmp_path / "cut", "blktrace")
+    (tmp_path / "odd").write_bytes(content[:60] + content[57:])
+    with pytest.raises(InputError, match=f"no record of blktrace begins here.*{blktrace.MAGIC | 7:#x}"):
+        open_trace(tmp_path / "odd", "blktrace")
+
+
+# --- Parquet with named columns
+
+
+def test_parquet_with_named_columns(tmp_path):
+    rows = pd.DataFrame(
+        {"key": ["a", "b", "a"], "rw": ["R", "W", "read"], "when": pd.to_datetime([5, 6, 9], unit="us")}
+    )
+    rows.to_parquet(tmp_path / "x.parquet")
+    trace = open_trace(tmp_path / "x.parquet", columns="block=key,op=rw,time=when")
+    assert trace.format == "parquet" and trace.ids.tolist() == [0, 1, 0]
+    assert trace.write.tolist() == [False, True, False] and trace.time.tolist() == [0, 1000, 4000]
+    assert trace.address[0] == csv.hash_of(b"a")
+    rows[["key"]].assign(size=[10, 20, 10]).to_parquet(tmp_path / "y.parquet")
+    assert open_trace(tmp_path / "y.parquet").object_bytes.tolist() == [10, 20]
+    rows.to_csv(tmp_path / "x.csv", index=False)
+    assert open_trace(tmp_path / "x.csv", "csv", columns="block=key,op=rw").address.tolist() == trace.address.tolist()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"x": [1]}, "no place of a request"),
+        ({"key": [1, None]}, "a row lacks a value"),
+        ({"key": [-1, 2]}, "is impossible"),
+        ({"key": [1], "op": ["?"]}, "op '\\?'; expected R or W"),
+        ({"key": [1.5]}, "is of type double"),
+    ],
+)
+def test_parquet_that_is_no_trace(tmp_path, table, message):
+    pd.DataFrame(table).astype({"key": "Int64"} if table.get("key") == [1, None] else {}).to_parquet(
+        tmp_path / "x.parquet"
+    )
+    with pytest.raises(InputError, match=message):
+        open_trace(tmp_path / "x.parquet")
+
+
+# --- traces of Caffeine's simulator
+
+
+@pytest.mark.parametrize(
+    ("file", "format", "name"),
+    [
+        ("corda_trace_vaultservice.gz", "corda", "corda_vaultservice"),
+        ("scarab_scarab-recs.trace.xz", "Scarab", "scarab_recs"),
+        ("adapt_size_request.trace.xz", "adapt_size", "adapt_size_request"),
+        ("address_penalties_gcc.trace.xz", None, "address_penalties_gcc"),
+        ("address_gzip.trace.gz", None, "address_gzip"),
+    ],
+)
+def test_misses_of_an_independent_program(extras, file, format, name):
+    trace, truth = open_trace(extras / file, format), pd.read_csv(extras / "truth.csv").query("trace == @name")
+    all_reads = Trace.from_blocks(trace.address[trace.ids])  # the program takes a store for a reference like a load
+    assert (len(trace), trace.blocks) == (truth["references"].iloc[0], truth["distinct"].iloc[0])
+    for policy in ("lru", "fifo", "opt"):
+        table = hit_ratio_curve(all_reads, policy, truth["cache_blocks"].tolist()[1:4])
+        if policy != "opt":  # its misses are unique only where every miss is inserted, which ours need not be
+            assert table["misses"].tolist() == truth[f"{policy}_misses"].tolist()[1:4]
+        else:
+            assert table["misses"].tolist() == truth["opt_misses"].tolist()[1:4]
+
+
+def test_stores_are_writes_and_other_letters_are_refused(tmp_path):
+    (tmp_path / "x").write_text("l 0x10 1\ns 0x1f 2\n")
+    assert open_trace(tmp_path / "x").write.tolist() == [False, True]
+    (tmp_path / "y").write_text("l 0x10 1\nq 0x1f 2\n")
+    with pytest.raises(InputError, match="access 2 is neither l nor s"):
+        open_trace(tmp_path / "y", "address")
+
+
+def test_delayed_hits(tmp_path):
+    (tmp_path / "x").write_text("0;5\n3;6\n4;5\n")
+    trace = open_trace(tmp_path / "x")
+    assert (trace.format, references(trace), trace.time.tolist()) == ("delayed_hits", [5, 6, 5], [0, 3000, 4000])
+
+
+# --- tables in and out
+
+
+def test_tables_in_and_out():
+    trace = Trace.from_blocks([9, 4, 9], [False, True, False], [0, 5, 7], object_bytes=[10, 20, 10])
+    for table in (trace.to_pandas(), trace.to_arrow(), pa.RecordBatch.from_pandas(trace.to_pandas())):
+        again = Trace.from_table(table)
+        assert {name: column.tolist() for name, column in again.to_numpy().items()} == {
+            "block": [9, 4, 9], "write": [False, True, False], "time": [0, 5, 7], "object_bytes": [10, 20, 10],
+        }  # fmt: skip
+    assert hit_ratio_curve(trace.to_pandas(), "lru", 2)["hits"].tolist() == [1]
+    with pytest.raises(ParameterError, match="has no column 'block'; it has key"):
+        Trace.from_table(pd.DataFrame({"key": [1]}))
+    with pytest.raises(ParameterError, match="unknown role 'blok'"):
+        Trace.from_table(pd.DataFrame({"key": [1]}), "blok=key")
+
+
+def test_object_sizes_are_kept(tmp_path):
+    trace = open_trace(FORMATS / "requests.csv")
+    trace.save(tmp_path / "x.trace")
+    assert open_trace(tmp_path / "x.trace").object_bytes.tolist() == trace.object_bytes.tolist()
+    assert trace.footprint_bytes == int(trace.object_bytes.sum())

@@ -1,0 +1,76 @@
+"""Selections, joined traces and warm-up."""
+
+import numpy as np
+import pytest
+
+from misspenalty import InputError, ParameterError, Trace, simulate
+from misspenalty.traces.parts import join, parse_selection, select, warm_up
+
+SECOND = 1_000_000_000
+TRACE = Trace.from_blocks(
+    [9, 8, 9, 7, 8], write=[False, True, False, False, True], time=[n * SECOND for n in (5, 6, 7, 8, 9)]
+)
+
+
+def blocks(trace):
+    return trace.address[trace.ids].tolist()
+
+
+@pytest.mark.parametrize(
+    ("selection", "left"),
+    [
+        ("all", [9, 8, 9, 7, 8]),
+        ("", [9, 8, 9, 7, 8]),
+        ("reads", [9, 9, 7]),
+        ("writes", [8, 8]),
+        ("skip=1,first=2", [8, 9]),
+        ("from=1s,to=3s", [8, 9]),
+        ("reads,from=1s", [9, 7]),
+        ("reads,skip=1,first=1", [9]),
+    ],
+)
+def test_selections(selection, left):
+    part = select(TRACE, selection)
+    assert blocks(part) == left
+    assert part.ids.max() == part.blocks - 1
+
+
+@pytest.mark.parametrize("selection", ["reads,writes", "first=-1", "first", "from=x", "red", "first=1,first=2"])
+def test_impossible_selections(selection):
+    with pytest.raises(ParameterError, match="selection"):
+        parse_selection(selection)
+
+
+def test_nothing_left_and_no_times():
+    with pytest.raises(ParameterError, match="leaves none of the 5 references"):
+        select(TRACE, "from=1h")
+    with pytest.raises(ParameterError, match="has no times"):
+        select(Trace.from_blocks([1]), "from=1s")
+
+
+def test_joined_traces_share_blocks_and_time_goes_on():
+    both = join(TRACE, TRACE)
+    assert blocks(both) == [9, 8, 9, 7, 8] * 2 and both.blocks == 3
+    assert np.all(np.diff(both.time) >= 0)
+    with pytest.raises(ParameterError, match="open both with the same block size"):
+        join(TRACE, Trace.from_blocks([1], block_bytes=512))
+
+
+@pytest.mark.parametrize(("text", "references"), [("2", 2), (3, 3), ("40%", 2), ("3s", 3), ("0", 0), ("0%", 0)])
+def test_warm_up(text, references):
+    assert warm_up(TRACE, text) == (TRACE, references)
+
+
+@pytest.mark.parametrize("text", ["5", "100%", "10m", -1])
+def test_a_warm_up_that_leaves_nothing(text):
+    with pytest.raises(ParameterError, match="one at least has to count"):
+        warm_up(TRACE, text)
+
+
+def test_another_trace_warms_up(tmp_path):
+    TRACE.save(tmp_path / "first.trace")
+    both, references = warm_up(TRACE, str(tmp_path / "first.trace"))
+    assert references == 5
+    assert simulate(both, "lru", 3, warm_up=references).hits == 3  # all reads
+    with pytest.raises(InputError, match="no such file"):
+        warm_up(TRACE, "nowhere.spc")

@@ -1,0 +1,9 @@
+"""Draw the figures of a trace and set its page."""
+
+from pathlib import Path
+
+from misspenalty.characterize.page import draw
+from misspenalty.reporting.jobs import logged
+
+with logged(snakemake.log[0]):
+    draw(Path(snakemake.output.pdf).parent, snakemake.output.pdf)
