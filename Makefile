@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant lab docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant lab notebooks docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -99,8 +99,16 @@ bench: build  ## speed, memory and agreement beside libCacheSim, to results/benc
 bench-giant: build  ## cost a request and memory of a run of 1,000 million requests beside one of 10 million: minutes
 	$(BIN)/python benchmarks/library.py --giant --csv results/bench/giant.csv
 
-lab: build  ## JupyterLab on this machine, with the notebooks
-	$(BIN)/jupyter lab --ip=127.0.0.1 --notebook-dir=.
+LAB_PORT ?= 8888
+lab: build  ## JupyterLab on http://127.0.0.1:8888 (LAB_PORT=…), with the notebooks; running one changes no file
+	@$(BIN)/python -c 'import socket; socket.socket().bind(("127.0.0.1", $(LAB_PORT)))' 2>/dev/null || \
+	  { echo "Port $(LAB_PORT) is taken: make lab LAB_PORT=$$(($(LAB_PORT) + 1))"; exit 1; }
+	$(BIN)/jupyter lab --config=tools/lab/jupyter_server_config.py --ip=127.0.0.1 --port=$(LAB_PORT) --ServerApp.port_retries=0 \
+	  --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb \
+	  $$([ "$$(id -u)" != 0 ] || echo --allow-root --no-browser)
+
+notebooks: build  ## run the notebooks and save them with their outputs
+	$(BIN)/python tools/notebooks.py
 
 docs: build  ## the documentation, to build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs

@@ -22,24 +22,14 @@
 
 # %%
 # %matplotlib inline
-from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.errors import InputError
 from misspenalty.studies.classics import figures
+from misspenalty.studies.notebook import counts, read, root, statements
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 2
-
-
-def read(name):
-    """A table of results/ or data/published/, or what to do where it is not there."""
-    path = ROOT / name
-    if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
-    return pd.read_csv(path)
-
 
 # %% [markdown]
 # ## 1. ARC's Table 1, next to ours
@@ -82,3 +72,14 @@ figures.program(program)
 # %%
 ratios = read("results/classics/hit_ratios.csv")
 ratios.loc[ratios["combinations"] > 1, ["trace", "cache_blocks", "policy", "hit_ratio_pct", "parameters"]]
+
+# %% [markdown]
+# ## The verdicts
+#
+# How many statements of the paper's section are reproduced, and those that are not, with what is noted of them:
+
+# %%
+counts("classics")
+
+# %%
+statements("classics")

@@ -23,24 +23,14 @@
 
 # %%
 # %matplotlib inline
-from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.errors import InputError
 from misspenalty.studies.dispute import figures
+from misspenalty.studies.notebook import counts, read, root, statements
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 2
-
-
-def read(name):
-    """A table of results/ or data/published/, or what to do where it is not there."""
-    path = ROOT / name
-    if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
-    return pd.read_csv(path)
-
 
 # %% [markdown]
 # ## 1. Which traces count
@@ -117,9 +107,12 @@ program.assign(equal=program["difference"] == 0).groupby(["definition", "policy"
 # ## 7. Claims, and conditions under which others come out
 
 # %%
-claims = read("results/claims.csv")
-claims.loc[claims["study"] == "dispute", ["id", "published", "reproduced", "verdict"]]
+counts("dispute")
 
 # %%
-conditions = read("results/dispute/conditions.csv")
-conditions[conditions["verdict"] == "reproduced"]
+statements("dispute")
+
+# %%
+conditions = read("results/dispute/conditions.csv").query("verdict == 'reproduced'")
+named = read("results/claims.csv").set_index("id")["statement"]
+conditions.assign(claim=conditions["claim"].map(named)).rename(columns={"claim": "statement"})

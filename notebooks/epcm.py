@@ -23,25 +23,15 @@
 
 # %%
 # %matplotlib inline
-from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.errors import InputError
 from misspenalty.prefetch.predictors.registry import find_predictor
 from misspenalty.studies.epcm import figures as epcm
+from misspenalty.studies.notebook import counts, read, root, statements
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 2
-
-
-def read(name):
-    """A table of results/ or data/published/; an error that says what to do if it is missing."""
-    path = ROOT / name
-    if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
-    return pd.read_csv(path)
-
 
 # %% [markdown]
 # ## 1. How the model learns
@@ -111,3 +101,14 @@ epcm.sensitivity(read("results/epcm/sensitivity.csv"))
 
 # %%
 epcm.today(read("results/epcm/today.csv"))
+
+# %% [markdown]
+# ## The verdicts
+#
+# How many statements of the paper's section are reproduced, and those that are not, with what is noted of them:
+
+# %%
+counts("epcm")
+
+# %%
+statements("epcm")

@@ -22,24 +22,14 @@
 
 # %%
 # %matplotlib inline
-from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.errors import InputError
 from misspenalty.studies.kvcache import figures
+from misspenalty.studies.notebook import counts, read, root, statements
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 2
-
-
-def read(name):
-    """A table of results/ or data/published/, or what to do where it is not there."""
-    path = ROOT / name
-    if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
-    return pd.read_csv(path)
-
 
 # %% [markdown]
 # ## 1. The trace, and what a token costs
@@ -111,5 +101,7 @@ read("results/kvcache/fig10.csv").pivot(index="cache", columns="routing", values
 # half and are judged on the second. One hour of one service is no law, and neither are two.
 
 # %%
-claims = read("results/claims.csv")
-claims.loc[claims["study"] == "kvcache", ["id", "published", "reproduced", "verdict"]]
+counts("kvcache")
+
+# %%
+statements("kvcache")

@@ -27,26 +27,16 @@
 
 # %%
 # %matplotlib inline
-from pathlib import Path
 
 import pandas as pd
 import yaml
 
 import misspenalty
-from misspenalty.errors import InputError
 from misspenalty.studies.mq import figures as mq
+from misspenalty.studies.notebook import read, root, statements
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 2
-
-
-def read(name):
-    """A table of results/ or data/published/; an error that says what to do if it is missing."""
-    path = ROOT / name
-    if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
-    return pd.read_csv(path)
-
 
 config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
 server, variant = config["mq"]["server"], "calibrated"
@@ -165,8 +155,7 @@ pd.DataFrame(
 # Those that are not, with what is noted of them:
 
 # %%
-missed = claims[server].query("study == 'mq' and verdict in ('direction', 'not_reproduced')")
-missed.fillna("").set_index(["note", "statement"]).sort_index()[["published", "reproduced", "verdict"]].style.format()
+statements("mq")
 
 # %% [markdown]
 # ## 6. Your turn

@@ -28,26 +28,17 @@
 
 # %%
 # %matplotlib inline
-from pathlib import Path
+# %config InlineBackend.print_figure_kwargs = {"bbox_inches": "tight", "dpi": 110}
 
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from misspenalty.errors import InputError
+from misspenalty.studies.notebook import counts, read, root, statements
 from misspenalty.studies.sarc import figures as sarc
 from misspenalty.studies.sarc.runs import Run, fitted_shark
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 2
-
-
-def read(name):
-    """A table of results/ or data/; an error that says what to do if it is missing."""
-    path = ROOT / name
-    if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
-    return pd.read_csv(path)
-
 
 # %% [markdown]
 # ## 1. Prefetching, and what can go wrong with it
@@ -94,7 +85,11 @@ sarc.table2(read("results/sarc/table2.csv"), read("data/published/sarc_table2.cs
 # drives had to deliver:
 
 # %%
-sarc.fig6(read("results/sarc/fig6.csv"), read("results/sarc/minutes.csv"), read("data/published/sarc_table2.csv"))
+sarc.fig6(
+    read("results/sarc/fig6.csv"),
+    read("results/sarc/minutes.csv"),
+    read("data/published/sarc_table2.csv"),
+)
 
 # %% [markdown]
 # Where does the time go? Near saturation most of it is waiting: for a slot of the host's queue, which reads and writes
@@ -154,3 +149,14 @@ sizes.set(xlabel="minute", ylabel="SEQ (% of the cache)")
 response.set(xlabel="minute", ylabel="response (ms)", yscale="log")
 sizes.legend()
 plt.show()
+
+# %% [markdown]
+# ## The verdicts
+#
+# How many statements of the paper's section are reproduced, and those that are not, with what is noted of them:
+
+# %%
+counts("sarc")
+
+# %%
+statements("sarc")

@@ -27,8 +27,8 @@
 
 # %%
 # %matplotlib inline
+# %config InlineBackend.print_figure_kwargs = {"bbox_inches": "tight", "dpi": 110}
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -38,22 +38,13 @@ from misspenalty import disks
 from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.virtual_log.log import physical_blocks, recovered, spread, virtual_log
 from misspenalty.disks.virtual_log.recovery import recover
-from misspenalty.errors import InputError
+from misspenalty.studies.notebook import counts, read, root, statements
 from misspenalty.studies.vlog import figures as draw
 from misspenalty.studies.vlog import runs as vlog
 from misspenalty.systems.file_systems.hosts import load_hosts
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 2
-
-
-def read(name):
-    """A table of results/; an error that says what to do if it is missing."""
-    path = ROOT / name
-    if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
-    return pd.read_csv(path)
-
 
 config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["vlog"]
 
@@ -190,12 +181,10 @@ draw.what_if(later)
 # ## 8. The verdicts
 
 # %%
-claims = read("results/claims.csv").query("study == 'vlog'")
-claims["verdict"].value_counts().to_frame()
+counts("vlog")
 
 # %%
-missed = claims[claims["verdict"].isin(["direction", "not_reproduced"])]
-missed.fillna("").set_index(["note", "statement"]).sort_index()[["published", "reproduced", "verdict"]].style.format()
+statements("vlog")
 
 # %% [markdown]
 # ## 9. Your turn

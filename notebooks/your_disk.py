@@ -21,7 +21,6 @@
 
 # %%
 # %matplotlib inline
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,8 +28,9 @@ import pandas as pd
 
 from misspenalty import disks
 from misspenalty.disks.requests import Requests, read_requests, replay
+from misspenalty.studies.notebook import root
 
-ROOT = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "data" / "published").is_dir())
+ROOT = root()
 pd.options.display.precision = 3
 
 # %% [markdown]

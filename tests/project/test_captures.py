@@ -20,10 +20,11 @@ FIXTURES = ROOT / "tests" / "data"
 sys.path.insert(0, str(PROGRAM))
 
 import converting  # noqa: E402
-import events  # noqa: E402
 import tpcc  # noqa: E402
 from cluster import Cluster  # noqa: E402
-from events import CaptureError  # noqa: E402
+
+from misspenalty.record import events  # noqa: E402
+from misspenalty.record.tracer import CaptureError  # noqa: E402
 
 CAPTURES = [(RAW, "128mb.parquet", "128MB", 7_300_000, 256), (RAW, "64mb.parquet", "64MB", 7_300_000, 256),
             (RAW, "16mb.parquet", "16MB", 3_800_000, 256), (RAW, "2mb.parquet", "2MB", 3_000_000, 256),

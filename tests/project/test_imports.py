@@ -12,7 +12,7 @@ PACKAGE = "misspenalty"
 FLOORS = (  # from the ground up; a package imports from the floors below its own and from itself
     ("errors", "_kernel"),
     ("io",),
-    ("machine", "settings", "traces", "claims", "reporting"),
+    ("machine", "settings", "traces", "claims", "reporting", "record"),
     ("policies", "plotting"),
     ("prefetch",),
     ("replay", "disks", "objects"),

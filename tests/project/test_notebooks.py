@@ -1,4 +1,4 @@
-"""The notebooks: paired with their scripts, free of outputs, and running from top to bottom."""
+"""The notebooks: paired with their scripts, with outputs that stay, and running from top to bottom."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import pytest
 from archived import copy_archived
 
 import misspenalty
+from misspenalty.studies.notebook import normalised
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -46,11 +47,11 @@ def made(fresh):
     return root
 
 
-def execute(path, cells=slice(None)):
-    """Run some cells of a notebook in its folder; the cells that ran, outputs included."""
+def execute(path, cells=slice(None), folder=None):
+    """Run some cells of a notebook in its folder; the cells that ran, outputs included. The copy may lie elsewhere."""
     notebook = json.loads(path.read_text())
     notebook["cells"] = [cell for cell in notebook["cells"][cells] if cell["cell_type"] == "code"]
-    copy = path.with_name(f"executed-{path.name}")
+    copy = (folder or path.parent) / f"executed-{path.name}"
     copy.write_text(json.dumps(notebook))
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -77,7 +78,16 @@ def place_of(path, words):
 
 
 def test_there_are_notebooks():
-    assert {path.stem for path in NOTEBOOKS} >= {"hac", "mq", "sarc", "vlog", "your_disk", "your_trace"}
+    assert {path.stem for path in NOTEBOOKS} >= {
+        "00-start-here",
+        "hac",
+        "mq",
+        "sarc",
+        "vlog",
+        "whatif",
+        "your_disk",
+        "your_trace",
+    }
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -85,16 +95,56 @@ def test_notebook_and_script_say_the_same(path):
     jupytext = pytest.importorskip("jupytext")
     pair = [jupytext.read(path), jupytext.read(path.with_suffix(".py"))]
     cells = [[(cell.cell_type, cell.source, cell.metadata.get("tags")) for cell in notebook.cells] for notebook in pair]
-    assert cells[0] == cells[1], (
-        f"run `jupytext --to ipynb {path.stem}.py` in notebooks/, then `nbstripout {path.name}`"
-    )
+    assert cells[0] == cells[1], f"run `python tools/notebooks.py {path.stem}`"
     assert pair[0].metadata["jupytext"]["formats"] == "ipynb,py:percent"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_is_stripped_of_outputs(path):
-    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
-    assert cells and not any(cell["outputs"] or cell["execution_count"] for cell in cells)
+def test_notebook_is_shown_with_its_outputs(path):
+    """Pictures are there to be seen on a page of the repository; nothing that changes from run to run is."""
+    content = json.loads(path.read_text())
+    assert path.stat().st_size < 1_000_000
+    assert images(cell for cell in content["cells"] if cell["cell_type"] == "code") or path.stem == "00-start-here"
+    assert normalised(json.loads(path.read_text())) == content
+
+
+def test_normalised_takes_out_what_changes():
+    picture = {"output_type": "display_data", "data": {"image/png": "AA"}, "metadata": {}}
+    widget = {"output_type": "display_data", "data": {"application/vnd.jupyter.widget-view+json": {}}, "metadata": {}}
+    shown = {"text/plain": "<Styler at 0x7f00>", "text/html": ['<table id="T_0a1b2">', "</table>"]}
+    result = {"output_type": "execute_result", "execution_count": 7, "data": shown, "metadata": {}}
+    code = {"cell_type": "code", "execution_count": 7, "metadata": {"tags": ["a"], "execution": {}}}
+    content = {"metadata": {"kernelspec": {}, "widgets": {}}, "cells": [code | {"outputs": [picture, widget, result]}]}
+    made = normalised(content)
+    (cell,) = made["cells"]
+    assert made["metadata"] == {"kernelspec": {}} and cell["metadata"] == {"tags": ["a"]}
+    assert cell["execution_count"] is None and cell["outputs"][0] == picture
+    assert cell["outputs"][1]["data"] == {"text/plain": "<Styler>", "text/html": ['<table id="T_table">', "</table>"]}
+
+
+@pytest.mark.parametrize("name", ["00-start-here", "whatif", "your_trace"])
+def test_running_a_notebook_changes_nothing(tmp_path, name):
+    """What JupyterLab saves after a run to the end, with the settings of `make lab`, is what the repository has."""
+    nbformat = pytest.importorskip("nbformat")
+    path = ROOT / "notebooks" / f"{name}.ipynb"
+    cells = execute(path, folder=tmp_path)
+    content = json.loads(path.read_text())
+    code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
+    ran = normalised({"metadata": {}, "cells": cells})["cells"]
+    assert not outputs(cells, "error")
+    for before, after in zip(code, ran, strict=True):
+        assert joined(after["outputs"]) == joined(before["outputs"]), "".join(before["source"])
+    assert nbformat.writes(nbformat.from_dict(content)) + "\n" == path.read_text()
+
+
+def joined(found):
+    """Outputs with their lines as one text, and without pictures' bytes, which depend on the versions of libraries."""
+    made = json.loads(json.dumps(found))
+    for output in made:
+        output["text"] = "".join(output.get("text", ""))
+        data = output.get("data", {})
+        output["data"] = {kind: "".join(text) for kind, text in data.items() if kind != "image/png"}
+    return made
 
 
 def test_mq_runs_without_the_compiled_trace(made):

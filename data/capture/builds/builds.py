@@ -76,7 +76,7 @@ def record_runs(jail: Jail, work: Workload, folder: Path) -> dict:
     runs, before = [], []
     try:
         run(jail, work.run(True), gate)  # the caches know touch.so then, too
-        with tracing("probe.bt", gate, folder / "events.txt") as start:
+        with tracing("files.bt", gate, folder / "events.txt") as start:
             for training in [True] * work.training + [False] * work.measured:
                 kind = "run" if "run" in known else "training" if training else "measured"
                 steps = work.run(training)

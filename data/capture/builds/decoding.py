@@ -188,7 +188,7 @@ class Decoder:
         Raises
         ------
         CaptureError
-            If it is no line of probe.bt, or contradicts the others.
+            If it is no line of the probe, or contradicts the others.
         """
         kind, _, rest = text.partition(" ")
         try:

@@ -1,6 +1,6 @@
 """Run commands in the jail below a gate process while bpftrace records, and leave a recording behind.
 
-A recording is a folder: ``events.txt`` (probe.bt), ``files.json`` (what lay in the jail before each run) and
+A recording is a folder: ``events.txt`` (the probe), ``files.json`` (what lay in the jail before each run) and
 ``recording.json`` (what was run and how it ended).
 """
 
@@ -14,15 +14,13 @@ import threading
 import time
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from misspenalty.record import tracer
+from misspenalty.record.tracer import CaptureError
+
 PROBED = "events/filemap/mm_filemap_fault"
 NAME_BYTES = "128"  # more does not fit the stack of a probe
 RING_PAGES = "16384"
 PROCESSOR = max(os.sched_getaffinity(0))  # one for all recorded processes: their events then share one buffer, in order
-
-
-class CaptureError(Exception):
-    """Something that stops a capture, told to the user without a traceback."""
 
 
 def check_tracing() -> None:
@@ -120,35 +118,22 @@ def enter(jail, folder: str, output: int) -> None:
 def tracing(program: str, gate: Gate, output: Path):
     """bpftrace on the gate's children, from attached to drained; gives the byte of `output` where the runs begin."""
     log = output.with_suffix(".log")
-    command = ["bpftrace", "-B", "line", str(HERE / program), str(gate.process)]
-    environment = {**os.environ, "BPFTRACE_STRLEN": NAME_BYTES, "BPFTRACE_PERF_RB_PAGES": RING_PAGES,
-                   "BPFTRACE_MAP_KEYS_MAX": "65536"}  # fmt: skip
-    with log.open("w") as said, output.open("w") as stream:
-        tracer = subprocess.Popen(command, env=environment, stdout=stream, stderr=said, start_new_session=True)
-    try:
-        yield wait_for(tracer, gate, output)
-        time.sleep(3)  # let the tracer empty its buffer
-    finally:
-        if tracer.poll() is not None:
-            raise CaptureError(f"bpftrace stopped by itself: {log.read_text().strip()[-800:]}")
-        tracer.send_signal(signal.SIGINT)
-        try:
-            tracer.wait(timeout=300)
-        except subprocess.TimeoutExpired:
-            tracer.kill()
-            raise CaptureError("bpftrace did not finish within 300 s; repeat the capture") from None
+    settings = {"BPFTRACE_STRLEN": NAME_BYTES, "BPFTRACE_PERF_RB_PAGES": RING_PAGES, "BPFTRACE_MAP_KEYS_MAX": "65536"}
+    options = {"attach": 0, "buffering": "line", "settings": settings}
+    with tracer.tracing(program, gate.process, output, log, **options) as probe:
+        yield wait_for(probe, gate, output)
     if "Lost" in log.read_text() or "Lost" in output.read_text(errors="replace"):
         raise CaptureError("events were lost; repeat with a larger RING_PAGES")
 
 
-def wait_for(tracer: subprocess.Popen, gate: Gate, output: Path) -> int:
+def wait_for(probe: subprocess.Popen, gate: Gate, output: Path) -> int:
     """Run nothing in particular until all of it is seen; returns the size of `output` then."""
     for _ in range(120):
         size = output.stat().st_size
         gate.run("/", ["/bin/true"])
         time.sleep(1)
         seen = output.read_bytes()[size:].splitlines()
-        if tracer.poll() is not None or {line[:1] for line in seen} >= {b"F", b"E", b"Z"}:
+        if probe.poll() is not None or {line[:1] for line in seen} >= {b"F", b"E", b"Z"}:
             gate.run("/", ["/bin/true"])  # attached for good
             time.sleep(2)
             return output.stat().st_size

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from events import CaptureError
+from misspenalty.record.tracer import CaptureError
 
 USER = "postgres"
 DATABASE = "tpcc"

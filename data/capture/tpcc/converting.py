@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from events import CaptureError, Events, cut, distinct_blocks, extensions, parse, write_parquet
 from recording import MIX
+
+from misspenalty.record.events import Events, cut, distinct_blocks, extensions, parse, write_parquet
+from misspenalty.record.tracer import CaptureError
 
 LARGEST_FILE = 30_000_000  # bytes
 LEAST_SEEN_PERCENT = 99.0

@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 
 from cluster import DATABASE, Cluster
-from events import CaptureError
+
+from misspenalty.record.tracer import CaptureError
 
 SQL = Path(__file__).parent / "sql"
 BYTES_PER_WAREHOUSE = 125 << 20  # measured about 110 MiB with indexes, plus room for growth and sort files

@@ -1,6 +1,6 @@
 """Run the transactions on a loaded cluster while bpftrace records, and leave a recording behind.
 
-A recording is a folder with three files: ``events.txt`` (probe.bt), ``transactions.log`` (pgbench) and
+A recording is a folder with three files: ``events.txt`` (the probe), ``transactions.log`` (pgbench) and
 ``recording.json`` (what was run, the counters before and after, and the names of all data files).
 """
 
@@ -18,14 +18,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cluster import BINARIES, DATABASE, Cluster
-from events import BLOCK_BYTES, FILE_NAME, CaptureError, locate
+
+from misspenalty.record import tracer
+from misspenalty.record.events import BLOCK_BYTES, FILE_NAME, locate
+from misspenalty.record.tracer import CaptureError
 
 HERE = Path(__file__).parent
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}  # in %, pgbench's order
 PROBED = "events/syscalls/sys_enter_pread64"
 BYTES_PER_READ = 90  # of text, writes included
 LATEST_END_SECONDS = 3600
-ATTACH_SECONDS = 5
 COUNTERS = "blks_read, blks_hit, xact_commit, xact_rollback, deadlocks"
 
 
@@ -98,12 +100,11 @@ def run_and_trace(server: Cluster, run: Run, folder: Path) -> dict:
     before = counters(server)
     sizes = relation_blocks(data_files, relation_names(server))
     started = datetime.datetime.now(datetime.UTC)
-    with tracing(data_files, run, folder / "events.txt") as tracer:
+    with tracing(data_files, run, folder / "events.txt") as probe:
         clock_offset = time.time_ns() - time.monotonic_ns()
         begin = time.monotonic_ns()
         with driving(server, run, warehouses, folder) as driver:
-            wait_for_reads(run, folder / "events.txt", tracer, driver)
-        time.sleep(3)  # let the tracer empty its buffers
+            wait_for_reads(run, folder / "events.txt", probe, driver)
     after = counters(server)
     return {
         "run": asdict(run),
@@ -144,26 +145,12 @@ def relation_blocks(data_files: Path, relations: dict[str, str]) -> dict[str, in
     return sizes
 
 
-@contextlib.contextmanager
 def tracing(data_files: Path, run: Run, output: Path):
     """bpftrace on `data_files`, from attached to drained."""
-    command = ["bpftrace", "-B", "full", "-o", str(output), str(HERE / "probe.bt"), str(data_files.stat().st_ino)]
-    environment = {**os.environ, "BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(run.ring_pages)}
-    with (output.parent / "bpftrace.log").open("w") as log:
-        tracer = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
-    try:
-        time.sleep(ATTACH_SECONDS)
-        yield tracer
-    finally:
-        complaint = (output.parent / "bpftrace.log").read_text()
-        if tracer.poll() is not None:
-            raise CaptureError(f"bpftrace stopped by itself: {complaint.strip()[-800:]}")
-        tracer.send_signal(signal.SIGINT)
-        try:
-            tracer.wait(timeout=120)
-        except subprocess.TimeoutExpired:
-            tracer.kill()
-            raise CaptureError("bpftrace did not finish within 120 s; repeat the capture") from None
+    settings = {"BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(run.ring_pages)}
+    return tracer.tracing(
+        "postgres.bt", data_files.stat().st_ino, output, output.parent / "bpftrace.log", settings=settings
+    )
 
 
 @contextlib.contextmanager
@@ -190,13 +177,13 @@ def driving(server: Cluster, run: Run, warehouses: int, folder: Path):
     logged.rename(folder / "transactions.log")
 
 
-def wait_for_reads(run: Run, output: Path, tracer: subprocess.Popen, driver: subprocess.Popen) -> None:
+def wait_for_reads(run: Run, output: Path, probe: subprocess.Popen, driver: subprocess.Popen) -> None:
     """Sleep until the recording holds enough reads after the warm-up, with a margin for cutting."""
     begin = time.monotonic()
     position, seen, wanted = 0, 0, None
     while wanted is None or seen < wanted:
         time.sleep(1)
-        for name, process in (("bpftrace", tracer), ("pgbench", driver)):
+        for name, process in (("bpftrace", probe), ("pgbench", driver)):
             if process.poll() is not None:
                 raise CaptureError(f"{name} stopped by itself, see its log: {last_words(output.parent)}")
         with output.open("rb") as recorded:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from cluster import Cluster
 from converting import convert, refuse_to_overwrite
-from events import CaptureError
 from loading import load
 from recording import Run, record
+
+from misspenalty.record.tracer import CaptureError
 
 # The captures of the MQ study, in the order they are made on one database: shared_buffers, reads.
 STANDARD = {

@@ -1,4 +1,4 @@
-"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|new|completion``."""
+"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|new|record|completion``."""
 
 import argparse
 import contextlib
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import misspenalty
-from misspenalty.cli import completion, disks, new, penalty, policies, replay, traces
+from misspenalty.cli import completion, disks, new, penalty, policies, record, replay, traces
 from misspenalty.cli.output import show
 from misspenalty.errors import MissPenaltyError, did_you_mean
 
-COMMANDS = (traces, replay, penalty, disks, policies, new, completion)  # modules, in the order of the help
+COMMANDS = (traces, replay, penalty, disks, policies, new, record, completion)  # modules, in the order of the help
 EXAMPLES = """examples:
   misspenalty trace info mine.spc
   misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png
@@ -47,8 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    arguments, rest = _split(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        options = parser().parse_args(arguments)
+        options = parser().parse_args(arguments, argparse.Namespace(rest=rest))
     except SystemExit:  # after --help, or a wrong argument
         sys.stdout.flush()
         raise
@@ -63,6 +64,14 @@ def _run(arguments: Sequence[str] | None) -> int:
         _refused("interrupted; nothing was written")
         return 130
     return 0
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Arguments of ours, and the command behind ``--`` that ``record files`` runs."""
+    if arguments[:2] != ["record", "files"] or "--" not in arguments:
+        return arguments, []
+    place = arguments.index("--")
+    return arguments[:place], arguments[place + 1 :]
 
 
 def _refused(message: str) -> int:

@@ -25,6 +25,7 @@ from misspenalty.studies.kvcache.settings import KvcacheSettings
 from misspenalty.studies.mq.settings import MqSettings
 from misspenalty.studies.sarc.settings import SarcSettings
 from misspenalty.studies.vlog.settings import VlogSettings
+from misspenalty.studies.whatif.settings import WhatifSettings
 
 COMMAND = "python -m misspenalty.studies.settings --write"
 MADE = f"# Made by `{COMMAND}`\n# from src/misspenalty/studies/*/settings.py: change the settings there, not here.\n"
@@ -79,6 +80,7 @@ class Configuration(Settings):
     epcm: EpcmSettings = _block(EpcmSettings)
     kvcache: KvcacheSettings = _block(KvcacheSettings)
     dispute: DisputeSettings = _block(DisputeSettings)
+    whatif: WhatifSettings = _block(WhatifSettings)
 
     @model_validator(mode="after")
     def check(self):

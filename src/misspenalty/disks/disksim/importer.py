@@ -1,7 +1,8 @@
 """Drive descriptions from DiskSim 4.0's parameter files (``.parv``, ``.diskspecs``, ``.model``, ``.seek``).
 
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
-sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks). Parameters that cannot be expressed are refused by
+sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, the zones are taken
+(`misspenalty.disks.disksim.layout_g4`). Parameters that cannot be expressed are refused by
 name; those that play no part in our model (statistics, host-side queues) are ignored.
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from misspenalty.disks.disksim import layout_g4
 from misspenalty.disks.disksim import parameter_file as diskmodel
 from misspenalty.disks.disksim.decisions import decide
 from misspenalty.disks.drive.description import check, seek_table
@@ -215,8 +217,11 @@ def _above_disk(node, bus):
 
 def _geometry(model):
     layout = model.part("Layout Model")
+    if layout.block.type == "dm_layout_g4":
+        heads, cylinders = model.whole("Number of data surfaces"), model.whole("Number of cylinders")
+        return layout_g4.geometry(layout.block, heads, cylinders, model.path)
     if layout.block.type != "dm_layout_g1":
-        raise InputError(f"layout {layout.block.type}", path=model.path, expected="dm_layout_g1")
+        raise InputError(f"layout {layout.block.type}", path=model.path, expected="dm_layout_g1 or dm_layout_g4")
     mapping, scheme = layout.whole("LBN-to-PBN mapping scheme"), layout.whole("Sparing scheme used")
     if not 0 <= mapping < len(MAPPINGS) or not 0 <= scheme < len(SCHEMES):
         raise InputError(f"mapping {mapping}, sparing {scheme}", path=model.path, expected="0 to 2, 0 to 10")
@@ -285,22 +290,28 @@ def _seek(part, path):
 
 
 def seek_file(path):
-    """Points of a measured seek curve, ``[distance, ms]``, from a ``.seek`` file."""
+    """Points of a measured seek curve, ``[distance, ms]``, from a ``.seek`` file.
+
+    A line holds distance and mean, and perhaps the standard deviation and the mean before a write, which are not taken.
+    A first line that counts the points may be missing where there is a standard deviation, as in DIXtrac's output.
+    """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", path=path) from error
     head = re.fullmatch(r"Seek distances measured:\s*(\d+)", lines[0].strip()) if lines else None
-    if not head or len(lines) > MOST_POINTS:
+    widths = (2, 3, 4) if head else (3, 4)
+    if not lines or len(lines) > MOST_POINTS or (not head and lines[0].count(",") + 1 not in widths):
         raise InputError("no seek curve", path=path, line=1, expected="Seek distances measured: COUNT")
     points = []
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(lines[1:] if head else lines, 2 if head else 1):
         if line.strip():
             parts = [part.strip() for part in line.split(",")]
-            if len(parts) != 2 or not parts[0].isdigit() or not diskmodel.NUMBER.match(parts[1]):
+            good = len(parts) in widths and parts[0].isdigit() and all(map(diskmodel.NUMBER.match, parts[1:]))
+            if not good:
                 raise InputError(f"{line[:80]!r}", path=path, line=number, expected="distance, milliseconds")
             points.append([int(parts[0]), float(parts[1])])
-    if len(points) != int(head[1]):
+    if head and len(points) != int(head[1]):
         raise InputError(f"{len(points)} points, not {head[1]}", path=path, expected="as many as its first line says")
     return points
 

@@ -1,4 +1,4 @@
-"""From the lines of probe.bt to a table of block reads and writes; knows neither PostgreSQL servers nor bpftrace."""
+"""From the lines of ``probes/postgres.bt`` to a table of block reads and writes; knows no server and no tracer."""
 
 import re
 from array import array
@@ -10,14 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from misspenalty.record.tracer import CaptureError
+
 BLOCK_BYTES = 8192
 SEGMENT_BLOCKS = (1 << 30) // BLOCK_BYTES  # PostgreSQL splits a relation into files of 1 GiB
 FILE_NAME = re.compile(r"(?P<node>\d+)(?:_(?P<fork>fsm|vm|init))?(?:\.(?P<segment>\d+))?")
 EXPECTED = "expected 'R|W file offset count nanoseconds'"
-
-
-class CaptureError(Exception):
-    """The capture cannot go on; the message says where, why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,19 @@ class Events:
         return Events(self.names, self.nanoseconds[rows], self.relation[rows], self.block[rows], self.write[rows])
 
 
+class Nodes(dict):
+    """Names of relations by file node; a node without a name is called by its number.
+
+    Examples
+    --------
+    >>> Nodes({"16384": "accounts"})["16999"]
+    '16999'
+    """
+
+    def __missing__(self, node):
+        return node
+
+
 def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
     """Relation (with its fork) and first block of a data file, given `relations` from file node to name.
 
@@ -74,13 +85,13 @@ def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
 
 
 def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Events:
-    """Parse what probe.bt prints, sorted by time.
+    """Parse what the probe prints, sorted by time.
 
     Parameters
     ----------
     lines : iterable of str
     relations : mapping
-        File node (as text) to relation name.
+        File node (as text) to relation name; see `Nodes` where names are not known.
     source : str
         Name of the recording, for messages.
 
@@ -100,7 +111,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
         if fields[0] == "Lost":
             raise CaptureError(
                 f"{source}, line {number}: bpftrace lost events ({line.strip()!r}); "
-                "repeat the capture with a larger --ring-pages"
+                "repeat it with a larger --ring-pages"
             )
         try:
             operation, name, offset, count, time = fields

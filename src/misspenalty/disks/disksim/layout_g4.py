@@ -1,0 +1,96 @@
+"""Zones from DiskSim's layout G4, in which newer drives are extracted: runs of tracks, surface by surface.
+
+A G4 layout is an index of patterns: an entry says where a run begins (block, cylinder), how long one instance of its
+pattern is (blocks, cylinders, share of a revolution to the next one), how long the run is, and which pattern repeats;
+the last index is the root. Such a drive lays some dozens of cylinders of one surface behind each other before it goes
+to the next surface, and surfaces may differ in density. Our layout has zones of equal tracks, serpentine: what is kept
+is each zone's cylinders, its mean sectors per track and the skew from track to track; the order within a group of
+cylinders, slips and remaps are not.
+"""
+
+from misspenalty.errors import InputError
+
+ROOT_FIELDS, TRACK_FIELDS = 10, 11  # an entry of tracks names its surface as well
+SAME_ZONE = 0.015  # runs whose tracks differ by less: what defects take from a zone's
+
+
+def geometry(layout, heads, cylinders, path):
+    """The section ``geometry`` of a description.
+
+    Parameters
+    ----------
+    layout : Block
+        ``dm_layout_g4``.
+    heads, cylinders : int
+        Of the drive.
+    path : path-like
+        For errors.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        The index is empty, broken, or its runs do not follow each other.
+    """
+    index = layout.get("IDX")
+    if not isinstance(index, list) or not index or not all(isinstance(node, list) for node in index):
+        raise InputError("no index", path=path, expected="IDX = [ [ ... ], ... ]")
+    runs = [_run(fields, path) for fields in _entries(index[-1], "IDX", ROOT_FIELDS, path)]
+    skew = _skew(index, path)
+    zones, first = [], 0
+    for start, length, blocks in runs:
+        if start != first or length < 1 or blocks < length * heads:
+            raise InputError(f"a run from cylinder {start}", path=path, expected=f"one from cylinder {first} on")
+        sectors = blocks / (length * heads)
+        if zones and abs(sectors / (zones[-1][2] / (zones[-1][1] * heads)) - 1) < SAME_ZONE:
+            zones[-1][1] += length
+            zones[-1][2] += blocks
+        else:
+            zones.append([start, length, blocks])
+        first = start + length
+    return {
+        "sector_bytes": 512,
+        "heads": heads,
+        "cylinders": max(cylinders, first),
+        "mapping": "serpentine",
+        "sparing": {"scheme": "none"},
+        "zones": [_zone(start, length, blocks // (length * heads), skew) for start, length, blocks in zones],
+    }
+
+
+def _entries(node, kind, width, path):
+    """The entries of an index node, all of one kind."""
+    if len(node) % width or not node or any(node[at] != kind for at in range(8, len(node), width)):
+        raise InputError("an index node", path=path, expected=f"entries of {width} values, the ninth of them {kind}")
+    return [node[at : at + width] for at in range(0, len(node), width)]
+
+
+def _run(fields, path):
+    """(first cylinder, cylinders, blocks) of a root entry."""
+    chosen = fields[1], fields[7], fields[6]
+    if not all(isinstance(value, int) for value in chosen):
+        raise InputError(f"a run {chosen}", path=path, expected="whole numbers")
+    return chosen
+
+
+def _skew(index, path):
+    """Share of a revolution from a track to the next one, from the first node that holds tracks."""
+    node = next((node for node in index if len(node) > 8 and node[8] == "TRACK"), None)
+    share = None if node is None else _entries(node, "TRACK", TRACK_FIELDS, path)[0][5]
+    if isinstance(share, int | float) and 0 <= share < 1:
+        return share
+    raise InputError("no tracks in the index", path=path, expected="TRACK entries, less than a revolution apart")
+
+
+def _zone(start, length, sectors, skew):
+    turn = round(skew * sectors)
+    return {
+        "first_cylinder": start,
+        "last_cylinder": start + length - 1,
+        "sectors": sectors,
+        "track_skew": turn,
+        "cylinder_skew": turn,
+    }

@@ -1,0 +1,113 @@
+"""Record the requests queued to block devices, as blkparse prints them: the format `blkparse` reads the file."""
+
+import tempfile
+import time
+from pathlib import Path
+
+from misspenalty.io.files import atomic_path, open_output
+from misspenalty.record import tracer
+from misspenalty.record.tracer import CaptureError
+
+PROBED = "block/block_bio_queue"
+MINOR_BITS = 20
+EXPECTED = "expected 'device sector count kind nanoseconds process command'"
+
+
+def device_number(path):
+    """The kernel's number of a block device.
+
+    Raises
+    ------
+    CaptureError
+        It is no block device.
+    """
+    path = Path(path)
+    if not path.is_block_device():
+        raise CaptureError(f"{path} is no block device; lsblk lists them")
+    raw = path.stat().st_rdev
+    return (raw >> 8 & 0xFFF) << MINOR_BITS | (raw & 0xFF) | (raw >> 12 & 0xFFF00)
+
+
+def blkparse_lines(lines, source, begin=0, end=2**64):
+    """Lines of the probe as lines of blkparse, in order of time.
+
+    Parameters
+    ----------
+    lines : iterable of str
+    source : str
+        For messages.
+    begin, end : int
+        Events outside are left out, ns.
+
+    Yields
+    ------
+    str
+
+    Raises
+    ------
+    CaptureError
+        A line is malformed, or events were lost.
+
+    Examples
+    --------
+    >>> list(blkparse_lines(["266338304 2048 8 WS 1000000500 77 fio"], "x"))
+    ['254,0    0        1     0.000000000    77  Q  WS 2048 + 8 [fio]']
+    """
+    events = []
+    for number, line in enumerate(lines, 1):
+        fields = line.split(maxsplit=6)
+        if not fields or fields[0] == "Attaching":
+            continue
+        if fields[0] == "Lost":
+            raise CaptureError(f"{source}, line {number}: bpftrace lost events; repeat it with a larger --ring-pages")
+        try:
+            device, sector, count, kind, time, process, command = fields
+            events.append((int(time), int(device), int(sector), int(count), kind, int(process), command.strip()))
+        except ValueError:
+            raise CaptureError(f"{source}, line {number}: {line.strip()[:80]!r}; {EXPECTED}") from None
+    events = sorted((event for event in events if begin <= event[0] <= end), key=lambda event: event[0])
+    for number, (time, device, sector, count, kind, process, command) in enumerate(events, 1):
+        seconds, rest = divmod(time - events[0][0], 1_000_000_000)
+        name = f"{device >> MINOR_BITS},{device & (1 << MINOR_BITS) - 1}"
+        yield (f"{name:<7}  0 {number:8} {seconds:5}.{rest:09} {process:5}  Q {kind:>3} {sector} + {count} [{command}]")
+
+
+def record(device, output, *, seconds=None, ring_pages=4096, told=print):
+    """Record the requests of a block device until some seconds are over, or until Ctrl-C.
+
+    Parameters
+    ----------
+    device : path-like or None
+        None records all devices.
+    output : path-like
+        Text file to write, whole or not at all; compressed if its name ends so.
+    seconds, ring_pages, told
+        As in `misspenalty.record.postgres.record`.
+
+    Returns
+    -------
+    dict
+        ``output, ended, requests, seconds``.
+
+    Raises
+    ------
+    CaptureError
+        The machine cannot record, events were lost, or nothing happened.
+    """
+    tracer.check(PROBED)
+    number = 0 if device is None else device_number(device)
+    with tempfile.TemporaryDirectory(prefix="misspenalty-record-") as work:
+        lines, log = Path(work, "events.txt"), Path(work, "bpftrace.log")
+        settings = {"BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
+        with tracer.tracing("block.bt", number, lines, log, settings=settings) as probe:
+            told(f"recording {device or 'all block devices'}; Ctrl-C ends it")
+            begin = time.monotonic_ns()
+            why, when = tracer.ended(probe, log, seconds)
+        with lines.open(errors="replace") as stream:
+            found = list(blkparse_lines(stream, str(output), begin, when))
+    if not found:
+        raise CaptureError(f"{device or 'no device'} was asked for nothing meanwhile")
+    with atomic_path(output) as partial, open_output(partial) as stream:
+        for line in found:
+            stream.write(f"{line}\n".encode())
+    return {"output": str(output), "ended": why, "requests": len(found), "seconds": float(found[-1].split()[3])}

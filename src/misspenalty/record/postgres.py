@@ -1,0 +1,128 @@
+"""Record the data-file reads and writes of a PostgreSQL server that runs: what a cache below the database would see.
+
+Every read that misses the server's buffers and every write of a block of one database is recorded, as a `capture`:
+Parquet with time, relation (table or index), block and direction. The write-ahead log is left out.
+"""
+
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from misspenalty.io.files import atomic_path
+from misspenalty.record import tracer
+from misspenalty.record.events import Nodes, distinct_blocks, parse, write_parquet
+from misspenalty.record.tracer import CaptureError
+
+PROBED = "syscalls/sys_enter_pread64"
+FOLDER = (
+    "SELECT current_setting('data_directory') || '/base/' || oid FROM pg_database WHERE datname = current_database()"
+)
+RELATIONS = (
+    "SELECT pg_relation_filenode(oid), relname FROM pg_class "
+    "WHERE NOT relisshared AND pg_relation_filenode(oid) IS NOT NULL"
+)
+ASKED_SECONDS = 60
+
+
+def ask(query, database, user=None):
+    """The rows of a query, as psql prints them; the connection is the environment's (``PGHOST``, ``PGUSER``, …).
+
+    Parameters
+    ----------
+    query, database : str
+    user : str, optional
+        User of the system to run psql as.
+
+    Returns
+    -------
+    list of list of str
+
+    Raises
+    ------
+    CaptureError
+        There is no psql, no such user, or the server refuses.
+    """
+    if shutil.which("psql") is None:
+        raise CaptureError("psql is missing: apt-get install postgresql-client")
+    command = ["psql", "-X", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", query, "-d", database]
+    as_user = {"user": user, "group": user, "extra_groups": []} if user else {}
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ASKED_SECONDS, cwd="/", **as_user
+        )
+    except KeyError:
+        raise CaptureError(f"there is no user {user} on this machine") from None
+    except subprocess.TimeoutExpired:
+        raise CaptureError(f"psql did not answer within {ASKED_SECONDS} s") from None
+    if done.returncode:
+        raise CaptureError(
+            f"psql cannot ask database {database}: {done.stderr.strip()[-400:]}; "
+            "name the connection as for psql (PGHOST, PGUSER), or run psql as the server's user with --as postgres"
+        )
+    return [line.split("\t") for line in done.stdout.splitlines() if line]
+
+
+def folder_of(database, user=None):
+    """The folder with the data files of a database."""
+    ((path,),) = ask(FOLDER, database, user)
+    folder = Path(path)
+    if not folder.is_dir():
+        raise CaptureError(f"{folder}, the server's data folder, is not on this machine: record where the server runs")
+    return folder
+
+
+def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=print):
+    """Record a database's block reads and writes until some seconds are over, or until Ctrl-C.
+
+    Parameters
+    ----------
+    database : str
+    output : path-like
+        Parquet file to write, whole or not at all.
+    seconds : float, optional
+    user : str, optional
+        See `ask`.
+    ring_pages : int
+        Pages of each processor's event buffer, a power of two.
+    told : callable
+        Called with what happens.
+
+    Returns
+    -------
+    dict
+        ``output, ended, reads, writes, distinct_blocks, relations, seconds``.
+
+    Raises
+    ------
+    CaptureError
+        The machine cannot record, the server cannot be asked, events were lost, or nothing happened.
+    """
+    tracer.check(PROBED)
+    folder = folder_of(database, user)
+    names = dict(ask(RELATIONS, database, user))
+    settings = {"BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
+    with tempfile.TemporaryDirectory(prefix="misspenalty-record-") as work:
+        lines, log = Path(work, "events.txt"), Path(work, "bpftrace.log")
+        with tracer.tracing("postgres.bt", folder.stat().st_ino, lines, log, settings=settings) as probe:
+            told(f"recording {folder}; Ctrl-C ends it")
+            begin = time.monotonic_ns()
+            why, when = tracer.ended(probe, log, seconds)
+        names = dict(ask(RELATIONS, database, user)) | names  # relations that were made meanwhile
+        with lines.open(errors="replace") as stream:
+            events = parse(stream, Nodes(names), str(output))
+    events = events.take((events.nanoseconds >= begin) & (events.nanoseconds <= when))
+    if not len(events):
+        raise CaptureError(f"database {database} read and wrote no block meanwhile: all it needs is in its buffers")
+    with atomic_path(output) as partial:
+        write_parquet(events, partial)
+    return {
+        "output": str(output),
+        "ended": why,
+        "reads": events.reads,
+        "writes": len(events) - events.reads,
+        "distinct_blocks": distinct_blocks(events),
+        "relations": len(events.names),
+        "seconds": round(float(events.nanoseconds[-1] - events.nanoseconds[0]) / 1e9, 3),
+    }

@@ -1,0 +1,148 @@
+"""bpftrace, run on the package's probes: from attached to drained."""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from misspenalty.errors import MissPenaltyError
+
+PROBES = Path(__file__).parent / "probes"
+TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
+ATTACH_SECONDS = 5
+DRAIN_SECONDS = 3  # for what is in the buffers when a recording ends
+PARENT_DEATH_SIGNAL = 1  # of prctl
+
+
+class CaptureError(MissPenaltyError):
+    """The recording cannot go on; the message says where, why, and what to do."""
+
+
+def check(*events):
+    """Raise `CaptureError` unless this machine can record.
+
+    Parameters
+    ----------
+    *events : str
+        Trace points that the probe needs, such as ``syscalls/sys_enter_pread64``.
+    """
+    if os.geteuid() != 0:
+        raise CaptureError("recording needs root, as bpftrace does: run it with sudo")
+    if shutil.which("bpftrace") is None:
+        raise CaptureError("bpftrace is missing: apt-get install bpftrace, or dnf install bpftrace")
+    roots = [Path(root) for root in TRACEFS if Path(root, "events").is_dir()]
+    if not roots:
+        raise CaptureError("the kernel's trace points are not there: mount -t tracefs none /sys/kernel/tracing")
+    for event in events:
+        if not any((root / "events" / event).is_dir() for root in roots):
+            raise CaptureError(f"this kernel has no trace point {event}")
+
+
+def start(probe, argument, output, log, *, buffering="full", settings=None):
+    """Start bpftrace on a probe.
+
+    It is out of the reach of the terminal's Ctrl-C, so that it ends when it is told to, and ends with this process.
+
+    Parameters
+    ----------
+    probe : str
+        File of `PROBES`.
+    argument : int
+        What the probe calls ``$1``.
+    output, log : path-like
+        For the probe's lines, and for what bpftrace says.
+    buffering : str
+        Of the output, see bpftrace's ``-B``.
+    settings : mapping of str to str
+        Its environment variables.
+
+    Returns
+    -------
+    subprocess.Popen
+    """
+    command = ["bpftrace", "-B", buffering, str(PROBES / probe), str(argument)]
+    library = ctypes.CDLL(None)
+    with open(output, "w") as lines, open(log, "w") as said:
+        return subprocess.Popen(
+            command,
+            env={**os.environ, **(settings or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=lines,
+            stderr=said,
+            start_new_session=True,
+            preexec_fn=lambda: library.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL),
+        )
+
+
+def stop(tracer, log, seconds=120):
+    """End bpftrace in order, so that everything it saw is written.
+
+    Raises
+    ------
+    CaptureError
+        It had stopped by itself, or does not end.
+    """
+    if tracer.poll() is not None:
+        raise stopped(log)
+    tracer.send_signal(signal.SIGINT)
+    try:
+        tracer.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        tracer.kill()
+        raise CaptureError(f"bpftrace did not finish within {seconds} s; repeat the recording") from None
+
+
+def stopped(log):
+    """The error that bpftrace has stopped by itself, with its last words."""
+    return CaptureError(f"bpftrace stopped by itself: {Path(log).read_text(errors='replace').strip()[-800:]}")
+
+
+@contextlib.contextmanager
+def tracing(probe, argument, output, log, *, attach=ATTACH_SECONDS, drain=DRAIN_SECONDS, **options):
+    """bpftrace on a probe, from attached to drained; see `start` for the parameters and `stop` for the errors."""
+    tracer = start(probe, argument, output, log, **options)
+    try:
+        time.sleep(attach)
+        yield tracer
+        time.sleep(drain)
+    except BaseException:
+        tracer.kill()
+        raise
+    stop(tracer, log)
+
+
+def ended(tracer, log, seconds=None, process=None, pause=0.2):
+    """Wait until a recording is over: after some seconds, with the end of a process, or at Ctrl-C or a kill.
+
+    Returns
+    -------
+    why : str
+        ``time``, ``command`` or ``interrupted``.
+    when : int
+        Of the monotonic clock, ns: what is recorded later belongs to the tracer's end.
+
+    Raises
+    ------
+    CaptureError
+        bpftrace has stopped by itself.
+    """
+    begin = time.monotonic()
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        while True:
+            if tracer.poll() is not None:
+                raise stopped(log)
+            if process is not None and process.poll() is not None:
+                return "command", time.monotonic_ns()
+            if seconds is not None and time.monotonic() - begin >= seconds:
+                return "time", time.monotonic_ns()
+            time.sleep(pause)
+    except KeyboardInterrupt:
+        return "interrupted", time.monotonic_ns()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,118 @@
+"""What the notebooks share: where the results are, how tables are read, and how verdicts are shown."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty.errors import InputError
+
+MISSED = ("direction", "not_reproduced")
+
+
+def root(start=None):
+    """The checkout that a notebook belongs to.
+
+    Parameters
+    ----------
+    start : path-like, optional
+        A folder in it; by default the working folder.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        No folder above has ``data/published``.
+    """
+    start = Path.cwd() if start is None else Path(start)
+    for folder in [start, *start.parents]:
+        if (folder / "data" / "published").is_dir():
+            return folder
+    raise InputError("no checkout of misspenalty", path=start, remedy="start the notebook in its folder")
+
+
+def read(name):
+    """A table of ``results/`` or ``data/``, by its path in the checkout.
+
+    Raises
+    ------
+    InputError
+        It is not there yet; the message says what to run.
+    """
+    path = root() / name
+    if not path.is_file():
+        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
+    return pd.read_csv(path)
+
+
+def counts(study, table="results/claims.csv"):
+    """How many claims of a study have which verdict."""
+    claims = read(table)
+    return claims.loc[claims["study"] == study, "verdict"].value_counts().to_frame("claims")
+
+
+def statements(study, chosen=MISSED, table="results/claims.csv"):
+    """Claims of a study as the paper states them, below the note that they share.
+
+    Parameters
+    ----------
+    study : str
+    chosen : sequence of str, optional
+        Verdicts that are shown; None shows all.
+    table : str
+
+    Returns
+    -------
+    Styler
+        A note, then its statements with the published value, ours, and the verdict.
+    """
+    claims = read(table)
+    claims = claims[(claims["study"] == study) & (claims["verdict"].isin(chosen) if chosen else True)]
+    columns = ["published", "reproduced", "verdict"]
+    return claims.fillna("").set_index(["note", "statement"]).sort_index()[columns].style.format()
+
+
+def normalised(content):
+    """A notebook's content without what changes from run to run: counts, random names, addresses, live widgets.
+
+    Saving a notebook that was run to its end then gives the same bytes again, as long as its results are the same.
+
+    Parameters
+    ----------
+    content : dict
+        As in the file; it is changed.
+
+    Returns
+    -------
+    dict
+    """
+    content["metadata"] = {
+        key: value for key, value in content["metadata"].items() if key in ("jupytext", "kernelspec")
+    }
+    for cell in content["cells"]:
+        cell["metadata"] = {key: value for key, value in cell["metadata"].items() if key == "tags"}
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = None
+            cell["outputs"] = [_stable(output) for output in cell["outputs"] if WIDGET not in output.get("data", {})]
+    return content
+
+
+KEPT = ("jupytext", "kernelspec")  # of the metadata
+WIDGET = "application/vnd.jupyter.widget-view+json"
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+TABLE = re.compile(r"\bT_[0-9a-f]{5}")
+
+
+def _stable(output):
+    if "execution_count" in output:
+        output["execution_count"] = None
+    for kind, text in output.get("data", {}).items():
+        if kind.startswith("text/"):
+            lines = [
+                TABLE.sub("T_table", ADDRESS.sub("", line)) for line in ([text] if isinstance(text, str) else text)
+            ]
+            output["data"][kind] = lines[0] if isinstance(text, str) else lines
+    return output

@@ -1,0 +1,1 @@
+"""The five conclusions on the machines of 1997 to 2025."""

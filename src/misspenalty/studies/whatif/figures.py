@@ -1,0 +1,182 @@
+"""Figures of the what-if: the gain of each conclusion over the time of a device, and the devices of five years."""
+
+from matplotlib.lines import Line2D
+
+from misspenalty.plotting.parts import legend_above
+from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, styled
+from misspenalty.studies.whatif import epcm, hac, mq, sarc, vlog
+from misspenalty.studies.whatif.machines import NAMES
+
+COLOURS = {1997: "#000000", 2001: "#7a1f5c", 2005: "#004c8c", 2015: "#009e73", 2025: "#e8702a"}
+LINES = {1997: (0, (1, 1)), 2001: (0, (3, 1, 1, 1)), 2005: "--", 2015: "-.", 2025: "-"}
+MARKERS = {"disk": "o", "sata_ssd": "s", "nvme": "^", "remote_memory": "D"}
+MOST_LETTERS = 24  # of a title in one line
+SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
+
+
+def _look(year):
+    return {"color": COLOURS.get(year, GREY), "linestyle": LINES.get(year, "-")}
+
+
+def _panel(axis, curve, cells, case, threshold):
+    """One case: a line per year, a mark per device."""
+    for year, line in curve[curve["case"] == case].groupby("year"):
+        axis.plot(line["device_us"], line["gain_pct"], linewidth=1, **_look(year))
+    for cell in cells[cells["case"] == case].itertuples():
+        colour = COLOURS.get(cell.year, GREY)
+        axis.plot(
+            cell.device_us, cell.gain_pct, marker=MARKERS[cell.device], color=colour, markersize=4,
+            markeredgecolor="white", markeredgewidth=0.4, linestyle="",
+        )  # fmt: skip
+    axis.axhline(threshold, color=GREY, linewidth=0.7, linestyle=":")
+    axis.axhline(0, color=INK, linewidth=0.5)
+    axis.set(xscale="log")
+    long = len(case) > MOST_LETTERS
+    axis.set_title(case.replace("_", " ").replace(", ", ",\n") if long else case, fontsize=6 if long else None)
+
+
+def _legend(figure, curve, cells):
+    years = sorted(curve["year"].unique())
+    devices = [device for device in MARKERS if device in set(cells["device"])]
+    lines = [Line2D([], [], linewidth=1, label=str(year), **_look(year)) for year in years]
+    look = {"linestyle": "", "color": GREY, "markersize": 4}
+    marks = [Line2D([], [], marker=MARKERS[device], label=NAMES[device], **look) for device in devices]
+    legend_above(figure, lines + marks)
+
+
+def _gains(curve, cells, module, ylabel, ylim=None):
+    """The panels of one conclusion."""
+    need(curve, ["year", "case", "device_us", "gain_pct"], module.STUDY)
+    need(cells, ["year", "device", "case", "device_us", "gain_pct"], module.STUDY)
+    cases = list(dict.fromkeys(curve["case"]))
+    cases = [case for case in SHOWN.get(module.STUDY, cases) if case in cases] or cases
+    figure = new_figure(PAGE, 2.5)
+    axes = figure.subplots(1, len(cases), sharey=True, squeeze=False)[0]
+    for axis, case in zip(axes, cases, strict=True):
+        _panel(axis, curve, cells, case, module.THRESHOLD_PCT)
+    axes[0].set_ylabel(ylabel)
+    if ylim is not None:
+        axes[0].set_ylim(*ylim)
+    figure.supxlabel("Time of the device for 8 KB (µs)", fontsize=7)
+    _legend(figure, curve, cells)
+    return figure
+
+
+@styled
+def hac_gain(curve, cells):
+    """How much sooner a traversal is done with HAC than with FPC, over the time in which the server's device reads a
+    page; lines are the machines of five years with a device that does one request at a time, marks their devices.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty.studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, hac, "HAC sooner than FPC (%)")
+
+
+@styled
+def mq_gain(curve, cells):
+    """How much higher the transaction rate is with MQ than with LRU, over the time of the storage server's devices;
+    lines are devices that do one request at a time, marks have their own parallelism. Dotted: the least gain that
+    counts.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty.studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, mq, "MQ's rate above LRU's (%)")
+
+
+@styled
+def epcm_gain(curve, cells):
+    """How much sooner a build is done with EPCM than without prefetching, over the time of the client's device; marks
+    are its devices, disks with seeks and rotation among them.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty.studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, epcm, "EPCM sooner than none (%)")
+
+
+@styled
+def sarc_gain(curve, cells):
+    """How much sooner the array answers with SARC than with the better LRU, over the time of a back-end device; the
+    load stays, or grows with the back end until its utilisation is that of the paper's.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty.studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, sarc, "SARC sooner than LRU (%)", (-2, 40))
+
+
+@styled
+def vlog_gain(curve, cells, rotation):
+    """Left: how much sooner an update is done through the virtual log than in place, over the time in which an arm
+    finds its place; marks are the devices, of which flash and remote memory have no arm. Right: the speed-up on the
+    last year's disk, by half a revolution over the seek across a cylinder.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty.studies.whatif.runs.curves` and `cells`.
+    rotation : DataFrame
+        ``rpm, half_turn_over_seek, speedup``.
+    """
+    need(rotation, ["rpm", "half_turn_over_seek", "speedup"], "rotation")
+    figure = new_figure(PAGE, 2.5)
+    left, right = figure.subplots(1, 2)
+    case = curve["case"].iloc[0]
+    _panel(left, curve, cells, case, vlog.THRESHOLD_PCT)
+    left.set(xlabel="Time to find the place, or of the device (µs)", ylabel="Virtual log sooner (%)")
+    for (rpm, line), marker in zip(rotation.groupby("rpm"), "os^DvP", strict=False):
+        ordered = line.sort_values("half_turn_over_seek")
+        right.plot(ordered["half_turn_over_seek"], ordered["speedup"], marker=marker, markersize=3, linewidth=0.8,
+                   label=f"{rpm:,} rpm")  # fmt: skip
+    right.axhline(1, color=INK, linewidth=0.5)
+    right.set(xscale="log", xlabel="Half a revolution over a seek", ylabel="Speed-up", ylim=(0, None))
+    right.legend(loc="lower left")
+    _legend(figure, curve, cells)
+    return figure
+
+
+@styled
+def verdicts(summary):
+    """Which conclusions hold on which machine and device: in all cases, in some, in none. Numbers are the lowest and
+    the highest gain over the cases, in %; a cell with a dashed edge says something else within the parameters' ranges.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        See `misspenalty.studies.whatif.tables.summary`.
+    """
+    need(summary, ["conclusion", "year", "device", "verdict", "gain_low_pct", "gain_high_pct", "firm"], "summary")
+    rows = list(dict.fromkeys(zip(summary["year"], summary["device"], strict=True)))
+    modules = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
+    columns = [study for study in modules if study in set(summary["conclusion"])]
+    colours = {"holds": "#bcd9bf", "partly": "#f5e6b8", "turned": "#f3b68f"}
+    figure = new_figure(PAGE, 0.7 + 0.19 * len(rows))
+    axis = figure.subplots()
+    for cell in summary.itertuples():
+        x, y = columns.index(cell.conclusion), rows.index((cell.year, cell.device))
+        edge = {"edgecolor": GREY, "linewidth": 0.4, "linestyle": "-" if cell.firm else (0, (2, 2))}
+        axis.barh(y, 0.94, left=x - 0.47, height=0.86, color=colours[cell.verdict], **edge)
+        low, high = (_number(value) for value in (cell.gain_low_pct, cell.gain_high_pct))
+        axis.text(x, y, low if low == high else f"{low} to {high}", ha="center", va="center", fontsize=6, color=INK)
+    axis.set_xticks(range(len(columns)), [modules[study].NAME for study in columns])
+    axis.set_yticks(range(len(rows)), [f"{year} {NAMES[device]}" for year, device in rows])
+    axis.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axis.grid(visible=False)
+    axis.tick_params(length=0)
+    marks = [Line2D([], [], marker="s", linestyle="", color=c, markersize=7, label=word) for word, c in colours.items()]
+    legend_above(figure, marks)
+    return figure
+
+
+def _number(value):
+    return "overloaded" if value != value else f"{round(value, 1) + 0.0:g}"

@@ -1,0 +1,117 @@
+"""Tables of the what-if: cells and crossovers of all conclusions in, one summary of each out."""
+
+import pandas as pd
+
+from misspenalty.io.documents import read_yaml
+from misspenalty.studies.whatif import epcm, hac, mq, sarc, vlog
+
+CONCLUSIONS = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
+
+
+def gathered(tables):
+    """Tables of all conclusions below each other.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        By study.
+
+    Returns
+    -------
+    DataFrame
+        With a column ``conclusion`` more.
+    """
+    return pd.concat([table.assign(conclusion=study) for study, table in tables.items()], ignore_index=True)
+
+
+def summary(tables):
+    """Which conclusions still hold, by year and device.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        By study, from `misspenalty.studies.whatif.runs.cells`.
+
+    Returns
+    -------
+    DataFrame
+        ``conclusion, year, device, device_us, cases, holding`` (in how many of them it holds), ``gain_low_pct,
+        gain_high_pct`` over the cases, ``verdict`` (``holds`` in all cases, ``turned`` in none, ``partly``) and
+        ``firm``, whether every case says the same at both ends of the range of each parameter.
+    """
+    rows = []
+    for study, table in tables.items():
+        limit = CONCLUSIONS[study].THRESHOLD_PCT
+        for (year, device), part in table.groupby(["year", "device"], sort=False):
+            low, high = (part[name] >= limit for name in ("lowest_pct", "highest_pct"))
+            holding = int(part["holds"].sum())
+            verdict = {len(part): "holds", 0: "turned"}.get(holding, "partly")
+            rows.append(
+                {
+                    "conclusion": study,
+                    "year": year,
+                    "device": device,
+                    "device_us": part["device_us"].iloc[0],
+                    "cases": len(part),
+                    "holding": holding,
+                    "gain_low_pct": part["gain_pct"].min(),
+                    "gain_high_pct": part["gain_pct"].max(),
+                    "verdict": verdict,
+                    "firm": bool((low == high).all()),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def crossovers(tables, overheads):
+    """Device times at which conclusions turn.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        By study, from `misspenalty.studies.whatif.runs.crossovers`.
+    overheads : DataFrame
+        From `misspenalty.studies.whatif.runs.overheads`.
+
+    Returns
+    -------
+    DataFrame
+        ``conclusion, what, year, case, device_us, pays``.
+    """
+    found = gathered(tables)
+    found["what"] = found["gain_pct"].map("gain of {:g} %".format)
+    more = overheads.assign(
+        conclusion="hac",
+        what="replacement and conversion take as long as the fetch",
+        pays=["above" if us else "always" for us in overheads["device_us"]],
+    )
+    columns = ["conclusion", "what", "year", "case", "device_us", "pays"]
+    return pd.concat([found[columns], more[columns]], ignore_index=True)
+
+
+def parameters(machines):
+    """The parameters of all machines, with value, unit, status, source and range.
+
+    Parameters
+    ----------
+    machines : path-like
+        ``whatif.yaml``.
+
+    Returns
+    -------
+    DataFrame
+        ``of, parameter, value, unit, status, source, reason, lowest, highest``.
+    """
+    rows = []
+
+    def walk(of, entry):
+        for name, value in entry.items():
+            if isinstance(value, dict) and "value" in value:
+                low, high = value.get("vary", (None, None))
+                rest = {key: value.get(key, "") for key in ("value", "unit", "status", "source", "reason")}
+                rows.append({"of": of, "parameter": name, **rest, "lowest": low, "highest": high})
+            elif isinstance(value, dict):
+                walk(f"{of} {name}".strip(), value)
+
+    walk("", read_yaml(machines))
+    return pd.DataFrame(rows)

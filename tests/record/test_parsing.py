@@ -1,0 +1,90 @@
+"""Recordings become traces: small recorded outputs of every probe, and lines that are wrong."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import misspenalty
+from misspenalty.record import block, events, files, postgres
+from misspenalty.record.tracer import PROBES, CaptureError
+
+OUTPUTS = Path(__file__).parents[1] / "data" / "recordings"
+
+
+def lines(name):
+    return (OUTPUTS / f"{name}.txt").read_text().splitlines()
+
+
+def test_every_probe_is_installed():
+    assert {path.name for path in PROBES.glob("*.bt")} == {"block.bt", "clock.bt", "files.bt", "postgres.bt"}
+
+
+def test_postgres_blocks_with_and_without_names(tmp_path):
+    names = events.Nodes({"16388": "accounts"})
+    made = events.parse(lines("postgres"), names, "made.txt")
+    assert [made.names[number] for number in made.relation] == ["accounts", "accounts", "accounts.fsm", "2619"]
+    assert made.block.tolist() == [0, (1 << 17) + 1, 2, 5] and made.write.tolist() == [False, False, True, False]
+    events.write_parquet(made, tmp_path / "made.parquet")
+    trace = misspenalty.open_trace(tmp_path / "made.parquet")
+    assert (len(trace), trace.reads, trace.blocks) == (4, 3, 4)
+
+
+def test_block_requests_are_read_as_blkparse(tmp_path):
+    path = tmp_path / "made.txt"
+    made = list(block.blkparse_lines(lines("block"), "made"))
+    path.write_text("\n".join(made) + "\n")
+    assert made[0].split() == ["254,0", "0", "1", "0.000000000", "77", "Q", "WS", "2048", "+", "8", "[jbd2/vda1-8]"]
+    assert [line.split()[3] for line in made] == ["0.000000000", "0.000099500", "0.001000000"]
+    trace = misspenalty.open_trace(path)
+    assert trace.format == "blkparse" if hasattr(trace, "format") else True
+    # 8 sectors at 2048 are block 256; 16 at 2056 are 257, 258; the partition is an address space of its own
+    assert trace.ids.tolist() == [0, 1, 2, 3] and trace.write.tolist() == [True, False, False, False]
+    assert len(list(block.blkparse_lines(lines("block"), "made", 0, 7_000_500_000))) == 2
+
+
+def test_files_become_an_spc_trace(tmp_path):
+    accesses, names = files.parse(lines("files"), "made")
+    assert [(a.inode, a.offset, a.size, a.write) for a in accesses] == [
+        (555, 8192, 4096, False), (901, 0, 4096, False), (901, 4096, 1904, False), (901, 1000, 100, False),
+        (902, 0, 700, True),
+    ]  # fmt: skip
+    assert names == {901: "notes.txt"}
+    path = tmp_path / "made.spc"
+    path.write_text("".join(f"{line}\n" for line in files.spc_lines(accesses)))
+    trace = misspenalty.open_trace(path)
+    assert trace.ids.tolist() == [0, 1, 2, 1, 3] and np.flatnonzero(trace.write).tolist() == [4]
+    table = files.names_table(accesses, names)
+    assert table.to_dict("list") == {
+        "unit": [0, 1, 2], "inode": [555, 901, 902], "name": ["", "notes.txt", ""], "requests": [1, 3, 1],
+        "bytes": [4096, 6100, 700],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parse", "line", "said"),
+    [
+        (lambda text: files.parse(text, "made"), "Lost 12 events", "line 1: .*lost events"),
+        (lambda text: files.parse(text, "made"), "T 101 0 x", "line 1: .*no line of the probe"),
+        (lambda text: files.parse(text, "made"), "O 1 2 3", "line 1: .*no line of the probe"),
+        (lambda text: list(block.blkparse_lines(text, "made")), "Lost 1 events", "line 1: .*lost events"),
+        (lambda text: list(block.blkparse_lines(text, "made")), "1 2 3 R x 5 cat", "line 1: .*expected 'device"),
+        (lambda text: events.parse(text, events.Nodes(), "made"), "R 1 0 100 5", "line 1: .*one aligned block"),
+    ],
+)
+def test_bad_lines_are_refused_with_their_place(parse, line, said):
+    with pytest.raises(CaptureError, match=f"made, {said}"):
+        parse([line])
+
+
+def test_a_device_is_a_block_device(tmp_path):
+    for path in ("/dev/null", tmp_path, tmp_path / "none"):
+        with pytest.raises(CaptureError, match=f"{re.escape(str(path))} is no block device"):
+            block.device_number(path)
+
+
+def test_psql_is_missing(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(CaptureError, match="psql is missing"):
+        postgres.ask("SELECT 1", "bench")
