@@ -36,7 +36,8 @@ import pandas as pd
 from misspenalty import disks
 from misspenalty.disks.drive.description import Kind
 from misspenalty.errors import ParameterError
-from misspenalty.latency._devices import Disk, FixedTime, FlashDrive
+from misspenalty.latency._devices import Disk, FixedTime
+from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, Replay, following
 from misspenalty.policies import find_policy
 from misspenalty.replay.simulation import processors
@@ -168,6 +169,7 @@ def penalty(
         ahead = future if name == "opt" else np.empty(0, np.int64)
         counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead, part["warm_up"],
                                      load["clients"], load["think"])  # fmt: skip
+        latency = np.asarray(latency)
         return {"policy": name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
                 "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
 
