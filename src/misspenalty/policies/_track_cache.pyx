@@ -4,7 +4,8 @@ from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.policies._policy cimport AHEAD, NEAR
 
 from misspenalty.errors import ParameterError
-from misspenalty.policies.track_layout import MOST_TRACKS
+
+MOST_TRACKS = 0xFFFFFFF0  # of a cache of tracks: their 32-bit slots need a few numbers more
 
 
 cdef bint all_below(const uint32_t[::1] places, int64_t tracks) noexcept nogil:
