@@ -158,7 +158,7 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 
 clean:  ## take away builds and what results/ holds beside the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \
-	  results/benchmarks results/bench results/notebooks results/site
+	  results/latex results/benchmarks results/bench results/notebooks results/site
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 	find results -name '.*.partial*' -exec rm -rf {} +
 

@@ -25,8 +25,11 @@ import numpy as np
 import pandas as pd
 
 import misspenalty
+from misspenalty import disks
 from misspenalty.claims import load_ledger
 from misspenalty.claims.forms import limit_of
+from misspenalty.disks.drive import layout
+from misspenalty.disks.drive.description import ns, seek_table
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.files import atomic_path
 from misspenalty.policies.registry import known_policies
@@ -50,6 +53,30 @@ COMPILE = (
 )
 LINK = ("--experimental-pic", "-shared", "--allow-undefined", "--no-entry", "--strip-debug")
 SUFFIX = ".cpython-311-wasm32-emscripten.so"
+# What Pyodide does not export of the compiler's library: the product of two 128-bit numbers, which mechanics divide by.
+WIDE = """
+typedef unsigned long long word;
+void __multi3(word *r, word a, word a_high, word b, word b_high) {
+    word a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
+    word low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (middle & 0xffffffffu);
+    r[0] = (other << 32) | (low & 0xffffffffu);
+    r[1] = a1 * b1 + (middle >> 32) + (other >> 32) + a * b_high + a_high * b;
+}
+"""
+SHARED = (
+    "misspenalty._kernel",
+    "misspenalty.policies._policy",
+    "misspenalty.policies._track_cache",
+    "misspenalty.policies._tracks",
+    "misspenalty.disks.drive._mechanics",
+    "misspenalty.disks.drive._medium",
+    "misspenalty.disks.drive._service",
+    "misspenalty.disks.drive._drive",
+    "misspenalty.systems.engine._engine",
+    "misspenalty.latency._devices",
+    "misspenalty.latency._replay_timed",
+)
+FIXED = {"100 µs": 100_000, "1 ms": 1_000_000, "5 ms": 5_000_000}
 TRACES = {
     "tpcc_small": ("tests/data/tpcc_small.parquet", "TPC-C behind a database's buffer, a short stretch"),
     "conversation": ("data/raw/kvcache/conversation.jsonl.xz", "Prompts of a chat service (Mooncake)"),
@@ -83,11 +110,11 @@ def build(out):
     with atomic_path(out) as folder, tempfile.TemporaryDirectory() as scratch:
         folder.mkdir()
         fetch_pyodide(Path(scratch), folder / "pyodide")
-        policies = [describe(name, one) for name, one in known_policies().items() if not one.spatial]
-        modules = sorted({"misspenalty._kernel", "misspenalty.policies._policy", *(one["module"] for one in policies)})
+        policies = [describe(name, one) for name, one in known_policies().items()]
+        modules = sorted({*SHARED, *(one["module"] for one in policies)})
         compile_kernels(modules, folder / "pyodide", Path(scratch), folder / "kernels.zip")
         traces = [pack(folder, name, *about) for name, about in TRACES.items() if (ROOT / about[0]).is_file()]
-        manifest = {"policies": policies, "traces": traces, "claims": claims()}
+        manifest = {"policies": policies, "traces": traces, "devices": devices(folder), "claims": claims()}
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
@@ -106,7 +133,8 @@ def fetch_pyodide(scratch, target):
 def describe(name, definition):
     """What the page needs to make a kernel of a policy with its default parameters."""
     parameters = definition.check({})
-    kind = type(definition.kernel(2, 4, **parameters))
+    lines = {"places": np.arange(4, dtype=np.uint32), "tracks": 4} if definition.spatial else {}
+    kind = type(definition.kernel(2, 4, **parameters, **lines))
     if definition.kernel is not kind:  # a function that chooses between kernels: the page makes the one it chose
         taken = {key: value for key, value in parameters.items() if _takes(kind, key, parameters)}
         parameters = taken
@@ -117,6 +145,7 @@ def describe(name, definition):
         "kernel": kind.__name__,
         "parameters": parameters,
         "offline": definition.offline,
+        "spatial": definition.spatial,
     }
 
 
@@ -137,17 +166,20 @@ def compile_kernels(modules, pyodide, scratch, archive):
     sources = [f"{module.replace('.', '/')}.pyx" for module in modules]
     translated = scratch / "c"
     translated.mkdir()
+    wide = scratch / "wide.o"
+    (scratch / "wide.c").write_text(WIDE)
+    zig("cc", *COMPILE, "-fvisibility=hidden", "-c", scratch / "wide.c", "-o", wide)
     cython = Path(sys.executable).with_name("cython")
     subprocess.run([cython, *directives(), "--output-file", translated, *sources], cwd=SOURCES, check=True)
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for package in ("misspenalty", "misspenalty/policies"):
+        for package in sorted({str(above) for source in sources for above in Path(source).parents[:-1]}):
             packed.writestr(zipfile.ZipInfo(f"{package}/__init__.py"), "")
         packed.writestr(zipfile.ZipInfo("misspenalty/errors.py"), (SOURCES / "misspenalty" / "errors.py").read_text())
         for module, source in zip(modules, sources, strict=True):
             last = module.rpartition(".")[2]
             made, library = scratch / f"{last}.o", scratch / f"{last}.so"
             zig("cc", *COMPILE, f"-I{headers}", "-c", translated / f"{last}.c", "-o", made)
-            zig("wasm-ld", *LINK, f"--export=PyInit_{last}", "-o", library, made)
+            zig("wasm-ld", *LINK, f"--export=PyInit_{last}", "-o", library, made, wide)
             about = zipfile.ZipInfo(source.removesuffix(".pyx") + SUFFIX)
             about.compress_type = zipfile.ZIP_DEFLATED
             packed.writestr(about, library.read_bytes())
@@ -188,14 +220,13 @@ def configuration(library):
 
 
 def pack(folder, name, path, title):
-    """A trace as little-endian ids in order of first use, writes with the highest bit; byte by byte, gzipped."""
+    """A trace as ids in order of first use, writes with the highest bit, and addresses by id; byte by byte, gzipped."""
     trace = misspenalty.open_trace(ROOT / path)
     ids = trace.ids.astype("<u4")
     if trace.write is not None:
         ids |= trace.write.astype("<u4") << np.uint32(31)
-    planes = np.ascontiguousarray(ids.view(np.uint8).reshape(-1, 4).T)
     (folder / "traces").mkdir(exist_ok=True)
-    packed = gzip.compress(planes.tobytes(), 6, mtime=0)
+    packed = gzip.compress(byte_by_byte(ids) + byte_by_byte(trace.address.astype("<u8")), 6, mtime=0)
     (folder / "traces" / f"{name}.bin").write_bytes(packed)
     return {
         "name": name,
@@ -205,6 +236,46 @@ def pack(folder, name, path, title):
         "block_bytes": int(trace.block_bytes),
         "bytes": len(packed),
     }
+
+
+def byte_by_byte(numbers):
+    """The first bytes of all numbers, then the second ones, and so on: that packs better."""
+    return np.ascontiguousarray(numbers.view(np.uint8).reshape(len(numbers), -1).T).tobytes()
+
+
+def devices(folder):
+    """Fixed times, and all disk drives with their tables: a line of JSON, then arrays, gzipped."""
+    (folder / "drives").mkdir()
+    found = [{"name": name, "title": f"every fetch takes {name}", "ns": time} for name, time in FIXED.items()]
+    for name in disks.names("disk"):
+        kind = disks.load(name)
+        geometry, mechanics = kind.data["geometry"], kind.data["mechanics"]
+        tracks, runs, by_track = layout.build(geometry)
+        seeks = seek_table(mechanics["seek"], geometry["cylinders"])
+        arrays = ((tracks, ""), (runs, ""), (by_track, "i"), (seeks, "q"))
+        about = {
+            "arrays": [(array.itemsize, len(array), kind) for array, kind in arrays],
+            "arguments": [
+                mechanics["rpm"],
+                ns(mechanics["head_switch_ms"]),
+                ns(mechanics["write_settle_ms"]),
+                geometry["heads"],
+            ],
+            "settings": kind.settings,
+        }
+        text = json.dumps(about).encode() + b"\n" + b"".join(byte_by_byte(array) for array, _ in arrays)
+        (folder / "drives" / f"{name}.bin").write_bytes(gzip.compress(text, 9, mtime=0))
+        title = f"{kind.model}, {kind.gigabytes:.3g} GB, {mechanics['rpm']} rpm"
+        found.append(
+            {
+                "name": name,
+                "title": title,
+                "path": f"drives/{name}.bin",
+                "blocks": kind.blocks,
+                "sector_bytes": geometry["sector_bytes"],
+            }
+        )
+    return found
 
 
 def claims():

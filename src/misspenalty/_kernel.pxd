@@ -2,6 +2,9 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 
+# `n` zeros of a format of the module `struct` (B, i, q), as a buffer; pages of it that are never touched take no memory.
+cdef object zeros(str form, Py_ssize_t n)
+
 cdef enum:
     SLICE = 1 << 16                 # requests after which a long call looks for signals: milliseconds
 

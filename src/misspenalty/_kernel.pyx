@@ -1,4 +1,22 @@
-"""Base of all kernel objects."""
+"""Base of all kernel objects, and their arrays."""
+
+from array import array
+
+from cython cimport view
+from libc.stdlib cimport calloc, free
+
+
+cdef object zeros(str form, Py_ssize_t n):
+    cdef view.array made
+    cdef Py_ssize_t size = array(form).itemsize
+    if not n:
+        return array(form)
+    made = view.array(shape=(n,), itemsize=size, format=form, mode="c", allocate_buffer=False)
+    made.data = <char*>calloc(n, size)
+    if made.data == NULL:
+        raise MemoryError(f"no memory for {n} numbers of {size} bytes")
+    made.callback_free_data = free
+    return made
 
 
 cdef class Kernel:

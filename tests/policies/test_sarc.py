@@ -184,7 +184,7 @@ def test_kernels_refuse_what_they_do_not_know():
         with pytest.raises(TypeError, match="does not know life_time"):
             find_policy(name).kernel(10, 10, life_time=3)
     with pytest.raises(IndexError, match="places has to give each of 3 blocks a track below 2"):
-        find_policy("sarc").kernel(10, 3, places=[0, 1, 2], tracks=2)
+        find_policy("sarc").kernel(10, 3, places=np.arange(3, dtype=np.uint32), tracks=2)
     for name in ("sarc", "lru_top", "lru_bottom"):
         with pytest.raises(IndexError, match="without places each of 9 blocks is a track, and there are 5"):
             find_policy(name).kernel(10, 9, tracks=5)

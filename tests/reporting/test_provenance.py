@@ -91,29 +91,29 @@ def test_files_and_folders_are_described(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "wall", "peak"),
+    ("text", "wall", "cpu", "peak"),
     [
-        (HEADER + "12.5\t0:00:12\t100.5\t200\t90\t95\t1\t2\t99.0\t12.4\n", 12.5, 100.5),
-        (HEADER + "0.2\t0:00:00\t-\t-\t-\t-\t-\t-\t0.00\t0\n", 0.2, None),
-        (HEADER + "0.2\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n", 0.2, None),
-        (HEADER + "1\t\t10\t\t\t\t\t\t\t\n2\t\t30\t\t\t\t\t\t\t\n3\t\t20\t\t\t\t\t\t\t\n", 6, 30),
-        (HEADER + "nan\t\tinf\t\t\t\t\t\t\t\n", None, None),
-        (HEADER + "-1\t\t-5\t\t\t\t\t\t\t\n", None, None),
-        (HEADER + "4", 4, None),
-        (HEADER, None, None),
-        ("", None, None),
-        ("\x00\x01garbled", None, None),
-        ("a\tb\n1\t2\n", None, None),
+        (HEADER + "12.5\t0:00:12\t100.5\t200\t90\t95\t1\t2\t99.0\t12.4\n", 12.5, 12.4, 100.5),
+        (HEADER + "0.2\t0:00:00\t-\t-\t-\t-\t-\t-\t0.00\t0\n", 0.2, 0, None),
+        (HEADER + "0.2\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n", 0.2, None, None),
+        (HEADER + "1\t\t10\t\t\t\t\t\t\t\n2\t\t30\t\t\t\t\t\t\t\n3\t\t20\t\t\t\t\t\t\t\n", 6, None, 30),
+        (HEADER + "nan\t\tinf\t\t\t\t\t\t\t\n", None, None, None),
+        (HEADER + "-1\t\t-5\t\t\t\t\t\t\t\n", None, None, None),
+        (HEADER + "4", 4, None, None),
+        (HEADER, None, None, None),
+        ("", None, None, None),
+        ("\x00\x01garbled", None, None, None),
+        ("a\tb\n1\t2\n", None, None, None),
     ],
 )
-def test_a_benchmark_file_says_what_it_can(tmp_path, text, wall, peak):
+def test_a_benchmark_file_says_what_it_can(tmp_path, text, wall, cpu, peak):
     path = tmp_path / "job.tsv"
     path.write_text(text)
-    assert provenance.read_benchmark(path) == {"wall_s": wall, "peak_rss_mb": peak}
+    assert provenance.read_benchmark(path) == {"wall_s": wall, "cpu_s": cpu, "peak_rss_mb": peak}
 
 
 def test_a_benchmark_file_that_is_not_there_or_not_text_says_nothing(tmp_path):
-    nothing = {"wall_s": None, "peak_rss_mb": None}
+    nothing = {"wall_s": None, "cpu_s": None, "peak_rss_mb": None}
     assert provenance.read_benchmark(tmp_path / "none.tsv") == nothing
     (tmp_path / "binary.tsv").write_bytes(bytes(range(256)) * 10)
     assert provenance.read_benchmark(tmp_path / "binary.tsv") == nothing
@@ -125,8 +125,8 @@ def test_benchmarks_are_named_by_rule_and_wildcards(tmp_path):
     (tmp_path / "claims.tsv").write_text(HEADER + "2\t\t9\n")
     jobs = provenance.read_benchmarks(tmp_path)
     assert jobs == {
-        "claims": {"wall_s": 2.0, "peak_rss_mb": 9.0},
-        "replay/128mb/lru": {"wall_s": 1.0, "peak_rss_mb": 5.0},
+        "claims": {"wall_s": 2.0, "cpu_s": None, "peak_rss_mb": 9.0},
+        "replay/128mb/lru": {"wall_s": 1.0, "cpu_s": None, "peak_rss_mb": 5.0},
     }
     assert provenance.read_benchmarks(tmp_path / "none") == {}
 

@@ -3,66 +3,16 @@
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from playwright.sync_api import sync_playwright
 
 from misspenalty.errors import InputError
 from misspenalty.site.__main__ import main
 from misspenalty.site.pages import build_site
-from misspenalty.site.readings import write_readings
-from misspenalty.studies.claims import STUDIES
 
-ROOT = Path(__file__).parents[2]
 STUDY = "vlog"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """A checkout with the archived results of one study."""
-    root = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(ROOT / "results" / STUDY, root / "results" / STUDY, ignore=shutil.ignore_patterns("runs"))
-    (root / "src").symlink_to(ROOT / "src")
-    for name in ("data/published/claims.yaml", "data/published/claims.schema.yaml"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
-    for path in (ROOT / "data" / "published").glob("*.csv"):
-        shutil.copy(path, root / "data" / "published")
-    index = json.loads((ROOT / "results" / "index.json").read_text())
-    index["titles"] = {STUDY: index["titles"][STUDY]}
-    index["figures"] = [figure for figure in index["figures"] if figure["study"] == STUDY]
-    (root / "results" / "index.json").write_text(json.dumps(index))
-    claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)
-    claims[claims["study"] == STUDY].to_csv(root / "results" / "claims.csv", index=False)
-    shutil.copy(ROOT / "results" / "overview.png", root / "results")
-    tables = {item: str(root / "results" / STUDY / f"{item}.csv") for item in STUDIES[STUDY].TABLES}
-    (root / "results" / STUDY / "runs").mkdir()
-    write_readings(STUDY, tables, root / "results" / STUDY / "runs" / "readings.json")
-    return root
-
-
-@pytest.fixture(scope="module")
-def site(root):
-    docs = root / "docs"
-    docs.mkdir()
-    (docs / "index.html").write_text("<!doctype html><title>Docs</title>")
-    assert main(["--root", str(root), "--out", str(root / "site"), "--with", f"docs={docs}"]) == 0
-    return root / "site"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not found:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -12,25 +12,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
 
 import misspenalty
-from misspenalty import simulate
+from misspenalty import disks, penalty, simulate
 from misspenalty.policies.registry import known_policies
+from misspenalty.site.pages import build_site
 from misspenalty.traces import Trace
 
 ROOT = Path(__file__).parents[2]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-POLICIES = [name for name, definition in known_policies().items() if not definition.spatial]
-PAGE = """<!doctype html><body><form class="play"><select name="trace"></select><input type="file" name="file">
-<div class="policies"></div><input name="sizes"><button type="submit"></button></form><p role="status"></p>
-<form class="judge"><select name="claim"></select></form><p class="judged"></p><div class="curve"></div>
-<table class="results"><tbody></tbody></table><button data-save="csv"></button><script src="play.js"></script>"""
+POLICIES = list(known_policies())
+TIMED = [name for name, definition in known_policies().items() if not definition.offline or name == "opt"]
+COUNTED = ("requests", "hits", "delayed_hits", "misses")
+DEVICES = ["1 ms", *disks.names("disk")]
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """The page's folder, built and served."""
+def folder(tmp_path_factory, root):
+    """A site with the page."""
     if sys.version_info[:2] != (3, 11) or not importlib.util.find_spec("ziglang") or not shutil.which("npm"):
         pytest.skip("needs Python 3.11, the package ziglang (tools/play-requirements.txt) and npm")
     out = tmp_path_factory.mktemp("built") / "play"
@@ -38,29 +36,29 @@ def address(tmp_path_factory):
         [sys.executable, ROOT / "tools" / "play.py", "--out", out], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    shutil.copytree(ROOT / "src" / "misspenalty" / "site" / "play", out, dirs_exist_ok=True)
-    (out / "index.html").write_text(PAGE)
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=out)
+    build_site(out.parent / "site", root, extras={"play": out})
+    return out.parent / "site"
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    """It is served here."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     handler.log_message = lambda *_: None
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/index.html"
+        yield f"http://127.0.0.1:{server.server_port}/play/index.html"
         server.shutdown()
 
 
 @pytest.fixture(scope="module")
-def page(address):
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not found:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("request", lambda one: None if one.url.startswith(address[:17]) else pytest.fail(one.url))
-        page.goto(address)
-        page.wait_for_selector("body[data-ready]")
-        yield page
-        browser.close()
+def page(address, browser):
+    page = browser.new_page()
+    page.on("request", lambda one: None if one.url.startswith(address[:17]) else pytest.fail(one.url))
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    yield page
+    page.close()
 
 
 def in_browser(page, name, policy, capacity):
@@ -77,7 +75,7 @@ def traces(page):
         page.evaluate("(name) => open(name)", name)
     numbers = np.random.default_rng(7).zipf(1.2, 50_000) % 5000
     text = "\n".join(map(str, numbers))
-    about = page.evaluate("(text) => call('open', { name: 'own', text })", text)
+    about = page.evaluate("(text) => call('open', { name: 'own', text, blockBytes: 4096 })", text)
     assert about == {"references": 50_000, "blocks": len(np.unique(numbers))}
     return {"tpcc_small": small, "conversation": prompts, "own": Trace.from_blocks(numbers)}
 
@@ -91,11 +89,60 @@ def test_misses_equal_native_ones(page, traces, policy):
             assert (there["requests"], there["hits"]) == (native.requests, native.hits), (name, capacity)
 
 
-@pytest.mark.parametrize("line", ["", "abc", "1.5", "-1", "1 2", "0x"])
+def timed(page, name, policy, capacity, device, clients=4):
+    call = """([name, one, capacity, device, clients]) =>
+        call('penalty', { name, policy: policy(one), capacity, clients,
+                          device: manifest.devices.find((made) => made.name === device) })"""
+    return page.evaluate(call, [name, policy, capacity, device, clients])
+
+
+def compared(page, name, trace, policy, device, clients=4):
+    """A timed replay in the browser next to the native one: counts to the unit, times to the last digit."""
+    capacity = max(1, trace.blocks // 20)
+    there = timed(page, name, policy, capacity, device, clients)
+    native = penalty(trace, policy, capacity, device, clients=clients).iloc[0]
+    assert {key: there[key] for key in COUNTED} == {key: int(native[key]) for key in COUNTED}
+    times = [key for key in there if key.endswith("_us")]
+    assert len(times) == 13
+    assert {key: there[key] for key in times} == pytest.approx({key: float(native[key]) for key in times}, rel=1e-12)
+
+
+@pytest.mark.parametrize("policy", TIMED)
+def test_response_times_equal_native_ones_for_every_policy(page, traces, policy):
+    compared(page, "own", traces["own"], policy, "1 ms")
+    compared(page, "tpcc_small", traces["tpcc_small"], policy, "cheetah9lp", clients=8)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_response_times_equal_native_ones_for_every_device(page, traces, device):
+    compared(page, "own", traces["own"], "lru", device, clients=1)
+
+
+def test_what_cannot_be_timed_is_refused(page, traces):
+    call = """([name, one, device]) => call('penalty', { name, policy: policy(one), capacity: 10, clients: 1,
+        device: manifest.devices.find((made) => made.name === device) }).then(() => '', (error) => error.message)"""
+    assert "has room for" in page.evaluate(call, ["conversation", "lru", "hp97560"])
+
+
+def test_a_file_of_ones_own_is_read_and_no_request_leaves(page, traces):
+    requests = []
+    page.on("request", lambda one: requests.append(one.url))
+    page.set_input_files("input[name=file]", {"name": "mine.txt", "mimeType": "text/plain", "buffer": b"7\n8\n7\n"})
+    page.wait_for_function("document.querySelector('[role=status]').textContent.startsWith('mine.txt: 3 references')")
+    assert requests == []
+
+
+@pytest.mark.parametrize("line", ["", "abc", "1.5", "-1", "1 2", "0x", "9223372036854775808"])
 def test_a_text_that_is_no_trace_is_refused_with_its_line(page, line):
     call = "(text) => call('open', { name: 'bad', text }).then(() => '', (error) => error.message)"
     assert "line 2" in page.evaluate(call, f"7\n{line}\n8\n")
     assert "the file is empty" in page.evaluate(call, "")
+
+
+def test_the_page_is_below_20_mb(folder):
+    """Without the whole stream that claims are judged on, which is fetched when asked for."""
+    sizes = {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    assert sizes.pop("128mb.bin") > 1e6 and sum(sizes.values()) < 20e6
 
 
 def test_what_the_page_lists_is_what_was_built():
@@ -104,3 +151,16 @@ def test_what_the_page_lists_is_what_was_built():
     assert len(claims) == 6 and all(claim["policy"] in POLICIES for claim in claims)
     assert all(float(claim["archived"]) > 0 for claim in claims)
     assert "-3" in tool["directives"]() and "boundscheck=False" in tool["directives"]()
+
+
+def test_the_page_fits_a_phone_and_answers_with_and_without_a_device(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.fill("input[name=sizes]", "1 %, 10 %")
+    for device, head in (("", "Hit ratio"), ("hp97560", "p99, µs")):
+        page.select_option("select[name=device]", device)
+        page.click("form.play button[type=submit]")
+        done = "document.querySelector('[role=status]').textContent.includes('replays of')"
+        page.wait_for_function(done, timeout=120_000)
+        assert head in page.locator("table.results thead").inner_text()
+        assert page.locator("table.results tbody tr").count() == 8 and page.locator(".curve svg").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390

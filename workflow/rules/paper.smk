@@ -53,6 +53,23 @@ rule paper:
         "../scripts/paper.py"
 
 
+rule latex:
+    input:
+        tables=[path for path in OUTPUTS if path.endswith(".csv")],
+    output:
+        folder=directory("results/latex"),
+    log:
+        "results/logs/latex.log",
+    benchmark:
+        "results/benchmarks/latex.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=CODE.digest("misspenalty.reporting.latex"),
+    script:
+        "../scripts/latex.py"
+
+
 rule index:
     input:
         config="config/config.yaml",

@@ -1,12 +1,16 @@
-"""Put the summary of the claims into the README, between its markers. Run by `make reproduce`."""
+"""Bring README.md and ARTIFACT.md up to date: summary of the claims, cost of the run. Run by `make reproduce`."""
+
+import json
+from pathlib import Path
 
 import pandas as pd
 
 from misspenalty.claims import format_summary
+from misspenalty.reporting.cost import artifact_text, readme_text
 from misspenalty.reporting.markers import update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_calibrated"))
-text = f"""Multi-Queue behind a first level of 128 MB, as the paper has it. A *fitted* verdict reads a
+summary = f"""Multi-Queue behind a first level of 128 MB, as the paper has it. A *fitted* verdict reads a
 value that a parameter was fitted to, a *predicted* one reads none; *conditions* hold for any numbers (setup,
 identities) and do not count as reproduced.
 
@@ -17,5 +21,12 @@ Table 3, which no claim reads:
 
 {format_summary(variant[variant["study"] == "mq"])}
 """
-if update_between_markers("README.md", "claims", text):
-    print("README.md: summary of the claims brought up to date")
+texts = {("README.md", "claims"): summary}
+manifest = Path("results/manifest.json")
+if manifest.is_file():
+    run = json.loads(manifest.read_text())
+    texts[("README.md", "cost")] = readme_text(run, Path())
+    texts[("ARTIFACT.md", "cost")] = artifact_text(run, Path())
+for (path, name), text in texts.items():
+    if text and update_between_markers(path, name, text):
+        print(f"{path}: {name} brought up to date")

@@ -7,9 +7,10 @@
 True
 """
 
-from misspenalty.disks.drive._drive import COMPONENTS, RECORD, SCHEDULERS, Drive
+from misspenalty.disks.drive._drive import COMPONENTS, SCHEDULERS, Drive
 from misspenalty.disks.drive._mechanics import Mechanics
 from misspenalty.disks.drive.description import Description, load, names
+from misspenalty.disks.drive.records import RECORD
 from misspenalty.disks.flash.model import Flash, FlashDescription
 
 __all__ = [

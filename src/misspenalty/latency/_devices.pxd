@@ -8,13 +8,6 @@ from libc.stdint cimport int32_t, int64_t
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive
 from misspenalty.disks.drive._state cimport record_t
-from misspenalty.disks.flash._flash cimport Flash
-from misspenalty.systems.engine._engine cimport queue_t
-
-
-cdef struct flight_t:
-    int32_t next                    # next free one; first, for `grow`
-    record_t record
 
 
 cdef class Device(Kernel):
@@ -31,10 +24,3 @@ cdef class FixedTime(Device):       # every request takes as long, whatever else
 
 cdef class Disk(Device):            # one request at a time, chosen by the drive's scheduler
     cdef readonly Drive drive
-
-
-cdef class FlashDrive(Device):      # requests overlap on different dies
-    cdef readonly Flash flash
-    cdef queue_t queue              # completions to come
-    cdef flight_t* flights
-    cdef int32_t room, free

@@ -7,8 +7,6 @@ from libc.string cimport memset
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport arrive, complete as complete_next
 from misspenalty.disks.drive._state cimport FULL, IDLE
-from misspenalty.systems.engine._engine cimport pop, schedule
-from misspenalty.systems.engine._pool cimport LAST, grow
 
 
 cdef class Device(Kernel):
@@ -84,44 +82,4 @@ cdef class Disk(Device):
 
     cdef int complete(self, record_t* record) except -1 nogil:
         self.event = complete_next(&self.drive.d, record)
-        return 0
-
-
-cdef class FlashDrive(Device):
-    """A flash drive: a request waits for the dies that earlier ones hold, for nothing else; that wait is its `queue`."""
-
-    def __cinit__(self, Flash flash not None):
-        self.flash = flash
-        self.uses(flash)
-        self.free = LAST
-
-    def __dealloc__(self):
-        free(self.queue.events)
-        free(self.flights)
-
-    cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
-        cdef int32_t i
-        cdef int64_t waited
-        cdef record_t* record
-        if self.free == LAST:
-            self.flights = <flight_t*>grow(self.flights, &self.room, &self.free, sizeof(flight_t), 0)
-        i = self.free
-        record = &self.flights[i].record
-        self.flash.serve(now, lbn, count, write, record)
-        record.tag = tag
-        waited = min(self.flash.die_wait, record.transfer)
-        record.queue = waited
-        record.start = now + waited
-        record.transfer -= waited
-        schedule(&self.queue, record.done, 0, i)
-        self.free = self.flights[i].next
-        self.event = self.queue.events[0].time
-        return 0
-
-    cdef int complete(self, record_t* record) except -1 nogil:
-        cdef int32_t i = <int32_t>pop(&self.queue).what
-        record[0] = self.flights[i].record
-        self.flights[i].next = self.free
-        self.free = i
-        self.event = self.queue.events[0].time if self.queue.size else IDLE
         return 0

@@ -4,9 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-import numpy as np
-
-from misspenalty._kernel cimport Kernel, check_signals
+from misspenalty._kernel cimport Kernel, check_signals, zeros
 from misspenalty.disks.drive._state cimport IDLE, NEVER, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
@@ -92,12 +90,14 @@ cdef class PythonCache(Policy):
 
 
 def following(const block_t[::1] ids, Py_ssize_t blocks):
-    """Number of each reference's next one to the same block: int64."""
+    """Number of each reference's next one to the same block: a buffer of int64."""
     cdef Py_ssize_t i
-    made = np.empty(ids.shape[0], np.int64)
+    made = zeros("q", ids.shape[0])
     cdef int64_t[::1] view = made
-    cdef int64_t[::1] latest = np.full(blocks, NOT_AGAIN, np.int64)
+    cdef int64_t[::1] latest = zeros("q", blocks)
     with nogil:
+        for i in range(blocks):
+            latest[i] = NOT_AGAIN
         for i in range(ids.shape[0] - 1, -1, -1):
             view[i] = latest[ids[i]]
             latest[ids[i]] = i
@@ -138,7 +138,7 @@ cdef class Replay(Kernel):
         self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following,
         Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0,
     ):
-        """Play references at their times, or in a closed loop where there are clients: (counts, latencies in ns).
+        """Play references at their times, or in a closed loop where there are clients: (counts, latencies in ns, a buffer).
 
         Latencies of what does not count, writes and the warm-up, are -1. Ctrl-C stops it, with requests under way; such
         a device serves no other replay.
@@ -151,8 +151,11 @@ cdef class Replay(Kernel):
             The device has requests under way.
         """
         cdef Py_ssize_t n = ids.shape[0], i
-        if n and np.max(ids) >= self.cache.blocks:
-            raise IndexError(f"ids hold block {np.max(ids)}; expected ids below {self.cache.blocks}")
+        cdef block_t highest = 0
+        for i in range(n):
+            highest = max(highest, ids[i])
+        if n and highest >= self.cache.blocks:
+            raise IndexError(f"ids hold block {highest}; expected ids below {self.cache.blocks}")
         if (
             0 < write.shape[0] < n
             or (not clients and arrival.shape[0] < n)
@@ -163,9 +166,9 @@ cdef class Replay(Kernel):
             raise RuntimeError("the device has requests under way; give each replay its own")
         self.check_unused()
         self.ready.size = 0
-        latency = np.empty(n, np.int64)
+        latency = zeros("q", n)
         self.latency, self.warm_up, self.pause, self.closed = latency, warm_up, pause, clients > 0
-        self.tail, self.after = np.zeros(len(self.lbn), np.int64), np.empty(n, np.int32)
+        self.tail, self.after = zeros("q", len(self.lbn)), zeros("i", n)
         for i in range(clients):
             schedule(&self.ready, 0, 0, 0)
         with self, nogil:

@@ -36,7 +36,8 @@ import pandas as pd
 from misspenalty import disks
 from misspenalty.disks.drive.description import Kind
 from misspenalty.errors import ParameterError, did_you_mean
-from misspenalty.latency._devices import Disk, FixedTime, FlashDrive
+from misspenalty.latency._devices import Disk, FixedTime
+from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.policies import find_policy
 from misspenalty.replay.simulation import processors
@@ -165,6 +166,7 @@ def penalty(
                                      load["clients"], load["think"])  # fmt: skip
         if isinstance(cache, PythonCache) and cache.failure is not None:
             raise ParameterError(f"policy {name}: raised {cache.failure!r}") from cache.failure
+        latency = np.asarray(latency)
         return {"policy": name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
                 "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
 

@@ -1,12 +1,19 @@
 """Kernel of sequential detection and prefetching; the definition is in sequential.py."""
 
-import numpy as np
-
 from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.policies._policy cimport AHEAD, NEAR
 
 from misspenalty.errors import ParameterError
-from misspenalty.policies.track_layout import MOST_TRACKS
+
+MOST_TRACKS = 0xFFFFFFF0  # of a cache of tracks: their 32-bit slots need a few numbers more
+
+
+cdef bint all_below(const uint32_t[::1] places, int64_t tracks) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(places.shape[0]):
+        if places[i] >= tracks:
+            return False
+    return True
 
 
 cdef class TrackCache(Policy):
@@ -31,8 +38,8 @@ cdef class TrackCache(Policy):
             raise IndexError(f"without places each of {self.blocks} blocks is a track, and there are {self.tracks}")
         self.whole = (1 << self.track_pages) - 1
         if self.places is not None:
-            self.places = places = np.ascontiguousarray(self.places, np.uint32)
-            if places.shape[0] < self.blocks or (self.blocks and np.max(self.places) >= self.tracks):
+            places = self.places
+            if places.shape[0] < self.blocks or not all_below(places, self.tracks):
                 raise IndexError(f"places has to give each of {self.blocks} blocks a track below {self.tracks}")
             self.place_of = &places[0] if self.blocks else NULL
         if self.sequential.degree > MOST_DEGREE or self.sequential.trigger >= max(self.sequential.degree, 1):

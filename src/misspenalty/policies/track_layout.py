@@ -3,8 +3,7 @@
 import numpy as np
 
 from misspenalty.errors import ParameterError
-
-MOST_TRACKS = 0xFFFFFFF0  # of a cache of tracks: their 32-bit slots need a few numbers more
+from misspenalty.policies._track_cache import MOST_TRACKS
 
 
 def places(address, reach):

@@ -164,21 +164,24 @@ def describe_files(paths, root="."):
 
 
 def read_benchmark(path):
-    """Wall time and peak memory of one job from Snakemake's benchmark file.
+    """Wall time, CPU time and peak memory of one job from Snakemake's benchmark file.
 
     Returns
     -------
     dict
-        ``wall_s`` (the sum, if the job was repeated) and ``peak_rss_mb`` (the maximum), None where the file says
-        nothing: a job too short to be sampled has ``NA`` or ``-`` there, a killed one no line at all.
+        ``wall_s`` and ``cpu_s`` (sums, if the job was repeated) and ``peak_rss_mb`` (the maximum), None where the
+        file says nothing: a job too short to be sampled has ``NA`` or ``-`` there, a killed one no line at all.
     """
     try:
         with open(path, newline="", encoding="utf-8", errors="replace") as stream:
             lines = list(csv.DictReader(stream, delimiter="\t", restval=""))
     except (OSError, csv.Error):
         lines = []
-    times, peaks = ([x for line in lines if (x := _amount(line.get(c))) is not None] for c in ("s", "max_rss"))
-    return {"wall_s": sum(times) if times else None, "peak_rss_mb": max(peaks, default=None)}
+    walls, cpus, peaks = (
+        [x for line in lines if (x := _amount(line.get(c))) is not None] for c in ("s", "cpu_time", "max_rss")
+    )
+    wall, cpu = (sum(times) if times else None for times in (walls, cpus))
+    return {"wall_s": wall, "cpu_s": cpu, "peak_rss_mb": max(peaks, default=None)}
 
 
 def _amount(text):

@@ -1,7 +1,5 @@
 """Kernel of a drive's queue, and the drive itself; `reference.drive_queue` reads easier, _drive.pxd says its use."""
 
-import numpy as np
-
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
 
@@ -12,11 +10,6 @@ from misspenalty.disks.drive._service cimport command_time, service, settle
 from misspenalty.disks.drive._state cimport CLOOK, FCFS, FULL, IDLE, LOOK, SPTF, SSTF, drive_t, pending_t, record_t, segment_t
 from misspenalty.errors import ParameterError
 
-RECORD = np.dtype([
-    *((name, np.int64) for name in ("arrival", "start", "done", "queue", "overhead", "seek", "rotation", "switch",
-                                    "transfer", "bus", "cache", "tag", "lbn")),
-    ("count", np.int32), ("write", np.uint8), ("hit", np.uint8), ("unused", np.uint16),
-])  # fmt: skip
 COMPONENTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
 SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
 

@@ -1,18 +1,33 @@
 """Kernel of a drive's mechanics; the model and its functions stand in the .pxd, the geometry in `misspenalty.disks.drive.layout`."""
 
-import numpy as np
-
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
+from misspenalty._kernel cimport zeros
 from misspenalty.errors import ParameterError
 
-RUN = np.dtype([("lbn", np.int64), ("track", np.int32), ("sector", np.int32)])
-TRACK = np.dtype(
-    [("angle", np.int64), ("cylinder", np.int32), ("head", np.int32), ("sectors", np.int32), ("first", np.int32),
-     ("width", np.int64), ("reciprocal", np.uint64)]  # fmt: skip
-)
 TICKS = TURN
+
+
+cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
+    """Widths and reciprocals of sectors; 2**64 // sectors is one more than UINT64_MAX // sectors for powers of two."""
+    cdef Py_ssize_t i
+    cdef uint64_t sectors, whole
+    for i in range(n):
+        sectors = tracks[i].sectors
+        whole = UINT64_MAX // sectors
+        tracks[i].width = TURN // <int64_t>sectors
+        tracks[i].reciprocal = whole + 1 + (UINT64_MAX - whole * sectors == sectors - 1) if sectors > 1 else UINT64_MAX
+
+
+cdef void fill_buckets(const run_t* runs, int shift, int32_t[::1] buckets) noexcept nogil:
+    """The run of the first block of each bucket."""
+    cdef Py_ssize_t i
+    cdef int32_t run = 0
+    for i in range(buckets.shape[0]):
+        while runs[run + 1].lbn <= <int64_t>i << shift:
+            run += 1
+        buckets[i] = run
 
 
 cdef class Mechanics:
@@ -20,9 +35,9 @@ cdef class Mechanics:
 
     Parameters
     ----------
-    tracks : array of TRACK
+    tracks : bytes of an array of track_t
         By cylinder, one closing entry behind them; `width` and `reciprocal` are filled in here.
-    runs : array of RUN
+    runs : bytes of an array of run_t
         By lbn, one closing entry (lbn = blocks) behind them.
     by_track : array of int32
         Indices of runs by (track, sector).
@@ -34,26 +49,23 @@ cdef class Mechanics:
         Surfaces.
     """
 
-    def __cinit__(self, tracks, runs, by_track, seeks, rpm, head_switch, write_settle, heads):
-        cdef int64_t[::1] seek_view = seeks
-        cdef const int32_t[::1] by_track_view = by_track
-        for sectors in np.unique(tracks["sectors"]).tolist():
-            same = tracks["sectors"] == sectors
-            tracks["width"][same] = TURN // sectors
-            tracks["reciprocal"][same] = min(2**64 // sectors + 1, 2**64 - 1)
-        blocks = int(runs["lbn"][len(runs) - 1])
-        shift = max(0, int(blocks // (len(runs) - 1)).bit_length() - 1)
-        buckets = np.searchsorted(runs["lbn"], np.arange(0, blocks, 1 << shift), side="right") - 1
-        buckets = np.ascontiguousarray(buckets, np.int32)
+    def __cinit__(
+        self, unsigned char[::1] tracks not None, const unsigned char[::1] runs not None, const int32_t[::1] by_track not None,
+        const int64_t[::1] seeks not None, rpm, head_switch, write_settle, heads,
+    ):
+        cdef Py_ssize_t tracks_n = tracks.shape[0] // sizeof(track_t), runs_n = runs.shape[0] // sizeof(run_t)
+        cdef const run_t* run = <const run_t*>&runs[0]
+        cdef int64_t blocks = run[runs_n - 1].lbn
+        cdef int shift = max(0, int(blocks // (runs_n - 1)).bit_length() - 1)
+        cdef int32_t[::1] buckets = zeros("i", (blocks - 1 >> shift) + 1)
+        fill_widths(<track_t*>&tracks[0], tracks_n)
+        fill_buckets(run, shift, buckets)
         self.arrays = (tracks, runs, by_track, seeks, buckets)
-        cdef const int32_t[::1] buckets_view = buckets
-        cdef const unsigned char[::1] runs_view = runs.view(np.uint8)
-        cdef const unsigned char[::1] tracks_view = tracks.view(np.uint8)
-        self.m.runs = <const run_t*>&runs_view[0]
-        self.m.tracks = <const track_t*>&tracks_view[0]
-        self.m.by_track = &by_track_view[0]
-        self.m.buckets = &buckets_view[0]
-        self.m.seeks = &seek_view[0]
+        self.m.runs = run
+        self.m.tracks = <const track_t*>&tracks[0]
+        self.m.by_track = &by_track[0]
+        self.m.buckets = &buckets[0]
+        self.m.seeks = &seeks[0]
         self.m.blocks = blocks
         self.m.rpm = rpm
         self.m.head_switch = head_switch
@@ -61,8 +73,8 @@ cdef class Mechanics:
         self.m.revolution = (TURN + self.m.rpm - 1) // self.m.rpm
         self.m.reciprocal = min(2**64 // rpm + 1, 2**64 - 1)
         self.m.shift = shift
-        self.m.tracks_n = len(tracks) - 1
-        self.m.cylinders = len(seeks)
+        self.m.tracks_n = <int32_t>(tracks_n - 1)
+        self.m.cylinders = <int32_t>seeks.shape[0]
         self.m.heads = heads
 
     @property

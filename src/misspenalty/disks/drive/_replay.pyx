@@ -8,7 +8,7 @@ from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.disks.drive._drive cimport Drive, arrive, complete
 from misspenalty.disks.drive._service cimport service
 from misspenalty.disks.drive._state cimport FULL, IDLE, record_t
-from misspenalty.disks.drive._drive import RECORD
+from misspenalty.disks.drive.records import RECORD
 from misspenalty.disks.drive._mechanics cimport mechanics_t
 from misspenalty.errors import ParameterError
 

@@ -296,8 +296,11 @@ def _mechanics(data):
         raise ParameterError(f"{tracks} tracks; at most {MOST_TRACKS} can be simulated")
     if geometry["zones"][-1]["last_cylinder"] >= geometry["cylinders"]:
         raise ParameterError(f"the last zone ends behind cylinder {geometry['cylinders'] - 1}, the last there is")
+    tracks, runs, by_track = layout.build(geometry)
     return Mechanics(
-        *layout.build(geometry),
+        tracks.view(np.uint8),
+        runs.view(np.uint8),
+        by_track,
         seek_table(mechanics["seek"], geometry["cylinders"]),
         mechanics["rpm"],
         ns(mechanics["head_switch_ms"]),

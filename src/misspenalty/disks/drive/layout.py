@@ -16,9 +16,21 @@ from math import gcd
 
 import numpy as np
 
-from misspenalty.disks.drive._mechanics import RUN, TICKS, TRACK
+from misspenalty.disks.drive._mechanics import TICKS
 from misspenalty.errors import ParameterError
 
+RUN = np.dtype([("lbn", np.int64), ("track", np.int32), ("sector", np.int32)])  # run_t of _mechanics.pxd
+TRACK = np.dtype(  # track_t of _mechanics.pxd, whose kernel fills in the last two
+    [
+        ("angle", np.int64),
+        ("cylinder", np.int32),
+        ("head", np.int32),
+        ("sectors", np.int32),
+        ("first", np.int32),
+        ("width", np.int64),
+        ("reciprocal", np.uint64),
+    ]
+)
 MAPPINGS = ("cylinders", "serpentine_zone", "serpentine")
 SCHEMES = (  # by DiskSim's number; the block counts of its files bear out 2 and 3
     "none",

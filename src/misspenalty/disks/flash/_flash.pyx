@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from misspenalty._kernel cimport SLICE, Kernel, check_signals
 from misspenalty.disks.drive._state cimport BUFFERED, NEVER, WHOLE_HIT, record_t
-from misspenalty.disks.drive._drive import RECORD
+from misspenalty.disks.drive.records import RECORD
 from misspenalty.errors import ParameterError
 
 cdef enum:

@@ -21,7 +21,15 @@ METADATA = "ro-crate-metadata.json"
 CODE = "code.json"
 WORKFLOW = "workflow/Snakefile"
 RESULTS = ("*.csv", "*/*.csv", "*/*.png", "*/*.svg", "*/*.pdf", "overview.png", "paper.pdf", "index.json")
-MADE_ELSEWHERE = ("bench", "benchmarks", "logs", "notebooks", "site", "traces")  # folders that are not a study's
+MADE_ELSEWHERE = (
+    "bench",
+    "benchmarks",
+    "latex",
+    "logs",
+    "notebooks",
+    "site",
+    "traces",
+)  # folders that are not a study's
 ENVIRONMENT = ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml")
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),

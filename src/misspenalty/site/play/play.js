@@ -28,7 +28,7 @@ async function open(name) {
   if (!opened.has(name)) {
     const about = manifest.traces.find((trace) => trace.name === name);
     say(`Loading ${about.title} (${(about.bytes / 1e6).toFixed(1)} MB)`);
-    opened.set(name, await call("open", { name, path: `traces/${name}.bin`, blocks: about.blocks }));
+    opened.set(name, await call("open", { name, path: `traces/${name}.bin`, blocks: about.blocks, blockBytes: about.block_bytes }));
   }
   return opened.get(name);
 }
@@ -54,43 +54,69 @@ async function run() {
   const begin = performance.now();
   const { references, blocks } = await open(name);
   const wanted = sizes(form.elements.sizes.value, blocks);
+  const device = manifest.devices.find((made) => made.name === form.elements.device.value);
+  const clients = Number(form.elements.clients.value);
+  if (device && !(Number.isInteger(clients) && clients >= 1 && clients <= 1000)) throw new Error("clients: expected 1 to 1000");
   rows = [];
   for (const one of chosen) {
     for (const capacity of wanted) {
       say(`${one}, ${capacity} blocks: ${rows.length} of ${chosen.length * wanted.length}`);
-      const { requests, hits, ms } = await call("replay", { name, policy: policy(one), capacity });
-      rows.push({ policy: one, cache_blocks: capacity, requests, hits, misses: requests - hits, hit_ratio: hits / requests, ms });
+      if (device) {
+        const row = await call("penalty", { name, policy: policy(one), capacity, device, clients });
+        rows.push({ policy: one, cache_blocks: capacity, device: device.name, clients, ...row, hit_ratio: row.hits / row.requests });
+      } else {
+        const { requests, hits, ms } = await call("replay", { name, policy: policy(one), capacity });
+        rows.push({ policy: one, cache_blocks: capacity, requests, hits, misses: requests - hits, hit_ratio: hits / requests, ms });
+      }
     }
   }
-  await show(blocks);
+  await show(blocks, device);
+  if (device) {
+    say(`${rows.length} timed replays of ${references.toLocaleString("en")} references in ${((performance.now() - begin) / 1000).toFixed(1)} s.`);
+    return;
+  }
   const busy = rows.reduce((sum, row) => sum + row.ms, 0);
   say(`${rows.length} replays of ${references.toLocaleString("en")} references in ${((performance.now() - begin) / 1000).toFixed(1)} s; ` +
     `${((rows.length * references) / busy / 1000).toFixed(0)} million references per second in the kernels.`);
 }
 
-async function show(blocks) {
+const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits: 5 });
+
+async function show(blocks, device) {
   const table = document.querySelector("table.results");
+  const heads = device ? ["Misses", "Delayed hits", "Hit ratio", "Mean, µs", "p50, µs", "p95, µs", "p99, µs"] : ["Misses", "Hit ratio"];
   table.hidden = false;
+  table.tHead.rows[0].replaceChildren(...["Policy", "Blocks", "Share", ...heads].map((text) => {
+    const head = document.createElement("th");
+    Object.assign(head, { scope: "col", textContent: text });
+    return head;
+  }));
   table.tBodies[0].replaceChildren(...rows.map((row) => {
     const line = document.createElement("tr");
-    for (const cell of [row.policy, row.cache_blocks, `${((100 * row.cache_blocks) / blocks).toFixed(1)} %`, row.misses, `${(100 * row.hit_ratio).toFixed(3)} %`]) {
+    const ratio = `${(100 * row.hit_ratio).toFixed(3)} %`;
+    const values = device
+      ? [row.misses, row.delayed_hits, ratio, ...[row.mean_us, row.p50_us, row.p95_us, row.p99_us].map(rounded)]
+      : [row.misses, ratio];
+    for (const cell of [row.policy, row.cache_blocks, `${((100 * row.cache_blocks) / blocks).toFixed(1)} %`, ...values]) {
       const place = line.appendChild(document.createElement("td"));
       place.textContent = cell.toLocaleString("en");
     }
     return line;
   }));
+  const what = device ? "mean_us" : "hit_ratio";
+  const title = device ? `Mean response of a read, µs (${device.name})` : "Hit ratio of reads";
   await vegaEmbed(".curve", {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
-    description: "Hit ratio over cache size, one line per policy; the table below has the same numbers.",
+    description: `${title} over cache size, one line per policy; the table below has the same numbers.`,
     width: "container",
     height: 320,
     data: { values: rows },
     mark: { type: "line", point: true },
     encoding: {
       x: { field: "cache_blocks", type: "quantitative", title: "Cache (blocks)", scale: { type: "log" } },
-      y: { field: "hit_ratio", type: "quantitative", title: "Hit ratio of reads", axis: { format: "%" } },
+      y: { field: what, type: "quantitative", title, axis: device ? {} : { format: "%" } },
       color: { field: "policy", type: "nominal", title: "Policy" },
-      tooltip: ["policy", "cache_blocks", "misses", { field: "hit_ratio", format: ".3%" }].map((one) => (typeof one === "string" ? { field: one } : one)),
+      tooltip: ["policy", "cache_blocks", "misses", { field: what, format: device ? ",.1f" : ".3%" }].map((one) => (typeof one === "string" ? { field: one } : one)),
     },
   }, { actions: false, renderer: "svg" });
   document.querySelector("[data-save=csv]").hidden = false;
@@ -115,7 +141,7 @@ async function judge(claim) {
 async function own(file) {
   const name = `own_${opened.size}`;
   say(`Reading ${file.name}`);
-  const about = await call("open", { name, text: await file.text() });
+  const about = await call("open", { name, text: await file.text(), blockBytes: 4096 });
   opened.set(name, about);
   form.elements.trace.add(new Option(`${file.name} (${about.references.toLocaleString("en")} references, stays on this machine)`, name, false, true));
   say(`${file.name}: ${about.references.toLocaleString("en")} references, ${about.blocks.toLocaleString("en")} blocks.`);
@@ -150,6 +176,7 @@ async function guarded(work) {
     label.append(` ${one.name}`);
     label.title = one.summary;
   }
+  for (const one of manifest.devices) form.elements.device.add(new Option(`${one.name}: ${one.title}`, one.name));
   const list = document.querySelector("select[name=claim]");
   manifest.claims.forEach((claim, place) => list.add(new Option(claim.statement, place)));
   form.addEventListener("submit", (event) => { event.preventDefault(); guarded(run); });

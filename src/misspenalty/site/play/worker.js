@@ -19,11 +19,15 @@ const ready = (async () => {
   python.runPython(source);
 })();
 
-// ids and marks of a packed trace: gzipped, byte by byte of a number, the highest bit marks a write
-async function unpack(path) {
+async function unzipped(path) {
   const stream = (await fetched(path)).body.pipeThrough(new DecompressionStream("gzip"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const count = planes.length / 4;
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// A packed trace, byte by byte of its numbers: ids, whose highest bit marks a write, then addresses by id
+async function unpack(path, blocks) {
+  const planes = await unzipped(path);
+  const count = (planes.length - 8 * blocks) / 4;
   const ids = new Uint32Array(count);
   const reads = new Uint8Array(count);
   for (let i = 0; i < count; i += 1) {
@@ -31,7 +35,11 @@ async function unpack(path) {
     reads[i] = high < 128 ? 1 : 0;
     ids[i] = planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | ((high & 127) << 24);
   }
-  return { ids, reads };
+  const address = new Uint8Array(8 * blocks);
+  for (let byte = 0, from = 4 * count; byte < 8; byte += 1) {
+    for (let i = 0; i < blocks; i += 1, from += 1) address[8 * i + byte] = planes[from];
+  }
+  return { ids, reads, address };
 }
 
 // A text with one block per line, read strictly: a line that is no number is an error with its place.
@@ -47,27 +55,38 @@ function parse(text) {
       throw new Error(`line ${place + 1}: ${JSON.stringify(line.slice(0, 40))} is no block number; expected one per line, decimal or 0x…`);
     }
     const block = BigInt(word);
+    if (block >> 63n) throw new Error(`line ${place + 1}: ${word.slice(0, 40)} is too large for a block number`);
     if (!known.has(block)) known.set(block, known.size);
     ids[place] = known.get(block);
   });
-  return { ids, reads: new Uint8Array(ids.length).fill(1), blocks: known.size };
+  const address = new Uint8Array(BigUint64Array.from(known.keys()).buffer);
+  return { ids, reads: new Uint8Array(ids.length).fill(1), address };
 }
 
 const actions = {
-  async open({ name, path, blocks, text }) {
-    const trace = text === undefined ? await unpack(path) : parse(text);
+  async open({ name, path, blocks, blockBytes, text }) {
+    const trace = text === undefined ? await unpack(path, blocks) : parse(text);
     await ready;
-    python.FS.writeFile(`/${name}.ids`, new Uint8Array(trace.ids.buffer));
-    python.FS.writeFile(`/${name}.reads`, trace.reads);
-    python.globals.get("load")(name, trace.blocks ?? blocks);
-    python.FS.unlink(`/${name}.ids`);
-    python.FS.unlink(`/${name}.reads`);
-    return { references: trace.ids.length, blocks: trace.blocks ?? blocks };
+    const files = { ids: new Uint8Array(trace.ids.buffer), reads: trace.reads, address: trace.address };
+    for (const [kind, bytes] of Object.entries(files)) python.FS.writeFile(`/${name}.${kind}`, bytes);
+    python.globals.get("load")(name, blockBytes);
+    for (const kind of Object.keys(files)) python.FS.unlink(`/${name}.${kind}`);
+    return { references: trace.ids.length, blocks: trace.address.length / 8 };
+  },
+  async penalty({ name, policy, capacity, device, clients }) {
+    const path = `/${device.name}.drive`;
+    if (device.path && !python?.FS.analyzePath(path).exists) {
+      const bytes = await unzipped(device.path);
+      await ready;
+      python.FS.writeFile(path, bytes);
+    }
+    await ready;
+    return JSON.parse(python.globals.get("penalty")(name, JSON.stringify(policy), capacity, JSON.stringify({ ...device, path }), clients));
   },
   async replay({ name, policy, capacity }) {
     await ready;
     const begin = performance.now();
-    const answer = python.globals.get("replay")(name, policy.module, policy.kernel, capacity, JSON.stringify(policy.parameters));
+    const answer = python.globals.get("replay")(name, JSON.stringify(policy), capacity);
     const [requests, hits] = answer.toJs();
     answer.destroy();
     return { requests, hits, ms: performance.now() - begin };
