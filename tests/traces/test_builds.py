@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_fact_sheet(capture):
     found, facts = capture
     assert [len(found.events), len(found.files), len(found.processes)] == list(facts["rows"].values())
     assert sorted(facts["runs"]["training"] + facts["runs"]["measured"]) == found.runs
-    assert len(facts["runs"]["training"]) == 3
+    assert len(facts["runs"]["training"]) == (60 if found.name == "andrew_gnu" else 3)
     assert len(facts["runs"]["measured"]) >= 5
     assert found.processes.groupby("run").size().tolist() == facts["processes_per_run"]
     measured = found.events[found.events["run"].isin(facts["runs"]["measured"])]
@@ -168,12 +168,13 @@ def test_runs_of_a_kind_make_the_same_calls(capture):
 # the workloads are those of the study --------------------------------------------------------------------------------
 
 
-def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program():
-    found = opened("andrew")
+@pytest.mark.parametrize(("name", "preprocessor"), [("andrew", "cpp"), ("andrew_gnu", "sdcpp")])
+def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program(name, preprocessor):
+    found = opened(name)
     run = found.processes[found.processes["run"] == 4]
-    programs = run["program"].str.rsplit("-", n=1).str[-1].value_counts()
-    assert {name: programs[name] for name in ("cpp", "ccom", "as", "ld.bfd", "ar", "ranlib")} == {
-        "cpp": 17, "ccom": 17, "as": 17, "ld.bfd": 1, "ar": 2, "ranlib": 2
+    programs = run["program"].str.extract(r"([^-/]+)$")[0].value_counts()
+    assert {name: programs[name] for name in (preprocessor, "ccom", "as", "ld.bfd", "ar", "ranlib")} == {
+        preprocessor: 17, "ccom": 17, "as": 17, "ld.bfd": 1, "ar": 2, "ranlib": 2
     }  # fmt: skip
     events = found.events[found.events["run"] == 4]
     names = found.files["path"].to_numpy()
@@ -188,6 +189,20 @@ def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program():
     assert all(end(name, "write") == end(name, "read") for name in objects), "all objects are read again"
     mapped = names[events.loc[events["kind"] == "mmap", "file"].unique()]
     assert not any("plugin" in name for name in mapped)
+
+
+def test_gnus_preprocessor_reads_a_header_whole_and_a_guarded_one_once():
+    found = opened("andrew_gnu")
+    run = found.processes[(found.processes["run"] == 4) & found.processes["program"].str.endswith("cpp")]
+    events = found.events[(found.events["run"] == 4) & found.events["process"].isin(run["process"])]
+    names = found.files["path"].to_numpy()
+    reads = events[(events["kind"] == "read") & np.array([name.endswith(".h") for name in names])[events["file"]]]
+    sizes = found.files["size"].to_numpy()[reads["file"]]
+    whole = reads["length"].to_numpy() == sizes
+    assert (whole | (reads["length"] == 0)).all()
+    per_compile = reads[whole].groupby(["process", "file"]).size()
+    again = {names[file].rsplit("/", 1)[-1] for _, file in per_compile[per_compile > 1].index}
+    assert again == {"alltypes.h"}  # musl's list of types is made to be included again
 
 
 def test_glimpse_reads_more_than_the_papers_memory_and_hardly_any_file_twice_whole():

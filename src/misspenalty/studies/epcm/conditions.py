@@ -10,7 +10,7 @@ from misspenalty.studies.epcm.tables import fig7, fig8
 
 CHANGES = {
     "20 training runs": Variation(PROTOCOL, "training", 20),
-    "60 training runs (20 recorded)": Variation(PROTOCOL, "training", 60),
+    "60 training runs": Variation(PROTOCOL, "training", 60),
     "0.5 s of head start": Variation(PROTOCOL, "head_start", 0.5),
     "all programs in memory": Variation(PROTOCOL, "resident", "programs"),
     "programs x0.25": Variation(WORKLOAD, "programs", 0.25),
@@ -21,7 +21,7 @@ CHANGES = {
 }
 """Single changes by their words; a factor for a copy time."""
 
-_MORE, _LED, _SMALL = "60 training runs (20 recorded)", "0.5 s of head start", "programs x0.25"
+_MORE, _LED, _SMALL = "60 training runs", "0.5 s of head start", "programs x0.25"
 JOINT = (
     (_MORE, _LED),
     (_MORE, _SMALL),

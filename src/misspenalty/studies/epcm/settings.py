@@ -100,7 +100,7 @@ class EpcmSettings(Settings):
 
     captures: Builds = setting(
         {
-            "andrew": "data/raw/builds/andrew.parquet",
+            "andrew": "data/raw/builds/andrew_gnu.parquet",
             "ld": "data/raw/builds/ld.parquet",
             "glimpse": "data/raw/builds/glimpse.parquet",
             "ssh": "data/raw/builds/ssh.parquet",
@@ -144,7 +144,7 @@ class EpcmSettings(Settings):
     )
     measured_runs: Count = setting(
         20,
-        "Runs of each workload after those that are measured, at most.",
+        "Runs of each workload that are measured, the last recorded, at most.",
         "The paper's; of glimpse and ssh, 5 were recorded.",
     )
     fig8: Figure8 = setting(

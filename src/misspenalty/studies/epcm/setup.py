@@ -68,7 +68,8 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     seed : int
         Of the placement of directories and the phases of the drive.
     training, measured : int
-        The capture's first runs train, the next are measured, as many as there are.
+        The capture's first runs train, the last are measured, as many as there are. Runs between are for those who
+        train longer.
     scale : float
         Factor on recorded compute.
 
@@ -83,13 +84,13 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     InputError, ParameterError
         The capture, its runs or an option is impossible.
     """
-    runs = np.unique(capture.events["run"]).tolist()[: training + measured]
+    runs = np.unique(capture.events["run"]).tolist()
     if len(runs) <= training:
         raise ParameterError(f"{benchmark}: {len(runs)} runs, of which {training} train; expected more to measure")
     placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "resident": resident}
     kind = drive_of(machine)
     workload = make(capture, machine, kind, placement)
-    first, rest = tuple(range(training)), tuple(range(training, len(runs)))
+    first, rest = tuple(range(training)), tuple(range(max(training, len(runs) - measured), len(runs)))
     study = Study(benchmark, workload, machine, kind, first, rest, scale, seed)
     return study._replace(**kept(capture, workload, resident)), placement
 
