@@ -318,6 +318,21 @@ def test_gaps_below_the_cost_become_zero(tmp_path):
     assert found.events["gap_ns"].tolist() == [0, 5000, 2500, 30000, 16000, 100000, 0, 7500]
 
 
+def test_gaps_of_a_run_do_not_depend_on_other_runs(tmp_path):
+    tables = small()
+    once = builds.read(written(tmp_path, tables)).events["gap_ns"].tolist()
+    for part in ("events", "processes"):
+        tables[part] = pd.concat([tables[part], tables[part].assign(run=2)], ignore_index=True)
+    assert builds.read(written(tmp_path, tables)).events["gap_ns"].tolist() == 2 * once
+
+
+def test_identifiers_take_four_bytes_and_quantities_eight(tmp_path):
+    events = builds.read(written(tmp_path, small())).events
+    wide = {"time_us", "offset", "length", "asked", "compute_us", "system_us", "gap_ns"}
+    assert {name for name, dtype in events.dtypes.items() if dtype == np.int64} == wide
+    assert {name for name, dtype in events.dtypes.items() if dtype == np.int32} == builds.NARROW & set(events.columns)
+
+
 def test_a_capture_opens_as_a_trace_of_pages(tmp_path):
     trace = misspenalty.open_trace(written(tmp_path, small()))
     assert (trace.format, trace.block_bytes, trace.blocks, len(trace), trace.reads) == ("files", 4096, 3, 3, 3)
@@ -355,6 +370,7 @@ DAMAGE = {
     "length": (set_to("events", "length", 4, -1), "row 5 has an impossible length"),
     "offset": (set_to("events", "offset", 4, 1 << 60), "row 5 has an impossible offset"),
     "compute": (set_to("events", "compute_us", 4, 1 << 50), "row 5 has an impossible compute_us"),
+    "wide number": (set_to("events", "file", 3, 1 << 40), "column file holds a number beyond 32 bits"),
     "no number": (retype("events", "offset", float), "column offset is of type double"),
     "text for number": (retype("events", "length", str), "column length is of type"),
     "truth for text": (retype("files", "path", bool), "column path is of type"),
