@@ -97,7 +97,7 @@ def limits(table, bars, reductions):
     head start, with the same engine and disk as the predictors.
 
     Solid: one queue for all requests, as in Linux 2.2; dotted: demand reads first. Dashed: the best EPCM of Figure 7.
-    Diamonds: what the paper prints of its best EPCM.
+    Dash-dotted: what the paper prints of its best EPCM.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def limits(table, bars, reductions):
             look = {"linestyle": ":"} if first else {"marker": "o", "markersize": 2.5}
             axis.plot(range(len(told)), line, color=starts[start], linewidth=0.9, **look)
         axis.axhline(epcm.get(name), color=GREY, linestyle="--", linewidth=0.8)
-        axis.plot(len(told) - 1, said.get(name), color=PUBLISHED, marker="D", markersize=4, linestyle="", zorder=5)
+        axis.axhline(said.get(name), color=PUBLISHED, linestyle="-.", linewidth=0.9)
         axis.axhline(0, color=INK, linewidth=0.6)
         axis.set_xticks(range(len(told)), [f"{number:.0f}" for number in told], fontsize=5.5)
         axis.set_title(BENCHMARKS[name], fontsize=7)
@@ -136,7 +136,7 @@ def limits(table, bars, reductions):
     ]
     marks.append(Line2D([], [], color=INK, linestyle=":", linewidth=0.9, label="demand first"))
     marks.append(Line2D([], [], color=GREY, linestyle="--", linewidth=0.8, label="best EPCM"))
-    marks.append(Line2D([], [], color=PUBLISHED, marker="D", linestyle="", label="published EPCM"))
+    marks.append(Line2D([], [], color=PUBLISHED, linestyle="-.", linewidth=0.9, label="published EPCM"))
     legend_above(figure, marks)
     return figure
 
