@@ -96,8 +96,8 @@ def sensitivity(study, capture, settings, variations, placement, runs):
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""))]
     for variation in variations:
-        varied, chosen = _vary(study, capture, settings, variation, placement)
-        tables.append(_played(varied, chosen, variation))
+        # no name for what is played: it would live while the next is prepared
+        tables.append(_played(*_vary(study, capture, settings, variation, placement), variation))
     return pd.concat(tables, ignore_index=True)
 
 

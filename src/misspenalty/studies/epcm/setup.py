@@ -20,7 +20,7 @@ def drive_of(machine):
 
 
 def recorded(path):
-    """A capture, without the columns of its events that no workload is prepared from.
+    """A capture in little memory: only the columns of events that workloads are prepared from, as narrow as can be.
 
     Parameters
     ----------
@@ -34,6 +34,9 @@ def recorded(path):
     capture = builds.read(path)
     for name in ("time_us", "process", "compute_us"):
         del capture.events[name]
+    for name in ("offset", "length", "asked", "system_us", "gap_ns"):
+        if capture.events[name].max() < 2**31:  # none is negative
+            capture.events[name] = capture.events[name].astype(np.int32)
     return capture
 
 

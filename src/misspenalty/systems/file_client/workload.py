@@ -52,15 +52,19 @@ class FileWorkload:
     sizes: list = field(repr=False)
     known: list = field(repr=False)
 
+    def run(self, number):
+        """Calls of a run, as recorded."""
+        return self.records[number]
+
     def calls(self, number, scale=1.0):
         """Calls of a run, the compute between them scaled; a whole number of ns each."""
-        calls = self.records[number].copy()
+        calls = self.run(number).copy()
         calls["gap"] = np.rint(calls["gap"] * scale).astype(np.int64)
         return calls
 
     def events(self, number):
         """What the predictor sees of a run, uint32."""
-        file = self.records[number]["file"]
+        file = self.run(number)["file"]
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
 
