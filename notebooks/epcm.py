@@ -27,6 +27,7 @@
 import pandas as pd
 
 from misspenalty.prefetch.predictors.registry import find_predictor
+from misspenalty.studies.epcm import curves
 from misspenalty.studies.epcm import figures as epcm
 from misspenalty.studies.notebook import counts, read, root, statements
 
@@ -63,6 +64,13 @@ works.dropna(axis=1, how="all").round(1).astype(object).fillna("")
 read("results/epcm/accuracy.csv")
 
 # %% [markdown]
+# Andrew was recorded twice, with two preprocessors. The first rows are facts that no fit reads; they chose the recording
+# that is played:
+
+# %%
+read("results/epcm/recordings.csv").pivot(index=["quantity", "published"], columns="recording", values="value")
+
+# %% [markdown]
 # ## 3. Figure 7: elapsed time and read latency
 
 # %%
@@ -89,10 +97,26 @@ epcm.fig8(read("results/epcm/fig8.csv"))
 # ## 5. What the result depends on
 #
 # The paper leaves many choices open. They were fixed in writing before the first replay; here each is changed, one at a
-# time. *Perfect foresight* is given the coming events: no model can remove more than it does.
+# time. *Perfect foresight* is given the coming events.
 
 # %%
 epcm.sensitivity(read("results/epcm/sensitivity.csv"))
+
+# %% [markdown]
+# How much more do the models learn in more runs than the paper's three? Each recorded run in turn, after those before
+# it:
+
+# %%
+curves.learning(read("results/epcm/learning.csv"))
+
+# %% [markdown]
+# Perfect foresight with and without a head start: the more it is told, the more it asks for at once, and requests wait
+# for each other in the disk's only queue:
+
+# %%
+curves.limits(
+    read("results/epcm/limits.csv"), read("results/epcm/fig7.csv"), read("data/published/epcm_reductions.csv")
+)
 
 # %% [markdown]
 # ## 6. On today's hardware

@@ -59,11 +59,13 @@ class FileClientReference(BlockLayerReference):
         """Replay calls; (latency, class, copies) of each read call."""
         self.spent, self.copied, self.leads = dict.fromkeys(COMPONENTS, 0), dict.fromkeys(COMPONENTS, 0), []
         self.foretold, self.event = [], 0
+        self.right, self.predicted, self.predicted_at = [], [], None
         self.files_ahead = self.pages_ahead = self.pages_used = 0
         self.count_from_zero()
         self.predictor, self.began, self.latest = predictor, start, start
         self.path_of = dict(enumerate(known.tolist()))
         for path, inode in enumerate(self.inode_of):
+            inode.awaited = False
             inode.size = None if sizes[path] < 0 else int(sizes[path])
             inode.stored = -(-(inode.size or 0) // PAGE_BYTES)
         self.window = {}
@@ -75,6 +77,10 @@ class FileClientReference(BlockLayerReference):
             now += call.gap
             self.spent["compute"] += call.gap
             self.advance(now)
+            if call.file >= 0:
+                self.inode_of[call.path].awaited = False
+                if self.predicted[:1] == [call.file]:
+                    self.right.append(now - self.predicted_at)
             if kind == "read":
                 began, copied = now, self.copied["copy_read"]
                 now, outcome = self._read(call, now)
@@ -337,7 +343,8 @@ class FileClientReference(BlockLayerReference):
 
     def _look_ahead(self, file, now):
         self.event += 1
-        for place, other in enumerate(self.predictor.access(file), 1):
+        self.predicted, self.predicted_at = list(self.predictor.access(file)), now
+        for place, other in enumerate(self.predicted, 1):
             if self.path_of[other] >= 0:
                 now = self._prefetch(self.path_of[other], place, now)
         self.unplug(now)
@@ -365,6 +372,7 @@ class FileClientReference(BlockLayerReference):
                 self.pages_ahead += 1
         if some:
             self.files_ahead += 1
+            inode.awaited = True
             if inode.ahead is None:
                 inode.ahead, inode.due = now, self.event + place
         return now

@@ -10,8 +10,10 @@ import pytest
 from tests.systems.test_file_client import LINUX, PAGE, call, opened
 
 from misspenalty import ParameterError
+from misspenalty.studies.epcm import builds as epcm_builds
 from misspenalty.studies.epcm import conditions as epcm_conditions
-from misspenalty.studies.epcm import figures as epcm_figures
+from misspenalty.studies.epcm import curves as epcm_curves
+from misspenalty.studies.epcm import recordings as epcm_recordings
 from misspenalty.studies.epcm import runs as epcm
 from misspenalty.studies.epcm import sensitivity as epcm_sensitivity
 from misspenalty.studies.epcm import setup as epcm_setup
@@ -20,7 +22,8 @@ from misspenalty.studies.epcm.runs import Setting, Study
 from misspenalty.systems.file_client.client import CALL
 from misspenalty.systems.file_client.workload import make_workload
 
-BUILDS = Path(__file__).parents[2] / "data" / "raw" / "builds"
+PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+TOLD = ("baselines", "reductions")
 SETTINGS = {
     "captures": {"andrew": "data/raw/builds/andrew.parquet"},
     "partition_sizes": [16, 64],
@@ -181,7 +184,9 @@ def test_readings_vary_one_choice_at_a_time(study):
         "model": {"threshold": [0.5]},
         "protocol": {"training": [1, 9], "resident": ["mapped", "names", "programs"], "head_start": [0.5]},
     }
-    variations = epcm_sensitivity.variations_of(choices, None)
+    variations = epcm_sensitivity.variations_of(choices)
+    few = epcm_sensitivity.variations_of(choices | {"everywhere": {"memory_mb": [64]}})
+    assert few == [*variations, epcm_sensitivity.Variation("machine", "memory_mb", 64)]
     settings = [Setting("cold"), Setting("last_successor"), Setting("epcm", 64, 45), Setting("foresight", None, 8)]
     capture = SimpleNamespace(files=pd.DataFrame({"path": ["/bin/sh"] + [f"s/{number}" for number in range(23)]}))
     table = epcm_sensitivity.sensitivity(study, capture, settings, variations, {}, 1)
@@ -236,4 +241,61 @@ def test_the_surface_begins_with_the_criterion(study):
     removed = table.set_index(["model", "training", "head_start_s"])["io_reduction_pct"]
     assert removed["foresight", 3, 0.5] > removed["foresight", 3, 0]
     assert removed["epcm", 6, 0.5] >= removed["epcm", 0, 0.5]
-    assert epcm_figures.surface(table).axes
+    assert epcm_curves.surface(table).axes
+
+
+def test_the_learning_curve_plays_each_run_after_those_before_it(study):
+    bars = [Setting("hot"), Setting("last_successor"), Setting("epcm", 64, 45), Setting("pcm", 64, 2)]
+    table = epcm_conditions.learning(study, bars)
+    assert table.groupby("model", sort=False)["training"].agg(list).to_dict() == {
+        model: [0, 1, 2, 3, 4, 5] for model in ("last_successor", "epcm", "pcm")
+    }
+    removed = table.set_index(["model", "training"])["io_reduction_pct"]
+    own = epcm_tables.fig7(epcm.simulate(study._replace(measured=(3,)), [Setting("cold"), *bars])).set_index("model")
+    for model in ("last_successor", "epcm", "pcm"):
+        assert removed[model, 3] == pytest.approx(own.loc[model, "io_reduction_pct"]), "the same three runs before it"
+    assert removed["epcm", 5] > removed["epcm", 0]
+    assert (table["wrong"] <= table["prefetches"]).all()
+    assert epcm_curves.learning(table).axes
+
+
+def test_recordings_are_compared_by_what_the_paper_prints(study):
+    told = epcm_recordings.published(*(pd.read_csv(PUBLISHED / f"epcm_{name}.csv") for name in TOLD))
+    assert told["read_calls"] == 919
+    assert told["cold_misses"] == 47
+    assert told["cold_wait_s"] == pytest.approx(1.21)
+    facts = epcm_recordings.facts("made up", study, epcm_setup.bars(SETTINGS), told).set_index("quantity")
+    assert list(facts.index) == list(told)
+    assert facts.loc["read_calls", "value"] == 24
+    assert facts.loc["cold_misses", "value"] == 12, "objects are in buffers when they are read"
+    assert facts.loc["compute_s", "value"] == pytest.approx(epcm.cold_compute_s(study))
+    assert facts.loc["right_lead_ms", "value"] > 0
+    assert facts["published"].tolist() == list(told.values())
+
+
+def test_only_runs_that_are_played_are_prepared(tmp_path):
+    calls = pd.DataFrame({"run": np.repeat(np.arange(1, 10), 2)})
+    calls = calls.assign(kind="open", file=0, offset=0, length=100, asked=0, other=0, error=0, gap_ns=10, system_us=1)
+    files = pd.DataFrame({"path": ["a"], "normal_path": ["a"], "temporary": False, "folder": False, "size": [100]})
+    capture = SimpleNamespace(events=calls, files=files, runs=list(range(1, 10)))
+    options = {"temporaries": "inode", "resident": "none", "seed": 1, "training": 3, "measured": 2}
+    machine = replace(LINUX, drive="none")
+    few, _ = epcm_setup.set_up("andrew", capture, machine, **options)
+    whole, placement = epcm_setup.set_up("andrew", capture, machine, **options, between=True)
+    assert (len(few.workload.records), few.training, few.measured) == (5, (0, 1, 2), (3, 4))
+    assert (len(whole.workload.records), whole.training, whole.measured) == (9, (0, 1, 2), (7, 8))
+    assert placement["runs"] == list(range(1, 10))
+    with pytest.raises(ParameterError, match="expected more to measure"):
+        epcm_setup.set_up("andrew", capture, machine, **options | {"training": 9})
+
+
+def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
+    told = [Setting("foresight", None, ahead) for ahead in (1, 8)]
+    tables = [
+        epcm_conditions.surface(queued, told, [0], [0, 0.5], 2).assign(demand_first=first)
+        for first, queued in epcm_builds.both_queues(study).items()
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    assert len(table) == 8
+    reductions = pd.read_csv(PUBLISHED / "epcm_reductions.csv")
+    assert len(epcm_curves.limits(table, epcm_tables.fig7(runs), reductions).axes) == 1

@@ -157,6 +157,20 @@ def test_a_correct_prediction_with_enough_lead_takes_the_wait_away():
     assert prefetched.elapsed_s < cold.elapsed_s
     assert prefetched.counts["lead_time"] >= work
     assert (prefetched.counts["foretold"], prefetched.counts["foretold_time"]) == (1, prefetched.counts["lead_time"])
+    assert (prefetched.counts["right"], prefetched.counts["wrong"]) == (1, 0)
+    assert prefetched.counts["right_time"] == work + prefetched.latency[0], "from one open to the other"
+
+
+def test_a_prefetched_file_that_is_not_opened_again_in_the_run_is_a_wrong_prefetch():
+    def run(*paths):
+        return [made for path in paths for made in (opened(path, PAGE), call("read", path, length=PAGE))]
+
+    machine = client([run(0, 1), run(0, 2), run(0, 2, 1)], [PAGE] * 3)
+    predictor = successor_of(machine, 1)
+    found = [machine.run(number, cold=True, predictor=predictor).counts for number in range(3)]
+    assert [counts["files_ahead"] for counts in found] == [1, 1, 1]
+    assert [counts["wrong"] for counts in found] == [0, 1, 0], "2 came in place of 1"
+    assert [counts["right"] for counts in found] == [1, 0, 1]
 
 
 def test_a_prediction_without_lead_makes_a_partial_read():

@@ -115,6 +115,9 @@ def compare(run, reference, reads):
         "lead_time": sum(reference.leads),
         "foretold": len(reference.foretold),
         "foretold_time": sum(reference.foretold),
+        "wrong": sum(inode.awaited for inode in reference.inodes),
+        "right": len(reference.right),
+        "right_time": sum(reference.right),
     }
     assert run.counts == expected
     assert set(run.components) == set(COMPONENTS)

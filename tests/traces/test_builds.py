@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_fact_sheet(capture):
     found, facts = capture
     assert [len(found.events), len(found.files), len(found.processes)] == list(facts["rows"].values())
     assert sorted(facts["runs"]["training"] + facts["runs"]["measured"]) == found.runs
-    assert len(facts["runs"]["training"]) == 3
+    assert len(facts["runs"]["training"]) == (60 if found.name == "andrew_gnu" else 3)
     assert len(facts["runs"]["measured"]) >= 5
     assert found.processes.groupby("run").size().tolist() == facts["processes_per_run"]
     measured = found.events[found.events["run"].isin(facts["runs"]["measured"])]
@@ -168,12 +168,13 @@ def test_runs_of_a_kind_make_the_same_calls(capture):
 # the workloads are those of the study --------------------------------------------------------------------------------
 
 
-def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program():
-    found = opened("andrew")
+@pytest.mark.parametrize(("name", "preprocessor"), [("andrew", "cpp"), ("andrew_gnu", "sdcpp")])
+def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program(name, preprocessor):
+    found = opened(name)
     run = found.processes[found.processes["run"] == 4]
-    programs = run["program"].str.rsplit("-", n=1).str[-1].value_counts()
-    assert {name: programs[name] for name in ("cpp", "ccom", "as", "ld.bfd", "ar", "ranlib")} == {
-        "cpp": 17, "ccom": 17, "as": 17, "ld.bfd": 1, "ar": 2, "ranlib": 2
+    programs = run["program"].str.extract(r"([^-/]+)$")[0].value_counts()
+    assert {name: programs[name] for name in (preprocessor, "ccom", "as", "ld.bfd", "ar", "ranlib")} == {
+        preprocessor: 17, "ccom": 17, "as": 17, "ld.bfd": 1, "ar": 2, "ranlib": 2
     }  # fmt: skip
     events = found.events[found.events["run"] == 4]
     names = found.files["path"].to_numpy()
@@ -188,6 +189,20 @@ def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program():
     assert all(end(name, "write") == end(name, "read") for name in objects), "all objects are read again"
     mapped = names[events.loc[events["kind"] == "mmap", "file"].unique()]
     assert not any("plugin" in name for name in mapped)
+
+
+def test_gnus_preprocessor_reads_a_header_whole_and_a_guarded_one_once():
+    found = opened("andrew_gnu")
+    run = found.processes[(found.processes["run"] == 4) & found.processes["program"].str.endswith("cpp")]
+    events = found.events[(found.events["run"] == 4) & found.events["process"].isin(run["process"])]
+    names = found.files["path"].to_numpy()
+    reads = events[(events["kind"] == "read") & np.array([name.endswith(".h") for name in names])[events["file"]]]
+    sizes = found.files["size"].to_numpy()[reads["file"]]
+    whole = reads["length"].to_numpy() == sizes
+    assert (whole | (reads["length"] == 0)).all()
+    per_compile = reads[whole].groupby(["process", "file"]).size()
+    again = {names[file].rsplit("/", 1)[-1] for _, file in per_compile[per_compile > 1].index}
+    assert again == {"alltypes.h"}  # musl's list of types is made to be included again
 
 
 def test_glimpse_reads_more_than_the_papers_memory_and_hardly_any_file_twice_whole():
@@ -303,6 +318,21 @@ def test_gaps_below_the_cost_become_zero(tmp_path):
     assert found.events["gap_ns"].tolist() == [0, 5000, 2500, 30000, 16000, 100000, 0, 7500]
 
 
+def test_gaps_of_a_run_do_not_depend_on_other_runs(tmp_path):
+    tables = small()
+    once = builds.read(written(tmp_path, tables)).events["gap_ns"].tolist()
+    for part in ("events", "processes"):
+        tables[part] = pd.concat([tables[part], tables[part].assign(run=2)], ignore_index=True)
+    assert builds.read(written(tmp_path, tables)).events["gap_ns"].tolist() == 2 * once
+
+
+def test_identifiers_take_four_bytes_and_quantities_eight(tmp_path):
+    events = builds.read(written(tmp_path, small())).events
+    wide = {"time_us", "offset", "length", "asked", "compute_us", "system_us", "gap_ns"}
+    assert {name for name, dtype in events.dtypes.items() if dtype == np.int64} == wide
+    assert {name for name, dtype in events.dtypes.items() if dtype == np.int32} == builds.NARROW & set(events.columns)
+
+
 def test_a_capture_opens_as_a_trace_of_pages(tmp_path):
     trace = misspenalty.open_trace(written(tmp_path, small()))
     assert (trace.format, trace.block_bytes, trace.blocks, len(trace), trace.reads) == ("files", 4096, 3, 3, 3)
@@ -340,6 +370,7 @@ DAMAGE = {
     "length": (set_to("events", "length", 4, -1), "row 5 has an impossible length"),
     "offset": (set_to("events", "offset", 4, 1 << 60), "row 5 has an impossible offset"),
     "compute": (set_to("events", "compute_us", 4, 1 << 50), "row 5 has an impossible compute_us"),
+    "wide number": (set_to("events", "file", 3, 1 << 40), "column file holds a number beyond 32 bits"),
     "no number": (retype("events", "offset", float), "column offset is of type double"),
     "text for number": (retype("events", "length", str), "column length is of type"),
     "truth for text": (retype("files", "path", bool), "column path is of type"),

@@ -213,7 +213,12 @@ def machine_drives(*paths):
 
 def build_files(build):
     """Calls, files and processes of a recorded build."""
-    calls = Path(EPCM["captures"][build])
+    return recorded_files(EPCM["captures"][build])
+
+
+def recorded_files(path):
+    """Calls, files and processes of the recording whose calls are at `path`."""
+    calls = Path(path)
     others = [f"{calls.stem}_files.parquet", f"{calls.stem}_processes.parquet"]
     return [str(calls), *(str(calls.parent / name) for name in others)]
 

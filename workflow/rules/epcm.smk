@@ -6,6 +6,7 @@ EPCM_FILES = {
     "today": "data/machines/epcm_today.yaml",
 }
 EPCM_DRIVES = machine_drives(EPCM_FILES["machine"])
+EPCM_OTHERS = [part for path in EPCM["recordings"] for part in recorded_files(path)]
 
 TITLES["epcm"] = "EPCM (USENIX 2001)"
 TABLES["epcm"] = [
@@ -38,7 +39,15 @@ TABLES["epcm"] = [
         "sensitivity",
         runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
     ),
-    stacked("epcm", "surface", runs=["results/epcm/runs/surface.csv"]),
+    *[
+        stacked("epcm", item, runs=[f"results/epcm/runs/{item}.csv"])
+        for item in ("surface", "learning", "recordings")
+    ],
+    stacked(
+        "epcm",
+        "limits",
+        runs=collect("results/epcm/runs/limits_{build}.csv", build=BUILDS),
+    ),
     stacked(
         "epcm",
         "today",
@@ -79,11 +88,27 @@ FIGURES["epcm"] = [
         table="sensitivity",
     ),
     figure(
-        "epcm.figures.surface",
+        "epcm.curves.surface",
         "surface",
         "Training",
         "training runs and head start",
         table="surface",
+    ),
+    figure(
+        "epcm.curves.learning",
+        "learning",
+        "Learning",
+        "I/O wait removed run by run",
+        table="learning",
+    ),
+    figure(
+        "epcm.curves.limits",
+        "limits",
+        "Limits",
+        "perfect foresight",
+        table="limits",
+        bars="fig7",
+        reductions="data/published/epcm_reductions.csv",
     ),
     figure(
         "epcm.figures.today", "today", "Today", "the same builds on NVMe", table="today"
@@ -91,6 +116,7 @@ FIGURES["epcm"] = [
 ]
 SOURCES += [
     *dict.fromkeys(path for build in BUILDS for path in build_files(build)),
+    *EPCM_OTHERS,
     *EPCM_FILES.values(),
     *EPCM_DRIVES,
     "data/published/epcm_andrew.csv",
@@ -165,6 +191,7 @@ rule epcm_sensitivity:
         scale="results/epcm/runs/scale_{build}.csv",
     output:
         table="results/epcm/runs/sensitivity_{build}.csv",
+        limits="results/epcm/runs/limits_{build}.csv",
     log:
         "results/logs/epcm_sensitivity/{build}.log",
     benchmark:
@@ -185,12 +212,18 @@ rule epcm_under_conditions:
         machine=EPCM_FILES["machine"],
         schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
+        calibration="data/calibration.yaml",
+        others=EPCM_OTHERS,
+        baselines="data/published/epcm_baselines.csv",
+        reductions="data/published/epcm_reductions.csv",
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_andrew.csv",
     output:
         fig7="results/epcm/runs/conditions/fig7.csv",
         fig8="results/epcm/runs/conditions/fig8.csv",
         surface="results/epcm/runs/surface.csv",
+        learning="results/epcm/runs/learning.csv",
+        recordings="results/epcm/runs/recordings.csv",
     log:
         "results/logs/epcm_under_conditions.log",
     benchmark:

@@ -95,6 +95,26 @@ def run_andrew(training: bool) -> list[Step]:
     return [Step(ANDREW, ["/usr/bin/make", "lib", "cdparanoia", *variables], clean_andrew)]
 
 
+# The same with GNU's preprocessor ------------------------------------------------------------------------------------
+
+SDCC = "4.2.0+dfsg-1"
+GNU = "/usr/local/lib/gnu"  # where pcc's driver looks first: there, its preprocessor is GNU's, as SDCC ships it
+
+
+def prepare_andrew_gnu(jail: Jail) -> None:
+    """As `prepare_andrew`, and the preprocessor."""
+    jail.install(f"sdcc={SDCC}")
+    jail.shell(f"mkdir -p {GNU} && ln -sf /usr/bin/sdcpp {GNU}/x86_64-linux-gnu-pcc-cpp")
+    prepare_andrew(jail)
+
+
+def run_andrew_gnu(training: bool) -> list[Step]:
+    (step,) = run_andrew(training)
+    headers = f"-nostdinc -Wp,-nostdinc -Wp,-w -I{HEADERS}"  # GNU does not know how pcc's driver writes -isystem
+    command = [f"CC=pcc -B{GNU} {headers}" if word.startswith("CC=") else word for word in step.command]
+    return [Step(step.folder, command, step.before)]
+
+
 # 2: linking a Linux kernel -------------------------------------------------------------------------------------------
 
 
@@ -206,6 +226,16 @@ WORKLOADS = {
     work.name: work
     for work in (
         Workload("andrew", ANDREW, 3, 20, prepare_andrew, run_andrew, TOOLS, {"cdparanoia": CDPARANOIA}),
+        Workload(
+            "andrew_gnu",
+            ANDREW,
+            60,
+            20,
+            prepare_andrew_gnu,
+            run_andrew_gnu,
+            (*TOOLS, "sdcc"),
+            {"cdparanoia": CDPARANOIA},
+        ),
         Workload("ld", kernel.TREE, 3, 20, prepare_ld, run_ld, LINKING, {"linux": kernel.VERSION}),
         Workload("glimpse", GLIMPSE, 3, 5, prepare_glimpse, run_glimpse, INDEXING, DOCUMENTATION, plain=3),
         Workload("ssh", SSH, 3, 5, prepare_ssh, run_ssh, (*TOOLS, "patch"), {"openssh": OPENSSH}, plain=3),

@@ -27,6 +27,7 @@ EVENT_COLUMNS = ("run", "time_us", "process", "kind", "file", "offset", "length"
 FILE_COLUMNS = ("path", "normal_path", "temporary", "folder", "size")
 PROCESS_COLUMNS = ("run", "process", "parent", "step", "program", "start_us", "end_us", "cpu_us", "plain_us", "status")
 TEXT, TRUTH = {"kind", "path", "normal_path", "program"}, {"temporary", "folder"}
+NARROW = {"run", "process", "parent", "step", "file", "other", "error", "status"}
 MOST_ROWS = 50_000_000
 MOST_BYTES = 1 << 48  # of a file
 OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # by code
@@ -98,7 +99,7 @@ def read(path, name=None):
 
 
 def _table(path, columns):
-    """A Parquet file's `columns` as a frame, integers widened to 64 bits."""
+    """A Parquet file's `columns` as a frame, read one by one; integers of 64 bits, identifiers of `NARROW` of 32."""
     import pyarrow.parquet as pq  # costs more than reading a small capture
 
     try:
@@ -111,7 +112,7 @@ def _table(path, columns):
                 raise InputError(f"two columns {twice[0]}", path=path, expected="each column once")
             if parquet.metadata.num_rows > MOST_ROWS:
                 raise InputError(f"{parquet.metadata.num_rows} rows", path=path, expected=f"at most {MOST_ROWS}")
-            table = parquet.read(list(columns))
+            return pd.DataFrame({name: _column(parquet.read([name])[name], name, path) for name in columns}, copy=False)
     except FileNotFoundError as error:
         raise InputError("no such file", path=path, remedy="a capture is three files, side by side") from error
     except (pa.ArrowException, OSError, ValueError, LookupError) as error:
@@ -120,7 +121,8 @@ def _table(path, columns):
         raise InputError(
             f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
         ) from error
-    return pd.DataFrame({name: _column(table[name], name, path) for name in columns})
+    finally:
+        pa.default_memory_pool().release_unused()
 
 
 def _column(column, name, path):
@@ -140,7 +142,9 @@ def _column(column, name, path):
     values = column.to_numpy()
     if values.dtype == np.uint64 and values.size and values.max() > np.iinfo(np.int64).max:
         raise InputError(f"column {name} holds {values.max()}", path=path, expected="below 2**63")
-    return values.astype(np.int64)
+    if name in NARROW and values.size and not (values.min() >= -(2**31) and values.max() < 2**31):
+        raise InputError(f"column {name} holds a number beyond 32 bits", path=path, expected="-2**31 to 2**31 - 1")
+    return values.astype(np.int32 if name in NARROW else np.int64)
 
 
 def _stop(wrong, path, what, expected=None):
@@ -221,14 +225,24 @@ def _check_events(events, files, processes, first, path):
 
 def _gaps(events, row, processes):
     """Computing before each event in ns, without the cost of recording."""
-    gap = events["compute_us"].to_numpy()
-    # lines that were written for an event: one, and one a page for pages that are one row
-    lines = np.where(events["kind"].cat.codes == KINDS.index("fault"), events["length"] // PAGE_BYTES, 1)
     number = len(processes)
     spent = np.bincount(row, events["system_us"], number)
     target = np.maximum(processes["plain_us"].to_numpy() - spent, 0)
-    cost = _cost(row, gap, lines, target)
-    return np.rint(np.maximum(1000.0 * gap - lines * (1000.0 * cost)[row], 0)).astype(np.int64)
+    gaps = np.empty(len(row), np.int64)
+    for part in _by_run(events["run"].to_numpy()):  # a process is of one run; one at a time takes less memory
+        gap, length = events["compute_us"].to_numpy()[part], events["length"].to_numpy()[part]
+        # lines that were written for an event: one, and one a page for pages that are one row
+        faults = events["kind"].cat.codes.to_numpy()[part] == KINDS.index("fault")
+        lines = np.where(faults, length // PAGE_BYTES, 1)
+        cost = _cost(row[part], gap, lines, target)
+        gaps[part] = np.rint(np.maximum(1000.0 * gap - lines * (1000.0 * cost)[row[part]], 0))
+    return gaps
+
+
+def _by_run(run):
+    """Slices of the events, a run each."""
+    begins = np.flatnonzero(np.diff(run, prepend=run[0] - 1)).tolist()
+    return [slice(*ends) for ends in zip(begins, [*begins[1:], len(run)], strict=True)]
 
 
 def _cost(row, gap, lines, target):

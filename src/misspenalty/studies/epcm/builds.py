@@ -7,10 +7,9 @@ import pandas as pd
 
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.machine import load_machine
-from misspenalty.studies.epcm import conditions, runs, sensitivity, setup, tables
+from misspenalty.studies.epcm import conditions, recordings, runs, sensitivity, setup, tables
 from misspenalty.studies.points import as_written
 from misspenalty.systems.file_client.client import ClientMachine
-from misspenalty.traces import builds
 
 KERNELS = {"linux22": True, "linux24": False}  # with the buffer-to-page copy, and without
 
@@ -62,19 +61,18 @@ def copy_fit(capture, machine, schema, calibration, build, settings):
     fits = [fit for fit in load_calibration(calibration) if fit.parameter in COPY_TIMES]
     target = fits[0].published[0]["value"]
     testbed = _machine(machine, schema).testbed
-    study, _ = setup.set_up(build, builds.read(capture[0]), testbed, **setup.options(settings))
+    study, _ = setup.set_up(build, setup.recorded(capture[0]), testbed, **setup.options(settings))
     values = runs.fit_copy(study, target, {fit.parameter: fit.range for fit in fits})
     reached = runs.hot_read_us(study, values)
     return pd.concat([_row(fit, build, values[fit.parameter], target, reached) for fit in fits], ignore_index=True)
 
 
-def _scale_fit(capture, testbed, calibration, build, settings):
+def _scale_fit(study, calibration):
     """Fit the factor on recorded compute to the published compute of the cold run."""
     (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "compute_scale"]
-    (target,) = [cell["value"] for cell in fit.published if cell["where"]["benchmark"] == build]
-    study, _ = setup.set_up(build, capture, testbed, **setup.options(settings))
+    (target,) = [cell["value"] for cell in fit.published if cell["where"]["benchmark"] == study.benchmark]
     value = runs.fit_scale(study, target, *fit.range)
-    return _row(fit, build, value, target, runs.cold_compute_s(study._replace(scale=value)))
+    return _row(fit, study.benchmark, value, target, runs.cold_compute_s(study._replace(scale=value)))
 
 
 def play(capture, machine, schema, today, calibration, copying, published, build, settings):
@@ -98,64 +96,100 @@ def play(capture, machine, schema, today, calibration, copying, published, build
         ``workload`` (what it consists of), ``today`` (Figure 7 on a machine of today).
     """
     testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
-    recorded = builds.read(capture[0])
-    found = {"scale": as_written(_scale_fit(recorded, testbed, calibration, build, settings))}
-    options = setup.options(settings) | {"scale": float(found["scale"]["value"].item())}
-    bars = setup.bars(settings)
-    for kernel, copies in KERNELS.items():
-        study, _ = setup.set_up(build, recorded, replace(testbed, separate_buffers=copies), **options)
-        found[kernel] = runs.simulate(study, bars)
-        print(f"{build}, {kernel}: {len(found[kernel])} runs", file=sys.stderr)
-        del study
+    recorded, options, bars = setup.recorded(capture[0]), setup.options(settings), setup.bars(settings)
     study, _ = setup.set_up(build, recorded, testbed, **options)
+    found = {"scale": as_written(_scale_fit(study, calibration))}
+    study = study._replace(scale=float(found["scale"]["value"].item()))
+    for kernel, copies in KERNELS.items():
+        found[kernel] = runs.simulate(study._replace(machine=replace(testbed, separate_buffers=copies)), bars)
+        print(f"{build}, {kernel}: {len(found[kernel])} runs", file=sys.stderr)
     found["accuracy"] = tables.accuracy(build, study.workload, study.training, study.measured, bars)
     found["workload"] = tables.workload_facts(study, recorded, pd.read_csv(published))
     del study
-    study, _ = setup.set_up(build, recorded, _machine(today, schema).testbed, **setup.options(settings))
+    study, _ = setup.set_up(build, recorded, _machine(today, schema).testbed, **options)
     return found | {"today": tables.fig7(runs.simulate(study, setup.varied(settings)))}
 
 
 def vary(capture, machine, schema, copying, scale, build, settings):
-    """Every other reading of the paper on one build, one at a time; parameters as in `play`.
+    """Every other reading of the paper on one build, one at a time, and perfect foresight; parameters as in `play`.
 
     Parameters
     ----------
     scale : path-like
         The table ``scale`` of `play`.
-    """
-    testbed = _machine(machine, schema)
-    testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
-    choices = settings["sensitivity"]
-    recorded = builds.read(capture[0])
-    options = setup.options(settings) | {"scale": _value(scale)}
-    study, placement = setup.set_up(build, recorded, testbed.testbed, **options)
-    varied = testbed if build in choices["machine"] else None
-    return sensitivity.sensitivity(
-        study,
-        recorded,
-        setup.varied(settings),
-        sensitivity.variations_of(choices, varied),
-        placement,
-        choices["runs"],
-    )
-
-
-def judge_otherwise(capture, machine, schema, copying, scale, build, settings):
-    """Figures 7 and 8 under other conditions, and the surface over training runs and head start; parameters as `vary`.
 
     Returns
     -------
     dict of str to DataFrame
-        ``fig7, fig8`` with the column ``condition``, and ``surface``.
+        ``table`` and ``limits``.
+    """
+    testbed = _machine(machine, schema)
+    testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
+    choices, limits = settings["sensitivity"], settings["limits"]
+    recorded = setup.recorded(capture[0])
+    options = setup.options(settings) | {"scale": _value(scale), "between": True}
+    study, placement = setup.set_up(build, recorded, testbed.testbed, **options)
+    variations = sensitivity.variations_of(choices, testbed if build in choices["machine"] else None)
+    told = [runs.Setting("foresight", None, ahead) for ahead in limits["ahead"]]
+    ceilings = [
+        conditions.surface(queued, told, [0], limits["head_start"], choices["runs"]).assign(demand_first=first)
+        for first, queued in both_queues(study).items()
+    ]
+    return {
+        "limits": pd.concat(ceilings, ignore_index=True).drop(columns="training"),
+        "table": sensitivity.sensitivity(
+            study, recorded, setup.varied(settings), variations, placement, choices["runs"]
+        ),
+    }
+
+
+def both_queues(study):
+    """The study with a disk queue that does not know demand from prefetching, and with one that lets demand first."""
+    return {first: study._replace(machine=replace(study.machine, demand_first=first)) for first in (False, True)}
+
+
+def judge_otherwise(
+    capture, others, machine, schema, calibration, copying, scale, baselines, reductions, build, settings
+):
+    """Andrew under other conditions, over training runs and head start, and from other recordings.
+
+    Parameters
+    ----------
+    others : sequence of path-like
+        Calls, files and processes of each other recording.
+    baselines, reductions : path-like
+        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``.
+    capture, machine, schema, calibration, copying, scale, build, settings
+        As in `vary` and `play`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig7, fig8`` with the column ``condition``; ``surface``, ``learning``, ``recordings``.
     """
     testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
-    recorded = builds.read(capture[0])
-    options = setup.options(settings) | {"scale": _value(scale)}
-    study, placement = setup.set_up(build, recorded, testbed, **options)
+    recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
+    study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
     measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
     found = conditions.under_conditions(study, recorded, bars, placement, measured, **settings["fig8"])
+    told = runs.Setting("foresight", None, WHOLE_RUN)
     predictors = [bar for bar in setup.varied(settings) if bar.model not in runs.BASELINES]
-    predictors.append(runs.Setting("foresight", None, WHOLE_RUN))
     surface = settings["surface"]
-    grid = conditions.surface(study, predictors, surface["training"], surface["head_start"], measured)
-    return found | {"surface": grid}
+    found["surface"] = conditions.surface(
+        study, [*predictors, told], surface["training"], surface["head_start"], measured
+    )
+    found["learning"] = conditions.learning(study, bars)
+    published = recordings.published(pd.read_csv(baselines), pd.read_csv(reductions), build)
+    parts = [recordings.facts(recorded.name, study, bars, published)]
+    for path in others[::3]:
+        name, study = _other_recording(path, testbed, calibration, build, settings)
+        parts.append(recordings.facts(name, study, bars, published))
+    return found | {"recordings": pd.concat(parts, ignore_index=True)}
+
+
+def _other_recording(path, testbed, calibration, build, settings):
+    """Name and study of another recording, with a factor on compute of its own."""
+    recorded = setup.recorded(path)
+    study, _ = setup.set_up(build, recorded, testbed, **setup.options(settings))
+    scale = as_written(_scale_fit(study, calibration))["value"].item()
+    return recorded.name, study._replace(scale=float(scale))

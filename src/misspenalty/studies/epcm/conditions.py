@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pandas as pd
 
-from misspenalty.studies.epcm.runs import Setting, simulate
+from misspenalty.studies.epcm.runs import BASELINES, Setting, simulate
 from misspenalty.studies.epcm.sensitivity import MACHINE, PROTOCOL, WORKLOAD, Variation, changed
-from misspenalty.studies.epcm.tables import fig7, fig8
+from misspenalty.studies.epcm.tables import fig7, fig8, timed
 
 CHANGES = {
     "20 training runs": Variation(PROTOCOL, "training", 20),
-    "60 training runs (20 recorded)": Variation(PROTOCOL, "training", 60),
+    "60 training runs": Variation(PROTOCOL, "training", 60),
     "0.5 s of head start": Variation(PROTOCOL, "head_start", 0.5),
     "all programs in memory": Variation(PROTOCOL, "resident", "programs"),
     "programs x0.25": Variation(WORKLOAD, "programs", 0.25),
@@ -21,7 +21,7 @@ CHANGES = {
 }
 """Single changes by their words; a factor for a copy time."""
 
-_MORE, _LED, _SMALL = "60 training runs (20 recorded)", "0.5 s of head start", "programs x0.25"
+_MORE, _LED, _SMALL = "60 training runs", "0.5 s of head start", "programs x0.25"
 JOINT = (
     (_MORE, _LED),
     (_MORE, _SMALL),
@@ -95,6 +95,34 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
         for item, table in tables.items():
             found[item].append(table.assign(condition=words))
     return {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
+
+
+def learning(study, settings):
+    """The learning curve: each recorded run in turn, begun cold, by models that have learnt in all runs before it.
+
+    Parameters
+    ----------
+    study : Study
+        All of whose workload's runs are played, whether they train or are measured.
+    settings : list of Setting
+        Predictors; baselines are passed over.
+
+    Returns
+    -------
+    DataFrame
+        ``benchmark, model, partition_size, model_order, training`` (runs before), ``io_wait_s, io_reduction_pct`` (of
+        the wait of the same run without a predictor), ``read_latency_us, read_reduction_pct, prefetches, wrong``.
+    """
+    whole = study._replace(training=(), measured=tuple(range(len(study.workload.records))))
+    runs = simulate(whole, [Setting("cold"), *(bar for bar in settings if bar.model not in BASELINES)])
+    frame = timed(runs)
+    for column, removed in (("io_wait_s", "io_reduction_pct"), ("read_latency_us", "read_reduction_pct")):
+        cold = frame[f"{column}_cold"]
+        frame[removed] = 100 * (1 - frame[column] / cold.where(cold > 0)).fillna(0)
+    frame = frame[frame["model"] != "cold"].assign(training=frame["run"] - 1, prefetches=frame["files_ahead"])
+    keys = ["benchmark", "model", "partition_size", "model_order", "training"]
+    columns = ["io_wait_s", "io_reduction_pct", "read_latency_us", "read_reduction_pct", "prefetches", "wrong"]
+    return frame[keys + columns].reset_index(drop=True)
 
 
 def surface(study, settings, trainings, head_starts, measured):

@@ -8,7 +8,7 @@ from misspenalty.plotting.parts import legend_above, stack
 from misspenalty.plotting.style import GREY, INK, PAGE, PALE, PUBLISHED, need, new_figure, styled
 
 BENCHMARKS = {"andrew": "Andrew", "ld": "GNU ld", "glimpse": "Glimpse", "ssh": "SSH"}
-_MODELS = {  # name in print, colour, hatch, marker
+MODELS = {  # name in print, colour, hatch, marker
     "last_successor": ("last successor", "#c98a00", "....", "^"),
     "pcm": ("PCM", "#e8702a", "////", "s"),
     "epcm": ("EPCM", "#004c8c", "", "o"),
@@ -16,11 +16,11 @@ _MODELS = {  # name in print, colour, hatch, marker
     "cold": ("cold cache", "#222222", "", "x"),
     "foresight": ("perfect foresight", "#009e73", "", "v"),
 }
-_KEYS = ["benchmark", "model", "partition_size", "model_order"]
+KEYS = ["benchmark", "model", "partition_size", "model_order"]
 
 
 def _bar(model):
-    name, colour, hatch, _ = _MODELS[model]
+    name, colour, hatch, _ = MODELS[model]
     plain = model == "epcm"
     return {"facecolor": colour if plain else "white", "edgecolor": colour, "hatch": hatch, "label": name}
 
@@ -48,7 +48,7 @@ def fig7(table, baselines, reductions):
         ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``: what the paper prints of the cold and the hot
         run of each workload, and of the best EPCM.
     """
-    need(table, [*_KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "reduction_ci_s"], "fig7")
+    need(table, [*KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "reduction_ci_s"], "fig7")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
     figure = new_figure(PAGE, 0.35 + 1.65 * len(names))
     axes = figure.subplots(len(names), 2, squeeze=False)
@@ -84,12 +84,12 @@ def _reductions(axis, table, column, spread):
     order = {"last_successor": 0, "pcm": 1, "epcm": 2, "hot": 3}
     place = bars["model"].map(order)
     bars = bars.assign(place=place).sort_values(["place", "partition_size", "model_order"], kind="stable")
-    without = table[~table["buffer_copy"]].set_index(_KEYS[1:])[column]
+    without = table[~table["buffer_copy"]].set_index(KEYS[1:])[column]
     for at, (_, row) in enumerate(bars.iterrows()):
         axis.bar(at, row[column], 0.78, **_bar(row["model"]))
         if spread and np.isfinite(row[spread]):
             axis.errorbar(at, row[column], row[spread], color=INK, linewidth=0.7, capsize=1.5)
-        key = tuple(row[name] for name in _KEYS[1:])
+        key = tuple(row[name] for name in KEYS[1:])
         other = [value for index, value in without.items() if _same(index, key)]
         if other:
             axis.plot([at - 0.39, at + 0.39], [other[0]] * 2, color=INK, linewidth=1.0, zorder=4)
@@ -185,7 +185,7 @@ def components(table):
         ``results/epcm/components.csv``; shown are the runs with the buffer copy, of PCM and EPCM the largest setting
         of each partition size.
     """
-    need(table, [*_KEYS, "buffer_copy", "component", "s"], "components")
+    need(table, [*KEYS, "buffer_copy", "component", "s"], "components")
     table = table[table["buffer_copy"] & (table["component"] != "compute")]
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
     figure = new_figure(PAGE, 0.6 + 1.65 * -(-len(names) // 2))
@@ -221,7 +221,7 @@ def sensitivity(table, benchmark="andrew"):
     benchmark : str
         The workload that is shown.
     """
-    need(table, [*_KEYS, "what", "parameter", "value", "io_reduction_pct"], "sensitivity")
+    need(table, [*KEYS, "what", "parameter", "value", "io_reduction_pct"], "sensitivity")
     table = table[(table["benchmark"] == benchmark) & ~table["model"].isin(["cold", "hot"])]
     table = table.assign(value=table["value"].fillna(""))  # the criterion's own rows have none
     told = table[table["model"] == "foresight"]
@@ -237,18 +237,16 @@ def sensitivity(table, benchmark="andrew"):
             what, parameter, value = readings[place]
             rows = table[(table["what"] == what) & (table["parameter"] == parameter) & (table["value"] == value)]
             for _, row in rows.iterrows():
-                _, colour, _, marker = _MODELS[row["model"]]
+                _, colour, _, marker = MODELS[row["model"]]
                 axis.plot(row["io_reduction_pct"], at, marker=marker, color=colour, linestyle="", markersize=3.4)
         for model in shown:
-            axis.axvline(own.get(model, np.nan), color=_MODELS[model][1], linewidth=0.6, linestyle=":")
+            axis.axvline(own.get(model, np.nan), color=MODELS[model][1], linewidth=0.6, linestyle=":")
         axis.set_yticks(range(len(half)), [_reading(*readings[place]) for place in half], fontsize=5.5)
         axis.set_ylim(len(halves[0]) - 0.5, -0.5)
         axis.axvline(0, color=INK, linewidth=0.6)
         axis.grid(axis="y", color=PALE, linewidth=0.4)
         axis.set_xlabel("I/O wait removed (%)")
-    marks = [
-        Line2D([], [], color=_MODELS[m][1], marker=_MODELS[m][3], linestyle="", label=_MODELS[m][0]) for m in shown
-    ]
+    marks = [Line2D([], [], color=MODELS[m][1], marker=MODELS[m][3], linestyle="", label=MODELS[m][0]) for m in shown]
     legend_above(figure, marks)
     return figure
 
@@ -275,7 +273,7 @@ def today(table):
     table : DataFrame
         ``results/epcm/today.csv``.
     """
-    need(table, [*_KEYS, "io_wait_s"], "today")
+    need(table, [*KEYS, "io_wait_s"], "today")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
     figure = new_figure(PAGE, 1.9)
     axes = figure.subplots(1, len(names), squeeze=False)[0]
@@ -288,7 +286,7 @@ def today(table):
             axis.bar(at, value, 0.75, **_bar(model))
             words = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
             axis.text(at, value, words, ha="center", va="bottom", fontsize=5.5)
-        axis.set_xticks(range(len(shown)), [_MODELS[model][0] for model in shown], rotation=90)
+        axis.set_xticks(range(len(shown)), [MODELS[model][0] for model in shown], rotation=90)
         axis.tick_params(axis="x", length=0)
         total = 1000 * mine.loc[mine["model"] == "cold", "elapsed_s"].iloc[0]
         axis.set_title(f"{BENCHMARKS[name]} ({total:.0f} ms cold)", fontsize=7)
@@ -296,48 +294,4 @@ def today(table):
     return figure
 
 
-@styled
-def surface(table):
-    """I/O wait removed and mean read call, run by run of training, with and without a head start; and over both.
-
-    Above, a line per predictor without a head start (solid) and with the longest (dashed). Perfect foresight is
-    told the most events that any row has. Below, EPCM over training runs and head start.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``results/epcm/surface.csv``.
-    """
-    columns = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
-    need(table, [*_KEYS, "training", "head_start_s", *columns], "surface")
-    told = table["model"] == "foresight"
-    table = table[~told | (table["model_order"] == table.loc[told, "model_order"].max())]
-    figure = new_figure(PAGE, 4.2)
-    curves, grids = figure.subplots(2, 2)
-    shown = [model for model in ("last_successor", "pcm", "epcm", "foresight") if model in set(table["model"])]
-    starts = (table["head_start_s"].min(), table["head_start_s"].max())
-    trainings = sorted(table["training"].unique())
-    for axis, grid, (column, words) in zip(curves, grids, columns.items(), strict=True):
-        for model in shown:
-            _, colour, _, marker = _MODELS[model]
-            for start, line in zip(starts, ("-", "--"), strict=True):
-                mine = table[(table["model"] == model) & (table["head_start_s"] == start)].sort_values("training")
-                place = [trainings.index(value) for value in mine["training"]]
-                axis.plot(place, mine[column], color=colour, marker=marker, linestyle=line, markersize=3)
-        axis.set_xticks(range(len(trainings)), trainings, fontsize=6)
-        axis.set_xlabel("Training runs")
-        axis.set_ylabel(words)
-        cells = table[table["model"] == "epcm"].pivot_table(index="head_start_s", columns="training", values=column)
-        image = grid.imshow(cells, origin="lower", aspect="auto", cmap="Blues")
-        grid.set_xticks(range(cells.shape[1]), cells.columns, fontsize=6)
-        grid.set_yticks(range(cells.shape[0]), [f"{start:g}" for start in cells.index], fontsize=6)
-        grid.set_xlabel("Training runs")
-        grid.set_ylabel("Head start (s)")
-        figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}")
-    marks = [Line2D([], [], color=_MODELS[m][1], marker=_MODELS[m][3], label=_MODELS[m][0]) for m in shown]
-    marks.append(Line2D([], [], color=INK, linestyle="--", label=f"{starts[1]:g} s of head start"))
-    legend_above(figure, marks)
-    return figure
-
-
-__all__ = ["components", "fig7", "fig8", "sensitivity", "surface", "today"]
+__all__ = ["components", "fig7", "fig8", "sensitivity", "today"]

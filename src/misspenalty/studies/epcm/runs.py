@@ -33,7 +33,7 @@ Corrected after the very first replay, because it contradicted the paper: the dr
 passes 3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `epcm_sensitivity` keeps that drive as a reading.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor
 from misspenalty.systems.file_client.client import CALL, CLASSES, COMPONENTS, Client
+from misspenalty.systems.file_client.workload import FileWorkload
 
 BASELINES = ("cold", "hot")
 BUCKETS = 22  # of the distribution of read calls; the last ends at 2 s
@@ -156,15 +157,37 @@ class Study(NamedTuple):
         """The study with the last command before each run and the head start at the beginning of the run's calls."""
         if not self.head_start:
             return self
-        workload, records = self.workload, []
-        command = np.zeros(1, CALL)
-        command["path"], command["file"] = -1, workload.files
-        for calls in workload.records:
-            calls = calls.copy()
-            calls["gap"][:1] += round(self.head_start * 1e9 / self.scale)
-            records.append(np.concatenate([command, calls]))
+        return self._replace(workload=Led.of(self.workload, round(self.head_start * 1e9 / self.scale)))
+
+
+@dataclass
+class Led(FileWorkload):
+    """A workload with one command before each run: an event of a file of its own, and compute until the clock starts.
+
+    Its runs are those of the workload it is made `of`; the command is added when a run is played.
+
+    Attributes
+    ----------
+    lead : int
+        Recorded compute after the command, ns.
+    """
+
+    lead: int = 0
+
+    @classmethod
+    def of(cls, workload, lead):
+        """The workload, led."""
+        parts = {part.name: getattr(workload, part.name) for part in fields(workload)}
         known = [np.append(paths, -1).astype(np.int32) for paths in workload.known]
-        return self._replace(workload=replace(workload, files=workload.files + 1, records=records, known=known))
+        return cls(**parts | {"files": workload.files + 1, "known": known}, lead=lead)
+
+    def run(self, number):
+        """Calls of a run, the command first."""
+        command = np.zeros(1, CALL)
+        command["path"], command["file"] = -1, self.files - 1
+        calls = np.concatenate([command, self.records[number]])
+        calls["gap"][1:2] += self.lead
+        return calls
 
 
 def predictor_of(study, setting):

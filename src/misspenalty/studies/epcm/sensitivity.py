@@ -35,15 +35,15 @@ class Variation(NamedTuple):
     value: object
 
 
-def variations_of(choices, machine):
+def variations_of(choices, machine=None):
     """The variations that the configuration and the machine's file ask for.
 
     Parameters
     ----------
     choices : dict of str to dict
-        By kind of choice: parameter to list of values; without ``machine``.
-    machine : Machine or None
-        Whose file says what to vary; None = nothing of it.
+        By kind of choice: parameter to list of values; ``everywhere`` are the machine's.
+    machine : Machine, optional
+        Whose file says what to vary; None = ``everywhere`` of the choices.
 
     Returns
     -------
@@ -55,9 +55,12 @@ def variations_of(choices, machine):
         for parameter, values in choices.get(what, {}).items()
         for value in values
     ]
-    if machine is not None:
-        listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
-    return listed
+    if machine is None:
+        few = choices.get("everywhere", {})
+        return listed + [Variation(MACHINE, parameter, value) for parameter in few for value in few[parameter]]
+    listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
+    price = machine.testbed.copy_us_per_kb
+    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # one price of both copies
 
 
 def sensitivity(study, capture, settings, variations, placement, runs):
@@ -83,7 +86,7 @@ def sensitivity(study, capture, settings, variations, placement, runs):
     DataFrame
         ``benchmark, what, parameter, value, model, partition_size, model_order`` and of Figure 7 ``elapsed_s,
         io_wait_s, read_latency_us, elapsed_reduction_s, io_reduction_pct, read_reduction_pct``, and ``lead_ms,
-        foretold_ms``. The first rows, parameter ``none``, are the study's own.
+        foretold_ms, wrong`` of `leads`. The first rows, parameter ``none``, are the study's own.
 
     Raises
     ------
@@ -93,8 +96,8 @@ def sensitivity(study, capture, settings, variations, placement, runs):
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""))]
     for variation in variations:
-        varied, chosen = _vary(study, capture, settings, variation, placement)
-        tables.append(_played(varied, chosen, variation))
+        # no name for what is played: it would live while the next is prepared
+        tables.append(_played(*_vary(study, capture, settings, variation, placement), variation))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -127,7 +130,7 @@ def changed(study, capture, variation, placement):
 
 MODELS = {
     "pcm": ("threshold", "most", "order", "partition"),
-    "epcm": ("threshold", "most", "corrected", "product", "longest"),
+    "epcm": ("threshold", "most", "partition", "corrected", "product", "longest"),
 }
 
 
@@ -151,7 +154,7 @@ def _played(study, settings, variation):
     runs = simulate(study, settings)
     table = fig7(runs)[[*KEPT]]
     keys = ["model", "partition_size", "model_order"]
-    lead = leads(runs)[[*keys, "lead_ms", "foretold_ms"]]
+    lead = leads(runs)[[*keys, "lead_ms", "foretold_ms", "wrong"]]
     table = table.merge(lead, on=keys, how="left")
     for place, name in enumerate(("what", "parameter", "value")):
         text = str(variation[place]).lower() if isinstance(variation[place], bool) else str(variation[place])

@@ -49,6 +49,7 @@ class ModelReadings(Settings):
 
     threshold: list[Share] | None = setting(None, "Smallest likelihood that is prefetched.")
     most: Distinct[Count] | None = setting(None, "Files predicted after an event, at most.")
+    partition: Distinct[Count] | None = setting(None, "Nodes of a partition, with the order as it is.")
     corrected: Switch | None = setting(None, "Whether the chain's likelihoods use whole counts.")
     product: Switch | None = setting(None, "Whether likelihoods are multiplied along the chain.")
     longest: Switch | None = setting(None, "Whether only the longest context predicts.")
@@ -76,6 +77,13 @@ class ProtocolReadings(Settings):
     resident: list[Resident] | None = setting(None, "What is in memory when a run begins cold.")
 
 
+class Everywhere(Settings):
+    """Parameters of the machine that may be why one predictor is behind another."""
+
+    memory_mb: list[Annotated[Number, Field(ge=1, le=1_048_576)]] | None = setting(None, "Memory of the caches, MB.")
+    engine_us: list[Annotated[Number, Field(ge=0, le=1e6)]] | None = setting(None, "Processor time of a prefetch, us.")
+
+
 class Readings(Settings):
     """Other readings of the paper."""
 
@@ -83,6 +91,7 @@ class Readings(Settings):
     machine: Unique[Literal["andrew", "ld", "glimpse", "ssh"]] = setting(
         what="Workloads on which the machine's parameters vary as its file says."
     )
+    everywhere: Everywhere = setting(what="Parameters of the machine that vary on the others.")
     model: ModelReadings = setting(what="Parameters of the predictors.", block=True)
     workload: WorkloadReadings = setting(what="How the recorded calls are taken.", block=True)
     protocol: ProtocolReadings = setting(what="How the runs are made.", block=True)
@@ -95,12 +104,19 @@ class Surface(Settings):
     head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
 
 
+class Limits(Settings):
+    """What perfect foresight is told, and when."""
+
+    ahead: Distinct[Count] = setting(what="Opens and execs it is told.")
+    head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
+
+
 class EpcmSettings(Settings):
     """EPCM, USENIX 2001. The choices that are judged are those of the criterion in misspenalty.studies.epcm.runs."""
 
     captures: Builds = setting(
         {
-            "andrew": "data/raw/builds/andrew.parquet",
+            "andrew": "data/raw/builds/andrew_gnu.parquet",
             "ld": "data/raw/builds/ld.parquet",
             "glimpse": "data/raw/builds/glimpse.parquet",
             "ssh": "data/raw/builds/ssh.parquet",
@@ -108,6 +124,10 @@ class EpcmSettings(Settings):
         "Recorded builds by the names of the paper's workloads; Figure 7 is judged on andrew. Next to each are its "
         "files and processes, and captures.yaml.",
         block=True,
+    )
+    recordings: Distinct[Build] = setting(
+        ["data/raw/builds/andrew.parquet"],
+        "Other recordings of andrew, compared with it by the facts that the paper prints of its workload.",
     )
     partition_sizes: Distinct[Count] = setting([16, 32, 64], "Partitions of PCM and EPCM, nodes.", "The paper's three.")
     pcm_orders: Distinct[Order] = setting(
@@ -144,7 +164,7 @@ class EpcmSettings(Settings):
     )
     measured_runs: Count = setting(
         20,
-        "Runs of each workload after those that are measured, at most.",
+        "Runs of each workload that are measured, the last recorded, at most.",
         "The paper's; of glimpse and ssh, 5 were recorded.",
     )
     fig8: Figure8 = setting(
@@ -157,9 +177,11 @@ class EpcmSettings(Settings):
         {
             "runs": 3,
             "machine": ["andrew"],
+            "everywhere": {"memory_mb": [1024], "engine_us": [0]},
             "model": {
                 "threshold": [0.05, 0.1, 0.25, 0.5, 0.6, 0.9, 0.95],
                 "most": [1, 2, 4, 8, 16],
+                "partition": [256, 4096],
                 "corrected": [0],
                 "product": [1],
                 "longest": [1],
@@ -179,6 +201,11 @@ class EpcmSettings(Settings):
     surface: Surface = setting(
         {"training": [*range(11), 15, 20, 40, 60], "head_start": [0, 0.1, 0.25, 0.5, 1]},
         "Training runs and head starts over which the wait that is removed and the read latency are shown, on andrew.",
+        block=True,
+    )
+    limits: Limits = setting(
+        {"ahead": [1, 16, 32, 64, 96, 128, 1024], "head_start": [0, 0.5, 1]},
+        "Perfect foresight on every workload, with and without priority for demand reads on the disk.",
         block=True,
     )
 

@@ -9,6 +9,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.studies.epcm.runs import Setting, Study, settings_of
 from misspenalty.systems.file_client.client import CALLS
 from misspenalty.systems.file_client.workload import prepare
+from misspenalty.traces import builds
 
 SECTORS = 2**30  # of a device without description: 512 GB
 
@@ -16,6 +17,27 @@ SECTORS = 2**30  # of a device without description: 512 GB
 def drive_of(machine):
     """Description of the machine's drive; None where it has a device of fixed service."""
     return None if machine.drive == "none" else disks.load(machine.drive, "disk")
+
+
+def recorded(path):
+    """A capture in little memory: only the columns of events that workloads are prepared from, as narrow as can be.
+
+    Parameters
+    ----------
+    path : path-like
+        Of its events.
+
+    Returns
+    -------
+    Capture
+    """
+    capture = builds.read(path)
+    for name in ("time_us", "process", "compute_us"):
+        del capture.events[name]
+    for name in ("offset", "length", "asked", "system_us", "gap_ns"):
+        if capture.events[name].max() < 2**31:  # none is negative
+            capture.events[name] = capture.events[name].astype(np.int32)
+    return capture
 
 
 def options(settings):
@@ -43,7 +65,7 @@ def varied(settings):
         Setting("cold"),
         Setting("hot"),
         Setting("last_successor"),
-        Setting("pcm", size, settings["pcm_orders"][0], {"threshold": threshold}),
+        Setting("pcm", size, settings["pcm_orders"][-1], {"threshold": threshold}),
         Setting("epcm", size, settings["fig8"]["model_order"], {"threshold": threshold}),
         *(Setting("foresight", None, ahead) for ahead in FORESIGHT),
     ]
@@ -52,7 +74,7 @@ def varied(settings):
 FORESIGHT = (1, 64)  # events that perfect foresight is told
 
 
-def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training, measured, scale=1.0):
+def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training, measured, scale=1.0, between=False):
     """The study of one workload.
 
     Parameters
@@ -68,9 +90,11 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     seed : int
         Of the placement of directories and the phases of the drive.
     training, measured : int
-        The capture's first runs train, the next are measured, as many as there are.
+        The capture's first runs train, the last are measured, as many as there are.
     scale : float
         Factor on recorded compute.
+    between : bool
+        Whether the workload has the runs between these too, for training that takes longer.
 
     Returns
     -------
@@ -83,13 +107,16 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     InputError, ParameterError
         The capture, its runs or an option is impossible.
     """
-    runs = np.unique(capture.events["run"]).tolist()[: training + measured]
+    runs = capture.runs
     if len(runs) <= training:
         raise ParameterError(f"{benchmark}: {len(runs)} runs, of which {training} train; expected more to measure")
+    measured = min(measured, len(runs) - training)
+    if not between:
+        runs = runs[:training] + runs[-measured:]
     placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "resident": resident}
     kind = drive_of(machine)
     workload = make(capture, machine, kind, placement)
-    first, rest = tuple(range(training)), tuple(range(training, len(runs)))
+    first, rest = tuple(range(training)), tuple(range(len(runs) - measured, len(runs)))
     study = Study(benchmark, workload, machine, kind, first, rest, scale, seed)
     return study._replace(**kept(capture, workload, resident)), placement
 

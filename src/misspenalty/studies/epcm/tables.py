@@ -17,7 +17,7 @@ def confidence_interval(values):
     return float(half_width(values.std(ddof=1), len(values), CONFIDENCE)) if len(values) > 1 else np.nan
 
 
-def _timed(runs):
+def timed(runs):
     """Runs with times in s and us, beside those of the cold run that began alike."""
     runs = runs.copy()
     runs["elapsed_s"] = runs[[f"{name}_ns" for name in COMPONENTS]].sum(axis=1) / 1e9
@@ -46,7 +46,7 @@ def fig7(runs):
         widths of 90 % confidence intervals; ``runs``.
     """
     rows = []
-    for key, group in _timed(runs).groupby(KEYS, sort=False, dropna=False):
+    for key, group in timed(runs).groupby(KEYS, sort=False, dropna=False):
         mean = group.mean(numeric_only=True)
         saved = group["elapsed_s_cold"] - group["elapsed_s"]
         rows.append(
@@ -100,7 +100,7 @@ def fig8(runs, benchmark, partition_size, model_order):
     DataFrame
         ``run, bucket_low_us, bucket_high_us, events``; the buckets reach from the first to the last that holds any.
     """
-    runs = _timed(runs[runs["buffer_copy"] & (runs["benchmark"] == benchmark)])
+    runs = timed(runs[runs["buffer_copy"] & (runs["benchmark"] == benchmark)])
     hot = runs[runs["model"] == "hot"].sort_values(["read_latency_us", "run"])
     typical = hot["run"].iloc[(len(hot) - 1) // 2]
     epcm = runs[(runs["model"] == "epcm") & (runs["partition_size"] == partition_size)]
@@ -140,8 +140,10 @@ def leads(runs):
     DataFrame
         The key; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
         used afterwards), ``foretold`` (within as many events as their place among the predicted: right predictions),
+        ``wrong`` (files prefetched that are not opened or executed in the rest of the run),
         ``pages, pages_used, copies_in_reads, copies_ahead``; ``lead_ms`` and ``foretold_ms``, the mean time from
-        prefetch to first use.
+        prefetch to first use; ``right`` (events that were the first file just predicted, whether or not anything of it
+        was absent) and ``right_ms``, the mean time from that prediction to the event.
     """
     runs = runs[~runs["model"].isin(["cold", "hot"])]
     totals = runs.groupby(KEYS, sort=False, dropna=False)[
@@ -151,6 +153,9 @@ def leads(runs):
             "lead_time",
             "foretold",
             "foretold_time",
+            "wrong",
+            "right",
+            "right_time",
             "pages_ahead",
             "pages_used",
             "copied",
@@ -165,6 +170,9 @@ def leads(runs):
                 "lead_ms": totals["lead_time"] / totals["leads"].where(totals["leads"] > 0) / 1e6,
                 "foretold": totals["foretold"],
                 "foretold_ms": totals["foretold_time"] / totals["foretold"].where(totals["foretold"] > 0) / 1e6,
+                "wrong": totals["wrong"],
+                "right": totals["right"],
+                "right_ms": totals["right_time"] / totals["right"].where(totals["right"] > 0) / 1e6,
                 "pages": totals["pages_ahead"],
                 "pages_used": totals["pages_used"],
                 "copies_in_reads": totals["copied"],

@@ -60,11 +60,12 @@ cdef class FileClient(PrefetchEngine):
         memset(self.spent, 0, sizeof(self.spent))
         self.predictor, self.began = predictor, start
         self.copied = self.copied_ahead = self.copied_in_faults = self.files_ahead = self.pages_ahead = 0
-        self.foretold = self.foretold_time = self.event = 0
+        self.foretold = self.foretold_time = self.event = self.right = self.right_time = 0
         self.pages_used = self.leads = self.lead_time = self.reads = self.writes = self.evictions = 0
         self.read_sectors = self.write_sectors = 0
         for i in range(self.paths):
             self.inodes[self.inode_of[i]].size = sizes[i]
+            self.inodes[self.inode_of[i]].awaited = False
             self.inodes[self.inode_of[i]].stored = <int32_t>((sizes[i] + BYTES - 1) >> SHIFT)
         for i in range(self.files):
             if not NOTHING <= known[i] < self.paths:
@@ -77,6 +78,11 @@ cdef class FileClient(PrefetchEngine):
             self.replay(records, n, start, &latency[0] if reads else NULL, &outcome[0] if reads else NULL,
                         &copies[0] if reads else NULL)
             self.settle(self.ended)
+
+    @property
+    def wrong(self):
+        """Files that the engine prefetched without any open or exec of them in the rest of the run."""
+        return sum(self.inodes[i].awaited for i in range(self.paths))
 
     @property
     def components(self):
@@ -93,6 +99,8 @@ cdef class FileClient(PrefetchEngine):
             now += call.gap
             self.spent[GAPS] += call.gap
             self.advance(now)
+            if call.file != NOTHING:
+                self.meet(call, now)
             if call.kind == READ:
                 began, blocks = now, self.copied
                 now = self.read(call, now, &outcome[reads])
@@ -107,6 +115,14 @@ cdef class FileClient(PrefetchEngine):
             call += 1
         self.ended = now
         return 0
+
+    cdef inline void meet(self, const call_record_t* call, int64_t now) noexcept nogil:
+        """An event: was it what the predictor has just said, and is its file no longer waited for?"""
+        if call.path != NOTHING:
+            self.inodes[self.inode_of[call.path]].awaited = False
+        if self.event and self.predictor.number and self.predictor.predicted[0] == call.file:
+            self.right += 1
+            self.right_time += now - self.predicted_at
 
     cdef int64_t perform(self, const call_record_t* call, int64_t now) except -1 nogil:
         """Any call but a read; when it ends."""

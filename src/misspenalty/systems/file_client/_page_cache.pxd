@@ -13,6 +13,7 @@ cdef struct inode_t:
     int32_t first                   # its first entry
     int32_t pages                   # entries
     int32_t present                 # of them in the page cache or being read into it
+    bint awaited                    # prefetched, and no open or exec of it since
     int32_t stored                  # leading ones that are on disk from before
 
 

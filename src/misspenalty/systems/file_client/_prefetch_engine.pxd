@@ -14,6 +14,9 @@ cdef class PrefetchEngine(ReadAhead):
     cdef int64_t most_pages         # prefetched of one file
     cdef readonly int64_t files_ahead   # prefetches that had anything to do
     cdef readonly int64_t pages_ahead   # pages brought by the engine
+    cdef readonly int64_t right     # events that were the first of those just predicted
+    cdef readonly int64_t right_time    # from the prediction to the event, of those, ns
+    cdef int64_t predicted_at       # when the predictor's present list was made
 
     cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil
     cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil

@@ -32,6 +32,7 @@ cdef class PrefetchEngine(ReadAhead):
         cdef Py_ssize_t i
         cdef int32_t path
         self.event += 1
+        self.predicted_at = now
         self.predictor.access(file)
         for i in range(self.predictor.number):
             path = self.path_of[self.predictor.predicted[i]]
@@ -69,6 +70,7 @@ cdef class PrefetchEngine(ReadAhead):
                 any = True
         if any:
             self.files_ahead += 1
+            inode.awaited = True
             if inode.ahead == NOTHING:
                 inode.ahead, inode.due = now, self.event + place
         return now

@@ -134,8 +134,10 @@ class ClientRun:
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
         prefetches that asked for anything (`files_ahead`), their pages (`pages_ahead`), of those used (`pages_used`);
         files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same of files used within
-        as many events as their place among the predicted (`foretold`, `foretold_time`); disk requests (`reads`,
-        `writes`) and their sectors; frames taken from others (`evictions`).
+        as many events as their place among the predicted (`foretold`, `foretold_time`); files prefetched and not
+        opened or executed in the rest of the run (`wrong`); events that were the first file just predicted, and the
+        time from the prediction to them, ns, whether or not anything had to be fetched (`right`, `right_time`); disk
+        requests (`reads`, `writes`) and their sectors; frames taken from others (`evictions`).
     """
 
     components: dict
@@ -167,7 +169,8 @@ class ClientRun:
 
 COUNTS = (
     "copied", "copied_ahead", "copied_in_faults", "files_ahead", "pages_ahead", "pages_used", "leads", "lead_time",
-    "foretold", "foretold_time", "reads", "writes", "read_sectors", "write_sectors", "evictions",
+    "foretold", "foretold_time", "wrong", "right", "right_time", "reads", "writes", "read_sectors", "write_sectors",
+    "evictions",
 )  # fmt: skip
 
 

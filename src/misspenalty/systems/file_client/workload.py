@@ -5,10 +5,12 @@ from heapq import heappop, heappush
 from pathlib import PurePosixPath
 
 import numpy as np
+import pandas as pd
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.systems.file_client.client import CALL, CALLS, PAGE_BYTES, SECTOR_BYTES
 from misspenalty.systems.file_client.placement import PAGE_SECTORS, place
+from misspenalty.traces.builds import KINDS
 
 TEMPORARIES = ("inode", "recorded", "normal", "dropped")
 MOST_BYTES = 2**40  # of one file
@@ -50,15 +52,19 @@ class FileWorkload:
     sizes: list = field(repr=False)
     known: list = field(repr=False)
 
+    def run(self, number):
+        """Calls of a run, as recorded."""
+        return self.records[number]
+
     def calls(self, number, scale=1.0):
         """Calls of a run, the compute between them scaled; a whole number of ns each."""
-        calls = self.records[number].copy()
+        calls = self.run(number).copy()
         calls["gap"] = np.rint(calls["gap"] * scale).astype(np.int64)
         return calls
 
     def events(self, number):
         """What the predictor sees of a run, uint32."""
-        file = self.records[number]["file"]
+        file = self.run(number)["file"]
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
 
@@ -212,7 +218,7 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
     events, files = capture.events, capture.files
     paths = [str(path) for path in files["path"]]
     initial = np.asarray(files["size"], np.int64).copy()
-    kinds = np.asarray(events["kind"]).astype(str)
+    kinds = _codes(events["kind"])
     numbers = np.asarray(events["run"])
     runs = np.unique(numbers).tolist() if runs is None else list(runs)
     columns = {name: np.asarray(events[name]) for name in COLUMNS}
@@ -223,8 +229,8 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
     folders = np.flatnonzero(np.asarray(files["folder"], bool))
     records = []
     for run in runs:
-        chosen = numbers == run
-        if not chosen.any():
+        chosen = np.flatnonzero(numbers == run)
+        if not len(chosen):
             raise InputError(f"the capture has no run {run}; it has {', '.join(map(str, np.unique(numbers)))}")
         records.append(_calls(kinds[chosen], {name: column[chosen] for name, column in columns.items()}, folders))
     if programs < 1:
@@ -327,18 +333,33 @@ class Inodes:
 
 
 COLUMNS = ("file", "offset", "length", "asked", "other", "error", "gap_ns", "system_us")
-KINDS = {
+TAKEN_FOR = {
     "exec": "exec", "interp": "interpreter", "open": "open", "create": "create", "read": "read", "write": "write",
     "fault": "fault", "stat": "lookup", "list": "lookup", "truncate": "truncate", "unlink": "unlink",
     "rename": "rename",
 }  # fmt: skip
+CALL_OF = np.array([CALLS.index(TAKEN_FOR.get(name, "compute")) for name in KINDS])  # by the recorded kind's place
 TRUNCATED, EXECUTABLE, NOT_THERE = 8, 4, 2
+
+
+def _codes(kinds):
+    """Places of recorded kinds in `KINDS`.
+
+    Raises
+    ------
+    InputError
+        One is not among them.
+    """
+    codes = pd.Categorical(kinds, categories=KINDS).codes
+    if (codes < 0).any():
+        raise InputError(f"event {int(np.argmin(codes)) + 1} is of kind {np.asarray(kinds)[np.argmin(codes)]!r}")
+    return codes
 
 
 def _programs(kinds, columns, number):
     """Which files are programs or libraries: executed, or mapped to be."""
-    mapped = (kinds == "mmap") & (columns["other"] >= 0) & (columns["other"].astype(np.int64) & EXECUTABLE > 0)
-    run = np.isin(kinds, ["exec", "interp"]) & (columns["error"] == 0)
+    mapped = (kinds == KINDS.index("mmap")) & (columns["other"] >= 0) & (columns["other"] & EXECUTABLE > 0)
+    run = np.isin(kinds, [KINDS.index("exec"), KINDS.index("interp")]) & (columns["error"] == 0)
     program = np.zeros(number, bool)
     named = columns["file"][(mapped | run) & (columns["file"] >= 0)]
     program[named] = True
@@ -348,8 +369,7 @@ def _programs(kinds, columns, number):
 def _calls(kinds, columns, folders):
     """Calls of a run: what only computes is joined to the gap of the next call; a read's own time is the model's."""
     failed = columns["error"] != 0
-    kind = np.array([CALLS.index(KINDS.get(name, "compute")) for name in np.unique(kinds)])
-    kind = kind[np.unique(kinds, return_inverse=True)[1]]
+    kind = CALL_OF[kinds]
     opened = kind == CALLS.index("open")
     kind[opened & (columns["other"] >= 0) & (columns["other"].astype(np.int64) & TRUNCATED > 0)] = CALLS.index("create")
     kind[opened & np.isin(columns["file"], folders)] = CALLS.index("lookup")

@@ -21,7 +21,7 @@ def read(path, block_bytes):
         moved = run[run["kind"].isin(["read", "write", "fault"]) & (run["error"] == 0) & (run["length"] > 0)]
         time = before + moved["time_us"].to_numpy() * MICROSECOND
         before += (int(run["time_us"].iloc[-1]) + 1) * MICROSECOND
-        columns = (np.ascontiguousarray(moved[name].to_numpy()) for name in ("file", "offset", "length"))
+        columns = (moved[name].to_numpy(np.int64) for name in ("file", "offset", "length"))
         yield extents(*columns, (moved["kind"] == "write").to_numpy(), time, block_bytes, path)
 
 
