@@ -82,3 +82,21 @@ figures.program(program)
 # %%
 ratios = read("results/classics/hit_ratios.csv")
 ratios.loc[ratios["combinations"] > 1, ["trace", "cache_blocks", "policy", "hit_ratio_pct", "parameters"]]
+
+# %% [markdown]
+# ## 5. Claims, and conditions under which others come out
+#
+# MQ's history, the splits that the authors tried and what LRU-2 remembered are not printed; each condition is another
+# value of these.
+
+# %%
+claims = read("results/claims.csv")
+verdicts = claims.loc[claims["study"] == "classics", ["id", "published", "reproduced", "tolerance", "verdict"]]
+verdicts["verdict"].value_counts()
+
+# %%
+verdicts[verdicts["verdict"] != "reproduced"]
+
+# %%
+conditions = read("results/classics/conditions.csv")
+conditions[conditions["verdict"] == "reproduced"]
