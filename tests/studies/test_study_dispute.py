@@ -127,7 +127,7 @@ def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, 
         ("slru", "own"): 1,
         ("slru", "program"): 1,
     }
-    names = ("reductions", "datasets", "selection", "kinds", "program")
+    names = ("reductions", "datasets", "selection", "kinds", "program", "examples")
     for name in names:
         made[name].to_csv(tmp_path / f"{name}.csv", index=False)
     under = variants.conditions(*(tmp_path / f"{name}.csv" for name in names))

@@ -72,7 +72,7 @@ FIGURES["dispute"] = [
         published=DISPUTE_STATED,
     ),
 ]
-CONDITIONS["dispute"] = ["reductions", "datasets", "selection", "kinds", "program"]
+CONDITIONS["dispute"] = ["reductions", "datasets", "selection", "kinds", "program", "examples"]
 SOURCES += ["data/external.yaml", "data/published/dispute_program.csv", DISPUTE_STATED]
 SEEDS["dispute"] = DISPUTE["seed"]
 
@@ -84,12 +84,14 @@ rule dispute_varied:
         selection="results/dispute/selection.csv",
         kinds="results/dispute/kinds.csv",
         program="results/dispute/program.csv",
+        examples="results/dispute/examples.csv",
     output:
         reductions="results/dispute/runs/conditions/reductions.csv",
         datasets="results/dispute/runs/conditions/datasets.csv",
         selection="results/dispute/runs/conditions/selection.csv",
         kinds="results/dispute/runs/conditions/kinds.csv",
         program="results/dispute/runs/conditions/program.csv",
+        examples="results/dispute/runs/conditions/examples.csv",
     log:
         "results/logs/dispute_varied.log",
     benchmark:
