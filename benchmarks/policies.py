@@ -31,6 +31,7 @@ from misspenalty import open_trace
 from misspenalty.io.files import write_csv
 from misspenalty.policies import known_policies
 from misspenalty.policies._limit import touch
+from misspenalty.policies.libcachesim import LIRS_DEFINITION, SLRU_DEFINITION, WTINYLFU_DEFINITION
 from misspenalty.replay.simulation import SLICE
 from misspenalty.traces._compile import Interner
 from misspenalty.traces._distance import NEVER, next_use
@@ -62,6 +63,11 @@ PEERS = {
     "sieve": ("Sieve", {}, {}),
     "slru": ("SLRU", {}, {"segments": 4, "protected": 0.75, "fill_up": 1}),
     "wtinylfu": ("WTinyLFU", {}, {}),  # another sketch, fed otherwise: other misses
+}
+RULES = {  # policies that libCacheSim runs by rules of its own, by these
+    "slru": SLRU_DEFINITION,
+    "lirs": LIRS_DEFINITION,
+    "wtinylfu": WTINYLFU_DEFINITION,
 }
 
 

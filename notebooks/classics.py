@@ -83,3 +83,13 @@ counts("classics")
 
 # %%
 statements("classics")
+
+# %% [markdown]
+# ## Conditions under which others come out
+#
+# MQ's history, the splits that the authors tried and what LRU-2 remembered are not printed; each condition is another
+# value of these.
+
+# %%
+conditions = read("results/classics/conditions.csv")
+conditions[conditions["verdict"] == "reproduced"]

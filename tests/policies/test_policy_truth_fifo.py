@@ -2,7 +2,7 @@
 
 Where they don't: libCacheSim's SLRU binds its lowest segment, so sizes that four doesn't divide are left out; its
 S3-FIFO holds nothing where S has a share below two blocks; its W-TinyLFU counts other accesses than the paper
-(wtinylfu.py says which); its Random draws other numbers.
+(libcachesim.py says which, and meets the counts); its Random draws other numbers.
 """
 
 import numpy as np

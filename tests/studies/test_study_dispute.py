@@ -116,8 +116,18 @@ def aggregated(tmp_path):
 
 
 def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, tmp_path):
-    made = aggregated | {"kinds": tables.kinds(pd.concat([replays, replays.assign(trace="b")]), 20, 1)}
-    names = ("reductions", "datasets", "selection", "kinds")
+    counts = pd.DataFrame({"trace": "a", "cache_blocks": replays["cache_blocks"].min(), "policy": ["slru", "lru"],
+                           "misses": 1, "definition": "unique"})  # fmt: skip
+    made = aggregated | {
+        "kinds": tables.kinds(pd.concat([replays, replays.assign(trace="b")]), 20, 1),
+        "program": tables.program(replays, counts),
+    }
+    assert made["program"].value_counts(["policy", "reading"]).to_dict() == {
+        ("lru", "own"): 1,
+        ("slru", "own"): 1,
+        ("slru", "program"): 1,
+    }
+    names = ("reductions", "datasets", "selection", "kinds", "program", "examples")
     for name in names:
         made[name].to_csv(tmp_path / f"{name}.csv", index=False)
     under = variants.conditions(*(tmp_path / f"{name}.csv" for name in names))
@@ -133,6 +143,9 @@ def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, 
         assert found == pytest.approx(other["mean"])
     web = made["reductions"].set_index(list(keys)).loc[("sieve", 0.1, "arc")]
     assert rows.loc[(variants.OF_TRACES, "sieve", 0.1, "arc"), "mean_of_datasets"] == pytest.approx(web["mean"])
+    judged = under["program"].set_index("policy")["misses"]
+    by_program = made["program"].set_index(["policy", "reading"])["misses"]
+    assert judged.to_dict() == {"slru": by_program["slru", "program"], "lru": by_program["lru", "own"]}
     ranks = under["datasets"][under["datasets"]["condition"] == variants.MEDIANS]
     first = ranks[(ranks["rank"] == 1) & (ranks["selection"] == "authors")]
     assert set(first["policy"]) == {"s3fifo"}

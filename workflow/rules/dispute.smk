@@ -5,7 +5,7 @@ from misspenalty.io.external import open_register
 DISPUTE = config["dispute"]
 DISPUTE_RESULTS = "dispute/miss_ratios.csv"
 DISPUTE_STATED = "data/published/dispute_stated.csv"
-AGGREGATED = ("reductions", "datasets", "selection", "examples")
+AGGREGATED = ("reductions", "datasets", "selection", "examples", "floors")
 
 try:
     EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
@@ -72,7 +72,7 @@ FIGURES["dispute"] = [
         published=DISPUTE_STATED,
     ),
 ]
-CONDITIONS["dispute"] = ["reductions", "datasets", "selection", "kinds"]
+CONDITIONS["dispute"] = ["reductions", "datasets", "selection", "kinds", "program", "examples"]
 SOURCES += ["data/external.yaml", "data/published/dispute_program.csv", DISPUTE_STATED]
 SEEDS["dispute"] = DISPUTE["seed"]
 
@@ -83,11 +83,15 @@ rule dispute_varied:
         datasets="results/dispute/datasets.csv",
         selection="results/dispute/selection.csv",
         kinds="results/dispute/kinds.csv",
+        program="results/dispute/program.csv",
+        examples="results/dispute/examples.csv",
     output:
         reductions="results/dispute/runs/conditions/reductions.csv",
         datasets="results/dispute/runs/conditions/datasets.csv",
         selection="results/dispute/runs/conditions/selection.csv",
         kinds="results/dispute/runs/conditions/kinds.csv",
+        program="results/dispute/runs/conditions/program.csv",
+        examples="results/dispute/runs/conditions/examples.csv",
     log:
         "results/logs/dispute_varied.log",
     benchmark:

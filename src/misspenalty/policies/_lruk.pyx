@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from misspenalty.policies._heap cimport (
-    Entry, Rank, Ranking, enter_known, enter_new, make_ranking, push, rank_of, take_lowest,
+    Entry, Rank, Ranking, below, enter_known, enter_new, make_ranking, push, rank_of, take_lowest,
 )
 from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
@@ -27,7 +27,9 @@ cdef class LRUK(Policy):
     cdef void* nodes            # one a block, `size` bytes each
     cdef size_t size            # of a node
     cdef uint32_t k             # uses that are known of a block
-    cdef Ranking ranking        # of the blocks in the cache
+    cdef Ranking ranking        # of the blocks in the cache that are not set aside
+    cdef Entry* aside           # those found within their correlated period: a heap of two children, first used first
+    cdef uint32_t n_aside       # entries in it
     cdef History history        # of evicted blocks
     cdef uint64_t period        # correlated reference period, accesses
     cdef uint32_t now           # number of the coming access, from 1
@@ -39,6 +41,7 @@ cdef class LRUK(Policy):
         self.now = 1
         self.nodes = self.allocate(blocks, self.size)
         make_ranking(&self.ranking, self)
+        self.aside = <Entry*>self.allocate(self.ranking.max_resident if correlated_period else 0, sizeof(Entry))
         make_history(&self.history, self, history)
 
     cdef bint holds(self, block_t block) noexcept nogil:
@@ -92,23 +95,71 @@ cdef class LRUK(Policy):
         self.evictions += misses - filled
 
     cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
-        """The lowest block outside its correlated period, or the lowest of all; others wait behind the heap's end."""
-        cdef Entry lowest = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
-        cdef Entry spared, chosen = lowest
-        cdef uint32_t aside = self.ranking.max_resident
-        while now - chosen.last <= self.period:
-            aside -= 1
-            self.ranking.heap[aside] = chosen
-            if not self.ranking.size and not self.ranking.waiting:
-                chosen = lowest
+        """The lowest block outside its correlated period, or the lowest of all. Blocks within it are set aside."""
+        cdef Entry entry
+        self.bring_back(now, size)
+        while self.ranking.size or self.ranking.waiting:
+            entry = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
+            if now - entry.last > self.period:
+                return entry.block
+            self.n_aside += 1
+            self.settle(self.n_aside - 1, entry)
+        return self.lowest_aside(size)
+
+    cdef inline void bring_back(self, uint32_t now, const size_t size) noexcept nogil:
+        """Rank the blocks again whose correlated period is over."""
+        cdef Entry entry
+        cdef const Rank* node
+        while self.n_aside and now - self.aside[0].last > self.period:
+            entry = self.aside[0]
+            node = rank_of(self.nodes, size, entry.block)
+            if node.last == entry.last:
+                self.drop(0)
+                entry.key = kth_to_last(node, 0)
+                push(&self.ranking, entry)
+            else:
+                entry.last = node.last
+                self.settle(0, entry)
+
+    cdef inline block_t lowest_aside(self, const size_t size) noexcept nogil:
+        """The lowest of the blocks set aside, removed."""
+        cdef Entry entry, lowest
+        cdef const Rank* node
+        cdef uint32_t i, at = 0
+        for i in range(self.n_aside):
+            entry = self.aside[i]
+            node = rank_of(self.nodes, size, entry.block)
+            entry.key = kth_to_last(node, 0)
+            entry.last = node.last
+            if i == 0 or below(&entry, &lowest):
+                lowest = entry
+                at = i
+        self.drop(at)
+        return lowest.block
+
+    cdef inline void drop(self, uint32_t at) noexcept nogil:
+        """Remove an entry of the heap of those set aside."""
+        self.n_aside -= 1
+        if at < self.n_aside:
+            self.settle(at, self.aside[self.n_aside])
+
+    cdef inline void settle(self, uint32_t at, Entry entry) noexcept nogil:
+        """Put an entry in an empty place of that heap and move it to where it belongs."""
+        cdef Entry* heap = self.aside
+        cdef uint64_t child
+        while at and entry.last < heap[(at - 1) >> 1].last:
+            heap[at] = heap[(at - 1) >> 1]
+            at = (at - 1) >> 1
+        while True:
+            child = 2 * <uint64_t>at + 1
+            if child >= self.n_aside:
                 break
-            chosen = take_lowest(&self.ranking, self.nodes, size, kth_to_last, 0)
-        while aside < self.ranking.max_resident:
-            spared = self.ranking.heap[aside]
-            aside += 1
-            if spared.block != chosen.block:
-                push(&self.ranking, spared)
-        return chosen.block
+            child += child + 1 < self.n_aside and heap[child + 1].last < heap[child].last
+            if entry.last <= heap[child].last:
+                break
+            heap[at] = heap[child]
+            at = <uint32_t>child
+        heap[at] = entry
 
 
 cdef inline void shift(Node* node, const uint32_t k, uint32_t correlated, uint32_t now) noexcept nogil:

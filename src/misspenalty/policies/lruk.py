@@ -19,7 +19,7 @@ Deviations and decisions:
   `history` times the cache, the oldest eviction forgotten first. The default, 4, is what the MQ paper gave LRU-2
   ("Simulation set-up").
 - The correlated reference period is in accesses; 0, the default, makes every access count.
-- With a correlated period an eviction takes time in proportion to the blocks it passes over.
+- An eviction takes time in proportion to the cache where every block is within its correlated period.
 - Where every block is within its correlated period, the one that would go without the period goes.
 - A use that is not known stays so: Figure 2.1 would add the time a use lasted to the 0 that stands for it.
 """

@@ -17,7 +17,8 @@ Deviations and decisions:
 - `fill_up=1` is another rule of libCacheSim's: until the cache is full a new block enters the lowest segment with
   room, so that the first blocks are protected without a hit. The paper has no such rule.
 - libCacheSim's SLRU is `segments=4, protected=0.75, fill_up=1`, and has equal misses if the cache can be cut into
-  four. If not, it binds the lowest segment too, and a hit may then evict a block from a cache that needs no room.
+  four. If not, it binds the lowest segment too, and a hit may then evict a block from a cache that needs no room:
+  see `libcachesim`.
 """
 
 from collections import OrderedDict

@@ -14,8 +14,7 @@ sketch's layout and reset are theirs.
 Deviations and decisions:
 
 - The hash is of a block's number in order of first use, so that the outcome does not depend on how blocks are named;
-  the
-  hash of the nth is the nth draw of SplitMix64 from 0. Caffeine hashes the key in another way: its counts differ.
+  the hash of the nth is the nth draw of SplitMix64 from 0. Caffeine hashes the key in another way: its counts differ.
 - As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters for
   each block of the cache, rounded up to a power of two.
 - As in Caffeine, there is no doorkeeper, an increment that finds all four counters full does not count towards the
@@ -24,9 +23,9 @@ Deviations and decisions:
 - The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
   misses than OPT, which loads always.)
 
-libCacheSim's WTinyLFU does not follow the paper: accesses that hit the window are not counted, each block that leaves
-the window is counted once more, ties are broken by a sketch with different errors, and the counters are aged after
-32 times the cache in hits of the main region. Its misses differ from ours.
+Other programs of this name have other misses. Caffeine's simulator (3.1.8) halves its counters after ten increments for
+each of its counters' words, whose number is the next power of two above the cache: `sample_size` = 10 times that power
+over the cache comes close, and the hash is what remains. libCacheSim's rules are others, see `libcachesim`.
 """
 
 from collections import OrderedDict

@@ -9,6 +9,7 @@ Other services release the same keys with times in seconds and blocks of another
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -96,6 +97,7 @@ def read_prompts(path, unit="ms", block_tokens=None):
     >>> prompts.block_tokens, prompts.covered().tolist()
     (512, [512, 188, 512, 8])
     """
+    path = Path(path)
     times, inputs, outputs, counts, hashes = [], [], [], [], []
     low, high = 1, MAX_TOKENS  # sizes of a block that fit all lines so far
     for number, line in _lines(path):

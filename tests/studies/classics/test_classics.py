@@ -56,7 +56,10 @@ def test_the_best_of_a_grid_is_ours_alone(replays):
 def test_conditions_take_the_place_of_what_they_change(tmp_path):
     rows = [
         ("OLTP", 10, "mq", "", 60),
+        ("OLTP", 10, "mq_history_0", "history=0", 71),
         ("OLTP", 10, "mq_history_1", "history=1", 70),
+        ("OLTP", 10, "mq_fixed", "history=1 life_time=500", 72),
+        ("OLTP", 10, "lru2_history_0", "history=0 correlated_period=50", 58),
         ("OLTP", 10, "lru2", "correlated_period=0", 55),
         ("OLTP", 10, "lru2", "correlated_period=50", 50),
         ("OLTP", 10, "lrfu", "lam=1e-07 correlated_period=0", 42),
@@ -76,16 +79,13 @@ def test_conditions_take_the_place_of_what_they_change(tmp_path):
     base = tables.hit_ratios(replays).set_index("policy")["misses"].reindex(best.index)
     changed = {words: best.index[best[words] != base].tolist() for words in best}
     first, second = conditions.UNTUNED
-    assert changed == {
-        conditions.MQ: ["mq"],
-        first: ["lru2"],
-        second: ["lrfu"],
-        conditions.FIXED: ["frc"],
-        conditions.AS_PROGRAM: ["lirs"],
-        f"{conditions.MQ}; {first}; {second}": ["lrfu", "lru2", "mq"],
-    }
+    expected = {words: [policy] for words, (policy, _) in conditions.IN_PLACE.items()}
+    assert changed == expected | {first: ["lru2"], second: ["lrfu"], conditions.FIXED: ["frc"]}
+    mq = {words: best.loc["mq", words] for words, (policy, _) in conditions.IN_PLACE.items() if policy == "mq"}
+    assert list(mq.values()) == [71, 70, 72]
+    as_program = next(words for words, (policy, _) in conditions.IN_PLACE.items() if policy == "lirs")
     own = made["program"].query("reading == 'own'").set_index("condition")["misses"]
-    assert own[conditions.AS_PROGRAM] == 22 and own[conditions.MQ] == 20
+    assert own[as_program] == 22 and own[conditions.FIXED] == 20
 
 
 def test_published_values_are_matched_by_trace_size_and_policy():

@@ -6,13 +6,18 @@ import pandas as pd
 
 from misspenalty.studies.classics.tables import hit_ratios, program
 
-MQ = "MQ's history as large as the cache"
-FIXED = "fixed splits that leave no list empty"
+IN_PLACE = {  # words -> the policy, and the row of other parameters that stands in its place
+    "MQ without a history": ("mq", "mq_history_0"),
+    "MQ's history as large as the cache": ("mq", "mq_history_1"),
+    "MQ's history as large as the cache, its life time fixed at 500 accesses": ("mq", "mq_fixed"),
+    "LRU-2 that knows nothing of evicted blocks": ("lru2", "lru2_history_0"),
+    "LIRS under the conventions of its authors' program": ("lirs", "lirs_program"),
+}
+FIXED = "fixed splits of 1 to 99 % of the cache, none without a page"
 UNTUNED = {  # words -> policies replayed without the parameter that was tuned
     "LRU-2 without a correlated reference period": ("lru2",),
     "LRFU without a correlated reference period": ("lrfu",),
 }
-AS_PROGRAM = "LIRS under the conventions of its authors' program"
 
 
 def under_conditions(replays, published):
@@ -29,13 +34,9 @@ def under_conditions(replays, published):
         ``hit_ratios, program``, each with the column ``condition``.
     """
     replays, published = pd.read_csv(replays).fillna({"parameters": ""}), pd.read_csv(published)
-    read = {
-        MQ: _in_place(replays, "mq", "mq_history_1"),
-        **{words: _without_period(replays, policies) for words, policies in UNTUNED.items()},
-        FIXED: replays[(replays["policy"] != "frc") | ~replays["parameters"].isin(["target=0", "target=1"])],
-        AS_PROGRAM: _in_place(replays, "lirs", "lirs_program"),
-    }
-    read["; ".join([MQ, *UNTUNED])] = _without_period(read[MQ], [name for names in UNTUNED.values() for name in names])
+    read = {words: _in_place(replays, *both) for words, both in IN_PLACE.items()}
+    read |= {words: _without_period(replays, policies) for words, policies in UNTUNED.items()}
+    read[FIXED] = replays[(replays["policy"] != "frc") | ~replays["parameters"].isin(["target=0", "target=1"])]
     tables = {"hit_ratios": [], "program": []}
     for words, changed in read.items():
         ratios = hit_ratios(changed)

@@ -53,21 +53,35 @@ class Replays(pydantic.BaseModel):
 
 ROWS = {
     **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
-    # The history of MQ is not printed: four times the cache, as in MQ's own paper, and as large as ARC's.
+    # The history of MQ is not printed: four times the cache, as in MQ's own paper. Others only serve as conditions.
+    "mq_history_0": Row(policy="mq", parameters={"history": 0}),
     "mq_history_1": Row(policy="mq", parameters={"history": 1}),
+    "mq_fixed": Row(policy="mq", parameters={"history": 1, "life_time": 500}),
     "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
     # Both parameters of the full version. Grids reach far enough that the best values are inside.
     "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),
     "lrfu": Row(
         policy="lrfu",
         grid={
-            "lam": (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3),
-            "correlated_period": (0, 100, 500, 1000, 2000, 5000, 10000, 20000),
+            "lam": (1e-7, 1e-6, 3e-6, 1e-5, 2e-5, 3e-5, 5e-5, 1e-4, 2e-4, 3e-4, 1e-3),
+            "correlated_period": (0, 100, 200, 500, 1000, 2000, 3000, 5000, 7000, 10000, 20000, 50000),
         },
     ),
-    # The correlated reference period is what the LRU-K paper leaves to the user; beyond 2,000 a run takes minutes.
-    "lru2": Row(policy="lru2", grid={"correlated_period": (0, 50, 100, 200, 500, 1000, 2000)}),
-}
+    # The correlated reference period is what the LRU-K paper leaves to the user.
+    "lru2": Row(
+        policy="lru2",
+        grid={
+            "correlated_period": (
+                0, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10000, 20000, 50000,
+            )
+        },
+    ),
+    "lru2_history_0": Row(
+        policy="lru2",
+        parameters={"history": 0},
+        grid={"correlated_period": (0, 100, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10000)},
+    ),
+}  # fmt: skip
 
 TRACES = {
     "OLTP": Replays(
@@ -104,7 +118,7 @@ class ClassicsSettings(pydantic.BaseModel):
 
     rows: dict[str, Row] = ROWS
     traces: dict[str, Replays] = TRACES
-    fixed_split_targets: tuple[Annotated[float, pydantic.Field(ge=0, le=1)], ...] = tuple(n / 20 for n in range(21))
+    fixed_split_targets: tuple[Annotated[float, pydantic.Field(ge=0, le=1)], ...] = tuple(n / 100 for n in range(101))
 
     @pydantic.model_validator(mode="after")
     def _check_rows(self):

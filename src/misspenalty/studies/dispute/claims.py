@@ -7,6 +7,7 @@ from misspenalty.studies.dispute.published import EVERY, FIGURE_6, FIGURE_7, WEB
 from misspenalty.studies.dispute.runs import ZIPF, ZIPF_BLOCKS
 
 LARGE, SMALL = 0.1, 0.001  # cache sizes of the paper, as shares of the objects
+OWN = "own"  # the reading of a policy that is judged
 LAST_RULE = "a result of every plotted policy"
 FAST_DEMOTION = ("wtinylfu", "lirs", "2q", "slru", "arc", "s3fifo")
 TRADITIONAL = ("wtinylfu", "lirs", "2q", "slru", "arc")
@@ -16,6 +17,8 @@ EXAMPLES = {"twitter": "cluster52", "msr": "hm_0.IQI.bin"}
 EXAMPLE_POLICIES = ("lru", "arc", "s3fifo", "wtinylfu", "wtinylfu_10")
 FILES = ("s3fifo", "2q", "arc", "lirs", "lhd", "lrb", "wtinylfu", "wtinylfu_10")
 PROGRAM_POLICIES = ("lru", "fifo", "arc", "2q", "lirs", "s3fifo", "sieve", "lfu", "opt", "wtinylfu", "slru", "clock")
+BY_RULES = ("slru", "lirs", "wtinylfu")  # also replayed as the program has them
+RENUMBERED = ("2-pools", "orm-busy")  # traces whose blocks are not numbered from 1 by first use
 PROGRAM_BLOCKS = {  # 10 % of the blocks, in the order in which the ledger lists the traces
     "2-pools": 993, "cpp": 122, "cs": 140, "gli": 252, "loop": 101, "multi2": 568, "orm-busy": 7634, "sprite": 707,
 }  # fmt: skip
@@ -48,15 +51,28 @@ TABLES = {
         ("trace", "policy"), ("miss_ratio",), cross(trace=EXAMPLES.values(), policy=EXAMPLE_POLICIES)
     ),
     "program": Table(
-        ("trace", "cache_blocks", "policy"),
+        ("trace", "cache_blocks", "policy", "reading"),
         ("misses",),
         (
-            *cross(trace=[ZIPF], cache_blocks=ZIPF_BLOCKS, policy=["fifo", "lru", "sieve", "opt"]),
+            *cross(trace=[ZIPF], cache_blocks=ZIPF_BLOCKS, policy=["fifo", "lru", "sieve", "opt"], reading=[OWN]),
             *(
                 row
                 for trace, size in PROGRAM_BLOCKS.items()
-                for row in cross(trace=[trace], cache_blocks=[size], policy=PROGRAM_POLICIES)
+                for row in cross(trace=[trace], cache_blocks=[size], policy=PROGRAM_POLICIES, reading=[OWN])
             ),
+            *(
+                row
+                for trace, size in PROGRAM_BLOCKS.items()
+                for row in cross(trace=[trace], cache_blocks=[size], policy=BY_RULES, reading=["program"])
+            ),
+        ),
+    ),
+    "floors": Table(
+        ("objects", "policy"),
+        ("always_pct",),
+        (
+            {"objects": "below 10", "policy": "wtinylfu_10"},
+            *cross(objects=["below 10", "10 to 99"], policy=["wtinylfu"]),
         ),
     ),
     "kinds": Table(
@@ -80,6 +96,9 @@ def claims(record, tables):
             obtained = tables["examples"].miss_ratio.loc[(trace, policy)]
             record.value(f"dispute.s3.table2.{name}.{policy}", obtained)
     _program(record, tables["program"].misses)
+    always = tables["floors"].always_pct
+    record.bound("dispute.floors.wtinylfu", [always.loc[(band, "wtinylfu")] for band in ("below 10", "10 to 99")])
+    record.bound("dispute.floors.wtinylfu_10", always.loc[("below 10", "wtinylfu_10")])
     _replays(record, tables["kinds"], tables["cells"])
     record.no_table(
         "dispute.s3.onehit",
@@ -169,14 +188,19 @@ def _datasets(record, datasets):
 
 def _program(record, misses):
     zipf = {
-        policy: [misses.loc[(ZIPF, size, policy)] for size in ZIPF_BLOCKS] for policy in ("fifo", "lru", "sieve", "opt")
+        policy: [misses.loc[(ZIPF, size, policy, OWN)] for size in ZIPF_BLOCKS]
+        for policy in ("fifo", "lru", "sieve", "opt")
     }
     for policy, counts in zipf.items():
         record.value(f"dispute.sieve.zipf.{policy}", counts)
     record.order("dispute.sieve.zipf.order", {name: zipf[name][:3] for name in ("sieve", "lru", "fifo")})
     for policy in PROGRAM_POLICIES:
-        counts = [misses.loc[(trace, size, policy)] for trace, size in PROGRAM_BLOCKS.items()]
+        counts = [misses.loc[(trace, size, policy, OWN)] for trace, size in PROGRAM_BLOCKS.items()]
         record.value(f"dispute.program.{policy}", counts)
+    for policy in BY_RULES:
+        traces = [name for name in PROGRAM_BLOCKS if policy != "wtinylfu" or name not in RENUMBERED]
+        counts = [misses.loc[(trace, PROGRAM_BLOCKS[trace], policy, "program")] for trace in traces]
+        record.value(f"dispute.rules.{policy}", counts)
 
 
 def _replays(record, kinds, cells):

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.stats import bootstrap
 
 from misspenalty.io.external import open_copy
+from misspenalty.studies.dispute.floors import floors
 
 POLICIES = {  # our names of the columns of the table
     "FIFO": "fifo",
@@ -80,7 +81,7 @@ def aggregate(table, resamples, seed):
     dict of str to DataFrame
         ``reductions`` from `reductions` and ``datasets`` from `datasets`, with a column ``selection``: by the authors'
         rules (``authors``), every trace (``all``), or by their rules in the seven sources of the SIEVE paper
-        (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`.
+        (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`; ``floors`` from `floors.floors`.
     """
     results = read(table)
     web = results[results["dataset"].isin(SIEVE_SOURCES)]
@@ -93,6 +94,7 @@ def aggregate(table, resamples, seed):
         "datasets": pd.concat(sets, ignore_index=True)[["selection", *DATASETS]],
         "selection": selection(results),
         "examples": examples(results),
+        "floors": floors(results, FIGURE_6),
     }
 
 

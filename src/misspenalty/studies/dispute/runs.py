@@ -4,13 +4,19 @@ Policies have the parameters that libCacheSim, the authors' simulator, gives the
 with 25 % of the cache for A1in and names for half of it, SLRU with four equal segments, S3-FIFO with 10 % for S and a
 threshold of two. Blocks have one size, and caches start empty, as in the papers. A cache holds the whole number of
 blocks below its share.
+
+libCacheSim's SLRU, W-TinyLFU and LIRS follow other rules than the papers of these policies. They are replayed twice: as
+defined here, and as the program has them (`misspenalty.policies.libcachesim`); the labels of the latter end in
+`PROGRAM`.
 """
 
 import pandas as pd
 
+from misspenalty.policies.libcachesim import LIRS_DEFINITION, SLRU_DEFINITION, WTINYLFU_DEFINITION
 from misspenalty.replay.simulation import hit_ratio_curve
 from misspenalty.traces import open_trace
 
+PROGRAM = "_program"
 POLICIES = {
     "fifo": ("fifo", {}),
     "lru": ("lru", {}),
@@ -28,6 +34,10 @@ POLICIES = {
     "s3fifo": ("s3fifo", {}),
     "sieve": ("sieve", {}),
     "opt": ("opt", {}),
+    f"slru{PROGRAM}": (SLRU_DEFINITION, {}),
+    f"lirs{PROGRAM}": (LIRS_DEFINITION, {}),
+    f"wtinylfu{PROGRAM}": (WTINYLFU_DEFINITION, {"window": 0.01}),
+    f"wtinylfu_10{PROGRAM}": (WTINYLFU_DEFINITION, {"window": 0.1}),
 }
 LEAST_BLOCKS = 10
 ZIPF = "zipf"

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from misspenalty.studies.dispute.published import over_traces, reduction
+from misspenalty.studies.dispute.runs import PROGRAM
 
 COMPETING = ("lru", "clock", "lfu", "slru", "2q", "arc", "car", "lirs", "clockpro", "mq", "wtinylfu", "wtinylfu_10",
              "s3fifo", "sieve")  # fmt: skip
@@ -91,11 +92,15 @@ def program(replays, published):
     Returns
     -------
     DataFrame
-        ``trace, cache_blocks, policy, definition, program_misses, misses, difference, references``; one row per count
-        that was replayed here.
+        ``trace, cache_blocks, policy, reading, definition, program_misses, misses, difference, references``; one row
+        per count and reading that was replayed here: a policy as defined here (``own``), and where libCacheSim follows
+        other rules, by those of the program (``program``).
     """
     keys = ["trace", "cache_blocks", "policy"]
-    ours = replays[[*keys, "misses", "references"]].drop_duplicates(keys)
+    ours = replays[[*keys, "misses", "references"]].drop_duplicates(keys).assign(reading="own")
+    by_rules = ours["policy"].str.endswith(PROGRAM)
+    ours.loc[by_rules, "reading"] = "program"
+    ours["policy"] = ours["policy"].str.removesuffix(PROGRAM)
     table = published.rename(columns={"misses": "program_misses"}).merge(ours, on=keys)
     table["difference"] = table["misses"] - table["program_misses"]
-    return table[[*keys, "definition", "program_misses", "misses", "difference", "references"]]
+    return table[[*keys, "reading", "definition", "program_misses", "misses", "difference", "references"]]

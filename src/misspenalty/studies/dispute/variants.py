@@ -6,7 +6,7 @@ Every condition reads the result tables alone, so that it can be judged where th
 import pandas as pd
 
 from misspenalty.studies.dispute import tables
-from misspenalty.studies.dispute.claims import LARGE, LAST_RULE, SMALL
+from misspenalty.studies.dispute.claims import LARGE, LAST_RULE, OWN, SMALL
 from misspenalty.studies.dispute.published import FIGURE_7, SIEVE_SOURCES
 
 NO_SELECTION = "no selection of traces"
@@ -18,14 +18,16 @@ WINDOW = "W-TinyLFU with a window of 1 %, not of 10 %"
 OTHER_SIZES = {0.01: "caches of 1 % of the objects", 0.4: "caches of 40 % of the objects"}
 REPLAYED_SIZES = {0.01: OTHER_SIZES[0.01], 0.001: "caches of 0.1 % of the objects"}
 EVERY_REPLAY = "every trace replayed, not web traces alone"
+OTHER_WINDOW = "W-TinyLFU with the other of the two windows"
+BY_PROGRAM = "SLRU, LIRS and W-TinyLFU by the rules of the program"
 
 
-def conditions(reductions, datasets, selection, kinds):
+def conditions(reductions, datasets, selection, kinds, program, examples):
     """A job of the workflow: result tables under other conditions.
 
     Parameters
     ----------
-    reductions, datasets, selection, kinds : path-like
+    reductions, datasets, selection, kinds, program, examples : path-like
         Result tables of these names.
 
     Returns
@@ -38,6 +40,8 @@ def conditions(reductions, datasets, selection, kinds):
         "datasets": _datasets(pd.read_csv(datasets)),
         "selection": _selection(pd.read_csv(selection)),
         "kinds": _kinds(pd.read_csv(kinds)),
+        "program": _program(pd.read_csv(program)),
+        "examples": _examples(pd.read_csv(examples)),
     }
 
 
@@ -95,6 +99,17 @@ def _kinds(table):
     ]
     parts.append(_of(table, kind=tables.EVERY_TRACE).assign(kind="web", condition=EVERY_REPLAY))
     return pd.concat(parts, ignore_index=True)
+
+
+def _program(table):
+    keys = ["trace", "cache_blocks", "policy"]
+    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # program, else own
+    return both.assign(reading=OWN, condition=BY_PROGRAM)
+
+
+def _examples(table):
+    other = {"wtinylfu": "wtinylfu_10", "wtinylfu_10": "wtinylfu"}
+    return table.assign(policy=table["policy"].replace(other), condition=OTHER_WINDOW)
 
 
 def _of(table, **keys):

@@ -1,0 +1,298 @@
+"""What libCacheSim runs under the names SLRU, W-TinyLFU and LIRS, to the unit.
+
+libCacheSim is the simulator of the S3-FIFO and SIEVE papers, so their results of these three policies are results of
+its programs. These differ from the policies' papers, and from our `slru`, `wtinylfu` and `lirs`, by more than a choice
+of parameters. They are not registered policies, and do not keep what a policy has to keep: a hit may evict a block, a
+small cache loads nothing, and LIRS may hold a block more than the cache has room for. `simulate` and
+`hit_ratio_curve` take them in place of a name.
+
+SLRU: four segments of a quarter of the cache each, rounded down, the lowest too; what rounding leaves over is used as
+long as nothing is demoted. A segment above its limit, by a hit as well, gives its oldest block to the one below, and
+the lowest evicts it.
+
+W-TinyLFU:
+
+- A new block enters the window, which grows until the cache is full. Only then does its oldest block move to the main
+  region, and after that for as long as there is room; so the window keeps what the main region does not take.
+- The main region is the SLRU above with two segments, of a fifth and four fifths.
+- The sketch is a Bloom filter of whole counters (ten hashes, an error of 0.1 %), all of which are incremented. Counted
+  are loads, hits of the main region, and once more each block that leaves the window. Hits of the window are not.
+- Counters are halved after 32 times the main region's size in its hits. A tie evicts the candidate, as in the paper.
+- A window of less than one block loads nothing at all: with 1 % every reference misses in a cache of fewer than 100.
+
+LIRS: S holds at most twice the cache; above that the block leaves it that was evicted first, not the lowest. A hit in
+Q outside S moves the lowest LIR block to Q though no block takes its place; the block that was hit may be the one that
+leaves Q for it, and still counts as being in the cache.
+
+Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. Counters are
+found by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that the trace
+gives, so that its W-TinyLFU depends on how blocks are named.
+"""
+
+from collections import OrderedDict
+from math import ceil, log
+
+from misspenalty.policies import _libcachesim as kernels
+from misspenalty.policies.registry import Definition, Parameter, Reference
+
+SEEDS = (0x12345678, 0x12344321)  # of the two hashes
+ERROR = 0.001  # of the Bloom filter
+SAMPLE = 32  # hits of the main region before counters are halved, in multiples of its size
+PRIMES = (
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+    0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
+)  # of XXH64
+
+
+class Segments:
+    """An SLRU with a limit on each segment, the lowest first."""
+
+    def __init__(self, capacity, parts):
+        self.capacity = capacity
+        self.limits = [int(part / sum(parts) * capacity) for part in parts]
+        self.segments = [OrderedDict() for _ in parts]  # each oldest first
+
+    def __len__(self):
+        return sum(map(len, self.segments))
+
+    def hit(self, block):
+        """Use a block; whether it is here."""
+        k = next((k for k, segment in enumerate(self.segments) if block in segment), None)
+        if k is None:
+            return False
+        del self.segments[k][block]
+        k = min(k + 1, len(self.segments) - 1)
+        self.segments[k][block] = True
+        self._cool(k)
+        return True
+
+    def enter(self, block):
+        """Put a block into the lowest segment with room, or the lowest of all."""
+        free = [k for k, segment in enumerate(self.segments) if len(segment) < self.limits[k]]
+        while not free and len(self) >= self.capacity:
+            self.evict()
+        self.segments[free[0] if free else 0][block] = True
+
+    def victim(self):
+        """The block that goes next."""
+        return next(iter(next(segment for segment in self.segments if segment)))
+
+    def evict(self):
+        """Remove it."""
+        next(segment for segment in self.segments if segment).popitem(last=False)
+
+    def _cool(self, k):
+        while len(self.segments[k]) > self.limits[k]:
+            if k == 0:
+                self.evict()
+            else:
+                block, _ = self.segments[k].popitem(last=False)
+                self.segments[k - 1][block] = True
+                self._cool(k - 1)
+
+
+class SLRU(Reference):
+    """SLRU of libCacheSim: every segment has a limit."""
+
+    def __init__(self, capacity):
+        self.segments = Segments(capacity, (1, 1, 1, 1))
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        if self.segments.hit(block):
+            return True
+        if self.segments.limits[0]:
+            while len(self.segments) >= self.segments.capacity:
+                self.segments.evict()
+            self.segments.enter(block)
+        return False
+
+
+class Counters:
+    """Counts of blocks, by number, in a Bloom filter of counters."""
+
+    def __init__(self, entries):
+        per_entry = -log(ERROR) / 0.480453013918201
+        self.hashes = ceil(0.693147180559945 * per_entry)
+        n = ceil(per_entry * entries)
+        self.counts = [0] * (n if n >= self.hashes else 2 * self.hashes)
+
+    def _places(self, number):
+        at, step = (xxh64(number, seed) % 2**32 for seed in SEEDS)
+        return [(at + k * step) % 2**32 % len(self.counts) for k in range(self.hashes)]
+
+    def frequency(self, number):
+        """The count, or more."""
+        return min(self.counts[place] for place in self._places(number))
+
+    def increment(self, number):
+        """Count one."""
+        for place in self._places(number):
+            self.counts[place] += 1
+
+    def halve(self):
+        """Forget half."""
+        self.counts = [count >> 1 for count in self.counts]
+
+
+def xxh64(key, seed):
+    """XXH64 of the eight bytes of a number.
+
+    Examples
+    --------
+    >>> hex(xxh64(1, 0))
+    '0x9f29cb17a2a49995'
+    """
+    a, b, c, d, e = PRIMES
+    x = (seed + e + 8) % 2**64 ^ _rotated(key * b % 2**64, 31) * a % 2**64
+    x = (_rotated(x, 27) * a + d) % 2**64
+    x = (x ^ x >> 33) * b % 2**64
+    x = (x ^ x >> 29) * c % 2**64
+    return x ^ x >> 32
+
+
+def _rotated(x, bits):
+    return (x << bits | x >> (64 - bits)) % 2**64
+
+
+class WTinyLFU(Reference):
+    """W-TinyLFU of libCacheSim."""
+
+    def __init__(self, capacity, window=0.01):
+        self.capacity = capacity
+        self.limit = int(capacity * window)
+        self.window = OrderedDict()  # oldest first
+        self.main = Segments(capacity - self.limit, (1, 4))
+        self.counters = Counters(self.main.capacity)
+        self.hits = 0  # of the main region, since counters were halved
+        self.number = {}  # of each block, from 1, in order of first use
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        number = self.number.setdefault(block, len(self.number) + 1)
+        if block in self.window:
+            self.window.move_to_end(block)
+            return True
+        if self.main.hit(block):
+            self._count_hit(number)
+            return True
+        if self.limit and self.main.limits[0]:
+            while len(self.window) + len(self.main) >= self.capacity:
+                self._make_room()
+            self.window[block] = True
+            self.counters.increment(number)
+        return False
+
+    def _count_hit(self, number):
+        self.counters.increment(number)
+        self.hits += 1
+        if self.hits >= SAMPLE * self.main.capacity:
+            self.hits = 0
+            self.counters.halve()
+
+    def _make_room(self):
+        """Move blocks from the window to the main region until one is evicted."""
+        full = False
+        while not full:
+            if not self.window:
+                self.main.evict()
+                return
+            candidate, _ = self.window.popitem(last=False)
+            full = len(self.main) >= self.main.capacity
+            if not full or self._frequency(candidate) > self._frequency(self.main.victim()):
+                if full:
+                    self.main.evict()
+                self.main.enter(candidate)
+            self.counters.increment(self.number[candidate])
+
+    def _frequency(self, block):
+        return self.counters.frequency(self.number[block])
+
+
+class LIRS(Reference):
+    """LIRS of libCacheSim."""
+
+    def __init__(self, capacity):
+        self.capacity = capacity
+        self.hirs = max(1, int(0.01 * capacity))
+        self.lirs = capacity - self.hirs
+        self.lir = 0  # LIR blocks
+        self.s = OrderedDict()  # bottom first: LIR, or whether a HIR block is in the cache
+        self.q = OrderedDict()  # HIR blocks in the cache, the next victim first
+        self.gone = OrderedDict()  # blocks of S that are not in the cache, evicted first first
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        hit = self._find(block)
+        if not hit and self.lirs:
+            self._load(block)
+        while len(self.s) > 2 * self.capacity and self.gone:
+            del self.s[self.gone.popitem(last=False)[0]]
+        return hit
+
+    def _find(self, block):
+        known = block in self.s
+        if block in self.q:
+            self.q.move_to_end(block)
+        elif not known:
+            return False
+        if not known:
+            self._make_lir_room()
+            self.s[block] = True
+            return True
+        self.s.move_to_end(block)
+        if self.s[block] == "LIR":
+            self._prune()
+        elif self.s[block]:
+            self.q.pop(block, None)
+            self._make_lir(block)
+        else:
+            return False
+        return True
+
+    def _load(self, block):
+        if block in self.s:
+            self._make_lir(block)
+            self.gone.pop(block, None)
+        elif self.lir < self.lirs:
+            self._make_lir(block)
+        else:
+            if len(self.q) >= self.hirs:
+                self._evict()
+            self.s[block] = True
+            self.q[block] = True
+
+    def _make_lir(self, block):
+        self._make_lir_room()
+        self.s[block] = "LIR"
+        self.lir += 1
+
+    def _make_lir_room(self):
+        while self.lir >= self.lirs:
+            lowest, _ = self.s.popitem(last=False)
+            self.lir -= 1
+            while len(self.q) >= self.hirs:
+                self._evict()
+            self.q[lowest] = True
+            self._prune()
+
+    def _evict(self):
+        block, _ = self.q.popitem(last=False)
+        if block in self.s:
+            self.s[block] = False
+            self.gone[block] = True
+
+    def _prune(self):
+        while len(self.s) > 1 and next(iter(self.s.values())) != "LIR":
+            block, _ = self.s.popitem(last=False)
+            self.gone.pop(block, None)
+
+
+PARAMETERS = (Parameter("window", 0.01, "size of the window, as a share of the cache", 0, 1, float),)
+
+SLRU_DEFINITION = Definition("slru of libCacheSim", kernels.SLRU, SLRU)
+WTINYLFU_DEFINITION = Definition("wtinylfu of libCacheSim", kernels.WTinyLFU, WTinyLFU, PARAMETERS)
+LIRS_DEFINITION = Definition("lirs of libCacheSim", kernels.LIRS, LIRS)

@@ -1,0 +1,47 @@
+"""Where the published results miss always: policies of the simulator that load nothing into a small cache."""
+
+import numpy as np
+import pandas as pd
+
+BANDS = (("below 10", 0, 10), ("10 to 99", 10, 100), ("100 to 999", 100, 1000), ("1,000 and more", 1000, np.inf))
+
+
+def floors(results, policies):
+    """How many results are a miss ratio of 1, by policy and number of objects in the cache.
+
+    Parameters
+    ----------
+    results : DataFrame
+        From `published.read`.
+    policies : sequence of str
+
+    Returns
+    -------
+    DataFrame
+        ``objects, policy, results, always, always_pct, fifo_hits``: results with so many objects in the cache, those
+        with a miss ratio of 1 (as printed, four decimals), their share, and how many of these have hits under FIFO.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"cache_objects": [5, 50], "fifo": [0.5, 0.5], "lru": [1.0, 0.4]})
+    >>> floors(rows, ["lru"])[["objects", "results", "always", "fifo_hits"]].to_numpy().tolist()
+    [['below 10', 1, 1, 1], ['10 to 99', 1, 0, 0]]
+    """
+    found = []
+    for words, least, limit in BANDS:
+        rows = results[results["cache_objects"].between(least, limit, inclusive="left")]
+        for policy in policies:
+            own = rows[rows[policy].notna()]
+            always = own[own[policy] >= 1]
+            if len(own):
+                found.append(
+                    {
+                        "objects": words,
+                        "policy": policy,
+                        "results": len(own),
+                        "always": len(always),
+                        "always_pct": 100 * len(always) / len(own),
+                        "fifo_hits": int((always["fifo"] < 1).sum()),
+                    }
+                )
+    return pd.DataFrame(found)

@@ -1,0 +1,103 @@
+"""What libCacheSim runs as SLRU, W-TinyLFU and LIRS: kernels against definitions, and both against the program."""
+
+import numpy as np
+import pytest
+import tests.policies.test_policy_truth as truth
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.policies.test_policy_truth_fifo import zipf
+
+from misspenalty import hit_ratio_curve, simulate
+from misspenalty.policies import known_policies, libcachesim
+
+trace_named = truth.trace_named  # fixture
+
+DEFINITIONS = {
+    "SLRU": libcachesim.SLRU_DEFINITION,
+    "WTinyLFU": libcachesim.WTINYLFU_DEFINITION,
+    "LIRS": libcachesim.LIRS_DEFINITION,
+}
+WINDOWS = {"WTinyLFU": ({"window": 0.01}, {"window": 0.1}, {"window": 0.5})}
+OPTIONS = {"window": "window_size"}  # the program's names
+
+
+def outcome(definition, capacity, ids, parameters):
+    """Hits of the kernel and of the definition."""
+    kernel = definition.cache(capacity, np.arange(max(ids) + 1, dtype=np.uint64), parameters)
+    hit = np.full(len(ids), 7, np.uint8)
+    kernel.replay(np.array(ids, np.uint32), hit)
+    reference = definition.reference(capacity, **definition.check(parameters))
+    assert hit.tolist() == [int(reference.access(block)) for block in ids]
+    return kernel, hit, reference
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=400), st.integers(1, 60), st.sampled_from(list(DEFINITIONS)))
+def test_kernel_equals_definition(ids, capacity, name):
+    first_use = {block: number for number, block in enumerate(dict.fromkeys(ids))}
+    ids = [first_use[block] for block in ids]  # as a compiled trace has them
+    for parameters in WINDOWS.get(name, ({},)):
+        kernel, hit, _ = outcome(DEFINITIONS[name], capacity, ids, parameters)
+        assert kernel.requests == len(ids) and kernel.resident <= capacity
+        assert kernel.evictions <= np.count_nonzero(hit == 0)
+        if name != "LIRS":
+            assert sum(block in kernel for block in range(max(ids) + 1)) == kernel.resident
+
+
+def test_counters_are_halved_in_a_long_run(monkeypatch):
+    halve, halved = libcachesim.Counters.halve, []
+    monkeypatch.setattr(libcachesim.Counters, "halve", lambda counters: halved.append(halve(counters)))
+    ids = (np.random.default_rng(3).zipf(1.3, 9_000) % 120).tolist()
+    order = {block: number for number, block in enumerate(dict.fromkeys(ids))}
+    outcome(DEFINITIONS["WTinyLFU"], 40, [order[block] for block in ids], {"window": 0.1})
+    assert len(halved) > 3
+
+
+def test_a_window_of_less_than_one_block_loads_nothing(make_trace):
+    trace = make_trace(np.arange(3000) % 50)
+    assert simulate(trace, DEFINITIONS["WTinyLFU"], 99).hits == 0
+    assert simulate(trace, DEFINITIONS["WTinyLFU"], 100).hits == 2950
+
+
+def test_they_are_not_among_the_policies():
+    assert not {definition.name for definition in DEFINITIONS.values()} & set(known_policies())
+
+
+def differing(trace, path, sizes):
+    """Miss counts that are not equal, ours and the program's."""
+    found = {}
+    for name, definition in DEFINITIONS.items():
+        for parameters in WINDOWS.get(name, ({},)):
+            options = {OPTIONS[key]: value for key, value in parameters.items()}
+            misses = hit_ratio_curve(trace, definition, sizes, **parameters)["misses"]
+            for size, ours in zip(sizes, misses, strict=True):
+                theirs = truth.libcachesim_misses(path, name, size, len(trace), **options)
+                if ours != theirs:
+                    found[name, size, *parameters.values()] = (ours, theirs)
+    return found
+
+
+@pytest.mark.parametrize("name", ["2_pools", "cpp", "cs", "gli", "multi2", "sprite"])
+def test_misses_equal_the_programs_on_real_traces(trace_named, tmp_path, name):
+    trace = trace_named(name)
+    path = truth.oracle_general(trace, tmp_path / "trace.oracleGeneral")
+    assert differing(trace, path, [20, 50, 101, trace.blocks // 10, trace.blocks // 2 + 1]) == {}
+
+
+def test_misses_equal_the_programs_on_zipf(make_trace, tmp_path):
+    trace = zipf(make_trace, 60_000, 5_000)
+    path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
+    assert differing(trace, path, [20, 99, 100, 730, 2501]) == {}
+
+
+def test_recorded_counts(shared_traces, trace_named):
+    """Those of W-TinyLFU depend on the numbers of the blocks, which three traces do not count from the first use."""
+    renamed = {("2_pools", "WTinyLFU"), ("orm-busy", "WTinyLFU"), ("cloudPhysicsIO", "WTinyLFU")}
+    found = {}
+    for row in truth.rows_of(shared_traces, "libcachesim_misses.csv"):
+        key = row["trace"], row["policy"]
+        if row["policy"] in DEFINITIONS and key not in renamed:
+            misses = simulate(trace_named(row["trace"]), DEFINITIONS[row["policy"]], int(row["cache_blocks"])).misses
+            if misses != int(row["misses"]):
+                found[key] = (misses, int(row["misses"]))
+    assert found == {}
