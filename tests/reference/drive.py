@@ -165,8 +165,15 @@ class Drive:
             self.arm_free, self.track = released, track
         self.ahead = -1
 
+    def extend_ahead(self, chosen, limit):
+        segment = self.segments[chosen]
+        segment.limit = max(segment.limit, limit)
+        if self.s["drop_requested"]:
+            segment.first = min(max(segment.first, segment.limit - self.s["segment"]), segment.end)
+
     def start_ahead(self, chosen, limit, when):
         self.segments[chosen].limit = limit
+        self.extend_ahead(chosen, limit)
         if self.segments[chosen].end < limit:
             self.ahead, self.ahead_lbn, self.ahead_time = chosen, self.segments[chosen].end, when
 
@@ -338,14 +345,15 @@ class Drive:
         if here == count:
             r.bus = count * s["read_block"]
             if chosen == self.ahead:
-                segment.limit = max(segment.limit, self.limit(segment, lbn, count))
+                self.extend_ahead(chosen, self.limit(segment, lbn, count))
                 return
             self.stop_ahead(now)
             again = s["ahead_on_hit"] or (s["ahead_sequential"] and lbn == self.read_end)
-            if again and not segment.written and self.arm_free <= now:
+            if again and self.arm_free <= now:
+                segment.written = False
                 self.start_ahead(chosen, max(segment.limit, self.limit(segment, lbn, count)), now + miss)
         elif chosen == self.ahead:
-            segment.limit = max(segment.limit, self.limit(segment, lbn, count))
+            self.extend_ahead(chosen, self.limit(segment, lbn, count))
             done = self.read_until(1 << 90, lbn + here + 1) + (count - here) * s["read_block"]
             medium = max(ready, self.read_until(1 << 90, lbn + count))
             self.end_ahead()

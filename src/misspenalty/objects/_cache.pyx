@@ -36,7 +36,7 @@ cdef class ObjectCache(IndirectionTable):
     def __cinit__(self, uint8_t[:, ::1] pages, sizes, references, int64_t budget, bint table, int64_t frames,
                   Py_ssize_t activation, *own):
         cdef Py_ssize_t i
-        self.make_table(max(budget // 128, 16))
+        self.make_table(max(budget // 128, 16), pages.shape[0])
         for i in range(len(sizes)):
             self.classes[i].size = sizes[i]
             self.classes[i].references = references[i]

@@ -1,6 +1,6 @@
 # The indirection table of a client cache, and what the cache counts.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from misspenalty._kernel cimport Kernel
 
@@ -14,7 +14,7 @@ cdef struct entry_t:
     uint32_t address                # of the object, bytes from the start of the frames; 0 = not in the cache
     uint32_t oref                   # where the object lives on disk
     uint32_t references             # swizzled references to it in the cache, and the program's own
-    uint32_t next                   # entry of the same bucket, or next free one; 0 = none
+    uint32_t next                   # of a client's hash chain; here the next free entry; 0 = none
 
 
 cdef struct counts_t:
@@ -48,22 +48,20 @@ cdef class IndirectionTable(Kernel):
     cdef uint32_t entry_room
     cdef uint32_t entry_end         # entries ever made
     cdef uint32_t free_entry        # 0 = none
-    cdef uint32_t* buckets
-    cdef uint32_t bucket_count
+    cdef uint32_t* entry_of         # by oref; 0 = none
+    cdef uint64_t orefs             # its length
+    cdef uint32_t bucket_count      # of the hash table that is paid for
     cdef counts_t counts
     cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
 
     # What every subclass calls first.
-    cdef int make_table(self, uint32_t buckets) except -1
+    cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1
     cdef uint32_t find(self, uint32_t oref) noexcept nogil
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil
     cdef int grow_table(self) noexcept nogil
     cdef void release(self, uint32_t index) noexcept nogil
     cdef void free_table_entry(self, uint32_t index) noexcept nogil
     cdef int64_t table_bytes(self) noexcept nogil
-
-    cdef inline uint32_t bucket_of(self, uint32_t oref) noexcept nogil:
-        return (oref * <uint32_t>2654435769) % self.bucket_count
 
     cdef inline void refer(self, uint32_t index) noexcept nogil:
         self.entries[index].references += 1

@@ -1,37 +1,44 @@
 """Kernel of the indirection table: entries by oref, made when one is first asked for, freed when nothing refers to them."""
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from misspenalty._kernel cimport Kernel
+from misspenalty.objects._format cimport OID_BITS
 
 cdef enum:
     MOST_ENTRIES = 1 << 22
 
 
 cdef class IndirectionTable(Kernel):
-    """What references lead through in the cache; `buckets` is the size of its hash table."""
+    """What references lead through in the cache.
 
-    cdef int make_table(self, uint32_t buckets) except -1:
+    `buckets` is the size of the hash table that a client would have: it is paid for, and entries have a link for its
+    chains. Here an array by oref says where an entry is, since objects of a page are asked for together.
+    """
+
+    cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1:
         self.bucket_count = buckets
         self.entry_end = 1
-        self.buckets = <uint32_t*>calloc(buckets, sizeof(uint32_t))
-        if self.buckets == NULL:
-            raise MemoryError(f"no memory for a table of {buckets} buckets")
+        self.orefs = <uint64_t>(pages + 1) << OID_BITS
+        self.entry_of = <uint32_t*>calloc(self.orefs, sizeof(uint32_t))
+        if self.entry_of == NULL:
+            raise MemoryError(f"no memory for the table of {pages} pages")
         return 0
 
     def __dealloc__(self):
-        free(self.buckets)
+        free(self.entry_of)
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """The entry of an object, made if there is none; 0 where there is no memory."""
-        cdef uint32_t bucket = self.bucket_of(oref)
-        cdef uint32_t index = self.buckets[bucket]
-        while index:
-            if self.entries[index].oref == oref:
-                return index
-            index = self.entries[index].next
+        """The entry of an object, made if there is none; 0 where there is no memory or no such page."""
+        cdef uint32_t index
+        if oref >= self.orefs:
+            self.failed = NO_OBJECT
+            return 0
+        index = self.entry_of[oref]
+        if index:
+            return index
         if self.free_entry:
             index = self.free_entry
             self.free_entry = self.entries[index].next
@@ -43,8 +50,8 @@ cdef class IndirectionTable(Kernel):
         self.entries[index].address = 0
         self.entries[index].oref = oref
         self.entries[index].references = 0
-        self.entries[index].next = self.buckets[bucket]
-        self.buckets[bucket] = index
+        self.entries[index].next = 0
+        self.entry_of[oref] = index
         self.counts.entries_made += 1
         self.counts.entries += 1
         return index
@@ -77,10 +84,7 @@ cdef class IndirectionTable(Kernel):
             self.free_table_entry(index)
 
     cdef void free_table_entry(self, uint32_t index) noexcept nogil:
-        cdef uint32_t* link = &self.buckets[self.bucket_of(self.entries[index].oref)]
-        while link[0] != index:
-            link = &self.entries[link[0]].next
-        link[0] = self.entries[index].next
+        self.entry_of[self.entries[index].oref] = 0
         self.entries[index].next = self.free_entry
         self.free_entry = index
         self.counts.entries_freed += 1

@@ -345,6 +345,7 @@ def _cache(disk):
         "read_ahead": AHEAD[ahead],
         "ahead_blocks": most or size,
         "ahead_on_hit": disk.flag("Read-ahead on idle hit"),
+        "drop_requested": disk.whole("Read-ahead over requested", 1) < 0,
         "stop_in_sector": disk.flag("Stop prefetch in sector"),
         "almost_hits": disk.flag("Allow almost read hits"),
         "read_written": disk.flag("Allow read hits on write data") and enabled == 1,

@@ -41,4 +41,5 @@ cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil
 # When the arm can move where read-ahead stops at `now`, and the track it is on then. Nothing changes.
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Read ahead behind a segment's end from `when` on.
+cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil
 cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) noexcept nogil

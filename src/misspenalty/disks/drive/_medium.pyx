@@ -132,9 +132,17 @@ cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil:
     d.ahead = -1
 
 
+cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil:
+    """Read-ahead into this segment may go on to `limit`."""
+    segment.limit = max(segment.limit, limit)
+    if d.s.drop_requested:
+        segment.first = min(max(segment.first, segment.limit - d.s.segment), segment.end)
+
+
 cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) noexcept nogil:
     """Read ahead behind a segment's end from `when` on."""
     d.segments[chosen].limit = limit
+    extend_ahead(d, &d.segments[chosen], limit)
     if d.segments[chosen].end < limit:
         d.ahead = <int32_t>chosen
         d.ahead_lbn = d.segments[chosen].end

@@ -5,7 +5,7 @@ from libc.string cimport memset
 
 from misspenalty.disks.drive._mechanics cimport parts_t
 from misspenalty.disks.drive._medium cimport (
-    ahead_limit, end_ahead, flow_t, follow, read_medium, read_until, start_ahead, stop_ahead, write_medium,
+    ahead_limit, end_ahead, extend_ahead, flow_t, follow, read_medium, read_until, start_ahead, stop_ahead, write_medium,
 )
 from misspenalty.disks.drive._state cimport (
     BUFFERED, NEVER, PARTIAL_HIT, WHOLE_HIT, drive_t, record_t, segment_t,
@@ -131,10 +131,11 @@ cdef void resume_ahead(drive_t* d, int32_t chosen, int64_t lbn, int64_t count, i
     cdef segment_t* segment = &d.segments[chosen]
     cdef int64_t limit
     if chosen == d.ahead:
-        segment.limit = max(segment.limit, ahead_limit(d, segment, lbn, count))
+        extend_ahead(d, segment, ahead_limit(d, segment, lbn, count))
         return
     stop_ahead(d, now)
-    if (d.s.ahead_on_hit or (d.s.ahead_sequential and lbn == d.read_end)) and not segment.written and d.arm_free <= now:
+    if (d.s.ahead_on_hit or (d.s.ahead_sequential and lbn == d.read_end)) and d.arm_free <= now:
+        segment.written = False
         limit = max(segment.limit, ahead_limit(d, segment, lbn, count))
         start_ahead(d, chosen, limit, now + d.s.read_miss[d.after_read])
 
@@ -157,7 +158,7 @@ cdef void read_hit(drive_t* d, int32_t chosen, int64_t lbn, int64_t count, flow_
         resume_ahead(d, chosen, lbn, count, now)
         return
     if chosen == d.ahead:
-        segment.limit = max(segment.limit, ahead_limit(d, segment, lbn, count))
+        extend_ahead(d, segment, ahead_limit(d, segment, lbn, count))
         follow(flow, here, count, read_until(d, NEVER, lbn + here + 1))
         medium = max(ready, read_until(d, NEVER, lbn + count))
         follow(flow, count - 1, count, medium)

@@ -96,6 +96,7 @@ cdef struct settings_t:             # of a kind of drive; times in ns
     bint ahead_after                # 1 = ahead_most counts from the request's end, 0 = from its start
     bint ahead_sequential           # 1 = reads ahead only behind a read that follows on the read before
     bint ahead_on_hit               # 1 = reads ahead again after a full hit
+    bint drop_requested             # 1 = blocks that read-ahead may overwrite are given up when it starts
     bint fast_write                 # 1 = a write is complete once in the cache
     bint caching                    # 1 = blocks of earlier requests can be read from the cache
     bint read_written               # 1 = written blocks can be read from the cache

@@ -379,6 +379,7 @@ def _settings(data):
         "ahead_sequential": cache_["ahead_when"] == "sequential",
         "ahead_after": cache_["ahead_from"] == "request_end",
         "ahead_on_hit": cache_["ahead_on_hit"],
+        "drop_requested": cache_["drop_requested"],
         "fast_write": cache_["write_behind"],
         "caching": cache_["caching"],
         "read_written": cache_["read_written"],
