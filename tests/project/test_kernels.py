@@ -65,7 +65,7 @@ print("done")
 
 
 def _run(code, *arguments, **options):
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=60, **options)
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=300, **options)
 
 
 def test_the_walk_finds_all_kernels():
