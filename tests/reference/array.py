@@ -10,9 +10,11 @@ from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 
 from misspenalty.policies.track_cache import DEMAND
-from misspenalty.systems.array.controller import COMPONENTS, PAGE, Interval
+from misspenalty.systems.array.controller import PAGE
+from misspenalty.systems.array.interval import COMPONENTS, Interval
 
-AT_DRIVE, AT_COMPLETE, ARRIVAL = range(3)
+AT_DRIVE, AT_COMPLETE, AT_PROCESSED, ARRIVAL = range(4)
+ECHO = 100_000_000  # ns between one copy of the slice's requests and the next
 DISK = {
     "queue": "disk_queue",
     "overhead": "disk_overhead",
@@ -37,6 +39,7 @@ class Request:
     since: int = 0
     waits_for: list = field(default_factory=list)
     parts: Counter = field(default_factory=Counter)
+    known: set = field(default_factory=set)  # pages that the cache held before they were written
 
     @property
     def range(self):
@@ -64,8 +67,31 @@ class Destage:
     array: int
     stripe: int
     dirty: set
+    old: set  # of which the contents on disk are known
     left: int = 0
     writing: bool = False
+
+
+class Station:
+    """Processors with one queue, which serve other slices of the machine as well: copies of what comes, delayed."""
+
+    def __init__(self, servers, echoes):
+        self.free, self.delays = [0] * servers, [(n + 1) * ECHO for n in range(echoes)]
+        self.came, self.to_come = [], []
+
+    def process(self, now, service):
+        """When a request that comes now is done."""
+        while self.to_come and self.to_come[0] <= now:
+            self.occupy(heapq.heappop(self.to_come), service)
+        for delay in self.delays:
+            heapq.heappush(self.to_come, now + delay)
+        return self.occupy(now, service)
+
+    def occupy(self, now, service):
+        """The server that is free first takes it."""
+        done = max(heapq.heappop(self.free), now) + service
+        heapq.heappush(self.free, done)
+        return done
 
 
 class Reference:
@@ -83,9 +109,12 @@ class Reference:
         self.lines = [deque() for _ in range(controller.arrays)]
         self.running = [0] * controller.arrays
         self.adapter_free = [0] * controller.arrays
+        stations, servers, echoes = controller.stations
+        self.stations = [Station(servers, echoes) for _ in range(stations)]
         self.stalled = deque()
         self.dirty = [OrderedDict() for _ in range(controller.arrays)]  # stripe -> pages, the oldest first
         self.destaging = [0] * controller.arrays
+        self.old = {}  # stripe -> dirty pages whose contents on disk are known
         self.used = 0
         self.on_the_way = []  # reads for the cache
         self.events, self.serial, self.now = [], 0, 0
@@ -107,6 +136,20 @@ class Reference:
         member = parity if strip == members - 1 else (parity + 1 + strip) % members
         return self.array_of(stripe) * members + member, 8 * (row * self.strip + first), 8 * (end - first)
 
+    def seen(self, page):
+        """The controller's number of a page of the host's, which is striped over a few of the arrays."""
+        if not self.c.host_stripe_kb:
+            return page
+        width, strip = self.c.host_stripe_arrays, self.c.host_stripe_kb * 1024 // PAGE
+        turn, within = divmod(page, strip * width)
+        array, rest = divmod(within, strip)
+        return array * self.part + turn * strip + rest
+
+    @property
+    def part(self):
+        """Pages on each of the arrays that the host stripes over."""
+        return self.pages // (self.c.host_stripe_arrays if self.c.host_stripe_kb else 1)
+
     def strips(self, pages):
         """Pages in order, cut where the drive changes."""
         cut = []
@@ -127,7 +170,12 @@ class Reference:
             request = Request(self.serial, time, first, length, bool(writes))
             heapq.heappush(self.events, (time, ARRIVAL, self.serial, request))
             self.serial += 1
-        handlers = {AT_DRIVE: self.drive_done, AT_COMPLETE: self.complete, ARRIVAL: self.arrive}
+        handlers = {
+            AT_DRIVE: self.drive_done,
+            AT_COMPLETE: self.complete,
+            AT_PROCESSED: self.look_up,
+            ARRIVAL: self.arrive,
+        }
         while self.events and self.events[0][0] < until_ns:
             self.now, kind, _, what = heapq.heappop(self.events)
             handlers[kind](what)
@@ -142,7 +190,7 @@ class Reference:
         return result
 
     def arrive(self, request):
-        array = self.array_of(self.stripe_of(request.page))
+        array = self.array_of(self.stripe_of(self.seen(request.page)))
         if self.running[array] < self.c.host_slots:
             self.running[array] += 1
             self.start(request)
@@ -150,11 +198,23 @@ class Reference:
             self.lines[array].append(request)
 
     def start(self, request):
+        array = self.array_of(self.stripe_of(self.seen(request.page)))
+        service = round(1000 * self.c.controller_us)
         request.parts["host_queue"] = self.now - request.arrived
+        if self.c.processor_queue == "none":
+            self.look_up(request)
+            return
+        done = self.stations[array % len(self.stations)].process(self.now, service)
+        request.parts["controller"] = done - self.now
+        heapq.heappush(self.events, (done, AT_PROCESSED, request.serial, request))
+
+    def look_up(self, request):
         request.since = self.now
         if request.write:
             for track, mask in self.tracks(request):
-                self.cache.request(track, mask, True, self.end())
+                held = mask & ~self.cache.request(track, mask, True, self.end(track))
+                if self.c.parity_from_cache:
+                    request.known |= {track * self.track + bit for bit in range(self.track) if held >> bit & 1}
             if not self.stalled and self.fits(request):
                 self.admit(request)
             else:
@@ -165,28 +225,35 @@ class Reference:
             if not request.waits_for:
                 self.finish(request)
 
-    def end(self):
-        return self.pages // self.track
+    def end(self, track):
+        """The track that ends what the host has on one array."""
+        return (track * self.track // self.part + 1) * self.part // self.track
 
     def tracks(self, request):
-        """(track, mask of pages) in order."""
-        masks = {}
-        for page in request.range:
+        """(track, mask of pages) in the order of the host's pages; a track twice where another comes between."""
+        masks, before = [], None
+        for page in map(self.seen, request.range):
             track, bit = divmod(page, self.track)
-            masks[track] = masks.get(track, 0) | 1 << bit
-        return masks.items()
+            if page - 1 != before or not masks or masks[-1][0] != track:
+                masks.append((track, 0))
+            masks[-1] = (track, masks[-1][1] | 1 << bit)
+            before = page
+        return masks
 
     def finish(self, request):
-        array = self.array_of(self.stripe_of(request.page))
+        array = self.array_of(self.stripe_of(self.seen(request.page)))
         transfer = request.pages * round(1000 * PAGE / self.c.adapter_mb_per_s)
         begins = max(self.now, self.adapter_free[array])
         self.adapter_free[array] = begins + transfer
-        overhead = round(1000 * self.c.controller_us)
-        request.parts.update(adapter_queue=begins - self.now, adapter=transfer, controller=overhead)
-        heapq.heappush(self.events, (begins + transfer + overhead, AT_COMPLETE, request.serial, request))
+        request.parts.update(adapter_queue=begins - self.now, adapter=transfer)
+        done = begins + transfer
+        if self.c.processor_queue == "none":
+            request.parts["controller"] = round(1000 * self.c.controller_us)
+            done += request.parts["controller"]
+        heapq.heappush(self.events, (done, AT_COMPLETE, request.serial, request))
 
     def complete(self, request):
-        array = self.array_of(self.stripe_of(request.page))
+        array = self.array_of(self.stripe_of(self.seen(request.page)))
         self.counts["writes" if request.write else "reads"] += 1
         self.response[request.write] += self.now - request.arrived
         self.spent[request.write].update(request.parts)
@@ -200,7 +267,7 @@ class Reference:
     def read(self, request):
         missed = False
         for track, mask in self.tracks(request):
-            missing = self.cache.request(track, mask, False, self.end())
+            missing = self.cache.request(track, mask, False, self.end(track))
             missed |= missing != 0
             present = mask & ~missing
             if present:
@@ -240,6 +307,7 @@ class Reference:
             *self.place(stripe, strip, first, first + len(pages)), False, range(pages[0], pages[-1] + 1)
         )
         self.counts["stage_reads"] += 1
+        self.counts["prefetch_reads"] += request is None
         self.on_the_way.append(operation)
         if request is not None:
             self.wait(request, operation, True)
@@ -288,22 +356,24 @@ class Reference:
     # --- writes and destages ----------------------------------------------------------------------------------------
 
     def fits(self, request):
-        stripes = {page: self.stripe_of(page) for page in request.range}
+        stripes = {page: self.stripe_of(page) for page in map(self.seen, request.range)}
         clean = [p for p, s in stripes.items() if p not in self.dirty[self.array_of(s)].get(s, ())]
         return self.used + len(clean) <= self.c.write_cache_pages
 
     def admit(self, request):
         request.parts["write_cache"] = self.now - request.since
-        for page in request.range:
+        for page in map(self.seen, request.range):
             stripe = self.stripe_of(page)
             order = self.dirty[self.array_of(stripe)]
             pages = order.setdefault(stripe, set())
-            self.used += page not in pages
+            if page not in pages:
+                self.used += 1
+                self.old.setdefault(stripe, set()).update({page} & request.known)
             pages.add(page)
             order.move_to_end(stripe)
         self.finish(request)
-        for stripe in range(self.stripe_of(request.range[0]), self.stripe_of(request.range[-1]) + 1):
-            self.destage(self.array_of(stripe))
+        for page in map(self.seen, request.range):
+            self.destage(self.array_of(self.stripe_of(page)))
 
     def wanted(self):
         room = self.c.write_cache_pages
@@ -319,7 +389,8 @@ class Reference:
     def destage(self, array):
         wanted = self.wanted()
         while self.destaging[array] < wanted and self.dirty[array]:
-            destage = Destage(array, *self.dirty[array].popitem(last=False))
+            stripe, dirty = self.dirty[array].popitem(last=False)
+            destage = Destage(array, stripe, dirty, self.old.pop(stripe))
             self.destaging[array] += 1
             reads, _ = self.plan(destage)
             self.counts["destages"] += 1
@@ -357,7 +428,22 @@ class Reference:
         parity = self.place(destage.stripe, data, low, high)
         changed = [self.place(destage.stripe, s, min(d), max(d) + 1) for s, d in enumerate(dirty) if d]
         unknown = [
-            self.place(destage.stripe, s, low, high) for s, d in enumerate(dirty) if not d >= set(range(low, high))
+            self.place(destage.stripe, s, low, high)
+            for s, d in enumerate(dirty)
+            if not d | self.held(first + s * self.strip) >= set(range(low, high))
         ]
-        reads = [*changed, parity] if len(unknown) > len(changed) else unknown
+        old = {page - first for page in destage.old}
+        missed = [
+            place
+            for place, s in zip(changed, (s for s, d in enumerate(dirty) if d), strict=True)
+            if not old >= {page + s * self.strip for page in dirty[s]}
+        ]
+        reads = [*missed, parity] if len(unknown) > len(missed) else unknown
         return reads, [*changed, parity]
+
+    def held(self, first):
+        """Pages of a strip that the read cache holds, counted from its first."""
+        if not self.c.parity_from_cache:
+            return set()
+        pages = range(first, first + self.strip)
+        return {p - first for p in pages if self.cache.cached(p // self.track) >> p % self.track & 1}

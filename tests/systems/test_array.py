@@ -15,7 +15,17 @@ from misspenalty.traces.spc1 import SEQUENTIAL, STREAMS, Workload, requests
 
 SHARK = load_machine(Path(__file__).parents[2] / "data" / "machines" / "shark.yaml", kind=Controller).testbed
 DRIVE = disks.load("ultrastar_146z10")
-SMALL = replace(SHARK, arrays=1, cache_mb=8, write_cache_mb=8, host_slots=64)
+SMALL = replace(
+    SHARK,
+    processor_queue="shared",
+    arrays=1,
+    cache_mb=8,
+    write_cache_mb=8,
+    host_slots=64,
+    controller_us=100,
+    host_stripe_kb=0,
+    adapter_mb_per_s=100,
+)
 PAGES = 1 << 16
 MS, SECOND = 10**6, 10**9
 PREFETCH = {"degree": 8, "threshold": 3}
@@ -63,6 +73,27 @@ def test_a_destage_takes_the_operations_of_raid_5(writes, reads_and_writes):
     assert interval.state["dirty_pages"] == 0
 
 
+@pytest.mark.parametrize(
+    ("held", "reads_and_writes"),
+    [
+        ([], (2, 2)),
+        ([(0, 1)], (1, 2)),  # the page as it was: the old parity alone is read
+        ([(8 * strip, 1) for strip in range(1, 6)], (0, 2)),  # the other strips as they are: the parity from all data
+        ([(8 * strip, 1) for strip in range(6)], (0, 2)),
+        ([(1, 7)], (2, 2)),  # other pages are no help
+    ],
+)
+def test_a_parity_from_the_read_cache_reads_what_it_does_not_hold(held, reads_and_writes):
+    parameters = replace(DESTAGE_ALL, destages=1, parity_from_cache=True)
+    first = (0, STRIPE * 100, 1, True)  # keeps the one destage busy
+    reads = [(1, page, pages, False) for page, pages in held]
+    interval = run(parameters, [first, *reads, (2, 0, 1, True)])
+    done = operations(interval)
+    assert (done[0] - 2, done[1] - 2) == reads_and_writes
+    without = operations(run(replace(parameters, parity_from_cache=False), [first, *reads, (2, 0, 1, True)]))
+    assert without == (4, 4)
+
+
 def test_parity_goes_round_the_drives():
     members = SMALL.array_members
     stripes = 50 * members
@@ -75,9 +106,10 @@ def test_parity_goes_round_the_drives():
 
 def test_a_miss_takes_what_the_drive_takes_and_a_hit_the_controller_alone():
     miss = run(SMALL, [(0, 8, 2, False)])
-    record = DRIVE.drive().service(miss_arrival := (1 * 6 * MS) // SMALL.array_members, 0, 16)
     overhead, transfer = round(1000 * SMALL.controller_us), 2 * round(1000 * PAGE / SMALL.adapter_mb_per_s)
-    assert miss.response_ns[0] == record["done"] - miss_arrival + overhead + transfer
+    miss_arrival = (1 * 6 * MS) // SMALL.array_members  # by the drive's own clock, which is turned
+    record = DRIVE.drive().service(miss_arrival + overhead, 0, 16)
+    assert miss.response_ns[0] == record["done"] - miss_arrival + transfer
     assert miss.counts["read_waits"] == 1
     both = run(SMALL, [(0, 8, 2, False), (SECOND, 9, 1, False)])
     assert both.counts["read_hits"] == 1
@@ -118,17 +150,75 @@ def poisson_writes(rate, seconds, seed):
     generator = np.random.default_rng(seed)
     time = np.cumsum(generator.exponential(1e9 / rate, int(rate * seconds))).astype(np.int64)
     time = time[time < seconds * SECOND]
-    page = generator.integers(0, 512, time.size)  # fits the write cache: nothing stalls, nothing is destaged
+    page = generator.integers(0, 8 * STRIPE, time.size)  # fits the write cache: nothing stalls, nothing is destaged
     return time, page, np.ones(time.size, np.int32), np.ones(time.size, bool)
 
 
 @pytest.mark.parametrize("load", [0.3, 0.5, 0.7])
 def test_the_adapter_is_an_m_d_1_queue(load):
     service = round(1000 * PAGE / SMALL.adapter_mb_per_s)
-    parameters = replace(SMALL, host_slots=1 << 20, write_cache_mb=64)
+    parameters = replace(SMALL, host_slots=1 << 20, write_cache_mb=64, controller_us=0)
     interval = controller(parameters).run(*poisson_writes(load * 1e9 / service, 20, 1), 20 * SECOND)
     expected = load / (2 * (1 - load)) * service  # Pollaczek and Khinchine
     assert interval.write_ns["adapter_queue"] / interval.counts["writes"] == pytest.approx(expected, rel=0.05)
+
+
+def processor_wait(parameters, load, seconds=20):
+    """Mean wait for a processor, in services, at a load of the processors of the whole machine."""
+    service = round(1000 * parameters.controller_us)
+    rate = load * 1e9 / service * parameters.processors / parameters.slices
+    one = replace(parameters, host_slots=1 << 20, write_cache_mb=64, adapter_mb_per_s=1e6)
+    interval = controller(one).run(*poisson_writes(rate, seconds, 3), seconds * SECOND)
+    return interval.write_ns["controller"] / interval.counts["writes"] / service - 1
+
+
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_a_processor_of_its_own_is_an_m_d_1_queue(load):
+    one = replace(SMALL, processors=1, controller_us=200)
+    assert processor_wait(one, load) == pytest.approx(load / (2 * (1 - load)), rel=0.05)
+
+
+def test_processors_with_one_queue_wait_less_than_those_with_their_own():
+    # M/D/4: Cosmetatos' approximation from M/M/4, whose wait at 0.8 is Erlang's C / (4 (1 - 0.8)) = 0.746 services
+    four = replace(SMALL, controller_us=200)
+    erlang = 0.5964 / (4 * (1 - 0.8))
+    expected = erlang / 2 * (1 + (1 - 0.8) * 3 * (np.sqrt(4 + 5 * 4) - 2) / (16 * 0.8 * 4))
+    assert processor_wait(four, 0.8) == pytest.approx(expected, rel=0.06)
+
+
+@pytest.mark.parametrize("queue", ["shared", "own"])
+def test_a_slice_waits_for_processors_as_long_as_its_machine(queue):
+    whole = replace(SMALL, arrays=4, controller_us=500, processor_queue=queue)
+    quarter = replace(whole, arrays=1, slices=4)
+    for load in (0.5, 0.9):
+        assert processor_wait(quarter, load) == pytest.approx(processor_wait(whole, load), rel=0.1, abs=0.01)
+
+
+def test_copies_of_requests_come_a_tenth_of_a_second_apart():
+    one = replace(SMALL, processors=1, slices=3, controller_us=1000)
+    busy = [(0, 0, 1, True), (100 * MS, 8, 1, True), (200 * MS, 16, 1, True), (SECOND, 24, 1, True)]
+    interval = run(one, busy)
+    # at 0.1 s a copy of the first comes before the second; at 0.2 s one of the second and one of the first
+    assert interval.write_ns["controller"] == (0 + 1 + 2 + 0 + 4) * MS, "waits, and four services"
+
+
+def test_the_host_makes_four_streams_of_one():
+    """A run of the host is found four times, once on each array that the host stripes it over."""
+    striped = replace(SMALL, host_stripe_kb=64)
+    reads = [(i * 50 * MS, 8 * i, 8, False) for i in range(64)]
+    one, four = run(SMALL, reads, prefetch=PREFETCH), run(striped, reads, prefetch=PREFETCH)
+    assert (one.state["sequential_misses"], four.state["sequential_misses"]) == (1, 4)
+    assert four.staged["demand"] > one.staged["demand"]
+
+
+def test_striping_keeps_pages_apart_and_within_their_unit():
+    striped = replace(SMALL, host_stripe_kb=16)
+    writes = [(i * MS, page, 4, True) for i, page in enumerate(range(0, PAGES // 64, 4))]
+    one = controller(striped)
+    one.run(*map(np.array, zip(*writes, strict=True)), SECOND * 60)
+    assert one._kernel.dirty_pages == PAGES // 64, "no two pages of the host are one page of the controller"
+    with pytest.raises(ParameterError, match="a unit of 65544 pages; expected a multiple of 32"):
+        controller(striped, pages=PAGES + 8).run(np.array([0]), np.array([0]), np.array([1]), np.array([False]), SECOND)
 
 
 def test_one_slot_is_an_m_d_1_queue_of_the_host():

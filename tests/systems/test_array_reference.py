@@ -25,20 +25,30 @@ MS = 1_000_000
 def small_controllers(draw):
     """Controllers of every shape, with caches so small that writes stall and pages are thrown out on their way."""
     low = draw(st.sampled_from([0.0, 0.3]))
+    queue, slices = draw(
+        st.sampled_from([("none", 16), ("shared", 1), ("shared", 3), ("shared", 16), ("own", 4), ("own", 16)])
+    )
+    arrays = draw(st.sampled_from([1, 2, 4] if queue == "own" else [1, 2, 3]))
     return replace(
         SHARK,
         cache_mb=draw(st.sampled_from([0.25, 0.5, 2])),
         write_cache_mb=draw(st.sampled_from([0.36, 0.5, 1])),
-        arrays=draw(st.integers(1, 3)),
+        arrays=arrays,
         array_members=draw(st.integers(3, 6)),
         strip_kb=draw(st.sampled_from([32, 64])),
         stripes_per_turn=draw(st.integers(1, 3)),
         host_slots=draw(st.integers(1, 6)),
-        controller_us=draw(st.sampled_from([0, 100])),
+        controller_us=draw(st.sampled_from([0, 100, 3000])),
+        processors=draw(st.sampled_from([1, 2, 4])),
+        processor_queue=queue,
+        slices=slices,
+        host_stripe_kb=draw(st.sampled_from([0, 4, 16, 64])),
+        host_stripe_arrays=draw(st.sampled_from([2, 4])),
         drive_scheduler="fcfs",
         destage_low=low,
         destage_high=low + draw(st.sampled_from([0.1, 0.5])),
         destages=draw(st.integers(1, 5)),
+        parity_from_cache=draw(st.booleans()),
     )
 
 

@@ -179,9 +179,9 @@ class Run:
         peak = LOADS[config][-1] if peak is None else peak
         self.bsus = _bsus(shark.iops(peak))
         workload = Workload(shark.footprint_bytes(config), bsus=self.bsus, seed=seed, climb=shark.climb)
-        self.bases = [0]
+        self.bases, turn = [0], model.host_turn(TRACK)
         for blocks in workload.blocks:
-            self.bases.append(-(-(self.bases[-1] + blocks) // TRACK) * TRACK)
+            self.bases.append(-(-(self.bases[-1] + blocks) // turn) * turn)
         self.workload = workload.start()
         pages = self.bases[-1]
         cache = _cache(shark, policy, model.cache_pages, pages // TRACK)

@@ -14,18 +14,20 @@ from misspenalty._kernel cimport check_signals
 from misspenalty.disks.drive._drive cimport record_t
 from misspenalty.policies._track_cache cimport DEMAND, TrackCache, mark_t, read_t
 from misspenalty.systems.array._back_end cimport (
-    AT_COMPLETE, AT_DRIVE, COUNTS, DIRTY_READS, READ_HITS, READ_WAITS, READS, WRITES, BackEnd,
+    AT_COMPLETE, AT_DRIVE, AT_PROCESSED, COUNTS, DIRTY_READS, PREFETCH_READS, READ_HITS, READ_WAITS, READS, WRITES, BackEnd,
 )
 from misspenalty.systems.engine._engine cimport event_t, make_event, pop, priority_of, push, serve, server_t
 from misspenalty.systems.array._flights cimport add_flight, home
+from misspenalty.systems.array._host cimport next_stretch, placed, stretch_t, stripes_t
 from misspenalty.systems.array._operations cimport NONE, operation_t
+from misspenalty.systems.array._processors cimport free_station, make_station, process, station_t
 from misspenalty.systems.array._raid cimport array_of, next_piece, piece_t
 from misspenalty.systems.array._requests cimport (
     ADAPTER, ADAPTER_QUEUE, COMPONENTS, CONTROLLER, DISK_BUS, DISK_CACHE, DISK_OVERHEAD, DISK_QUEUE, DISK_TRANSFER,
     ACCESSES, HOST_QUEUE, IN_FLIGHT, NOBODY, RANDOM_ACCESS, SEQUENTIAL_ACCESS, UNKNOWN_ACCESS, ROTATION, SEEK, WRITE_CACHE, arrival_t, free_request, free_waiter, leave_line, line_t, line_up, new_request,
     new_waiter, request_t, requests_t, waiters_t,
 )
-from misspenalty.systems.array._write_cache cimport all_dirty, clean_pages, write_pages
+from misspenalty.systems.array._write_cache cimport all_dirty, clean_pages, destages_wanted, write_pages
 from misspenalty.traces._spc1 cimport SEQUENTIAL, Spc1, next_request, spc1_request_t
 
 cdef enum:
@@ -34,8 +36,14 @@ cdef enum:
 
 cdef struct front_t:
     int64_t slots                   # requests of one array that the host has under way at most
-    int64_t overhead                # of a request, ns
+    int64_t service                 # of a request at a processor, ns
     int64_t transfer                # of a page between host and adapter, ns
+    int64_t stations                # of processors; array i goes to station i modulo this number
+    int64_t servers                 # processors of a station; 0 = none: the service is a delay at the end
+    int64_t echoes                  # slices of the machine besides this one that each station serves
+    int64_t strip                   # consecutive pages of a unit on one array; longer than any = not striped
+    int64_t width                   # arrays that the host stripes a unit over
+    bint from_cache                 # whether a parity is computed from what the read cache holds
 
 
 cdef struct port_t:                 # what stands in front of one array
@@ -50,6 +58,8 @@ cdef class Array(BackEnd):
     cdef readonly TrackCache cache
     cdef front_t front
     cdef port_t* ports              # one an array
+    cdef station_t* stations        # processors
+    cdef stripes_t stripes          # where the host puts its pages
     cdef requests_t requests
     cdef waiters_t waiters
     cdef line_t stalled             # writes that wait for room in the write cache
@@ -65,15 +75,24 @@ cdef class Array(BackEnd):
         cdef int64_t i
         self.connect(list(drives), layout, marks, pages, cache.track_pages)
         self.cache, self.front = cache, front
+        self.from_cache = self.front.from_cache
+        self.stripes.strip, self.stripes.width = self.front.strip, self.front.width
         self.uses(cache)
         self.requests.free = self.waiters.free = self.stalled.first = NOBODY
         self.ports = <port_t*>calloc(self.raid.arrays, sizeof(port_t))
-        if self.ports == NULL:
+        self.stations = <station_t*>calloc(self.front.stations, sizeof(station_t))
+        if self.ports == NULL or self.stations == NULL:
             raise MemoryError(f"no memory for {self.raid.arrays} arrays")
+        for i in range(self.front.stations):
+            make_station(&self.stations[i], self.front.servers, self.front.echoes)
         for i in range(self.raid.arrays):
             self.ports[i].line.first = NOBODY
 
     def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self.front.stations if self.stations != NULL else 0):
+            free_station(&self.stations[i])
+        free(self.stations)
         free(self.ports)
         free(self.requests.all)
         free(self.waiters.all)
@@ -93,13 +112,15 @@ cdef class Array(BackEnd):
                     arrival = &self.buffer[self.filled]
                     arrival.time = drawn.time
                     arrival.page = base[drawn.asu] + drawn.block
-                    arrival.end = base[drawn.asu + 1] // self.track
+                    arrival.base = base[drawn.asu]
+                    arrival.part = (base[drawn.asu + 1] - base[drawn.asu]) // self.stripes.width
                     arrival.pages = drawn.blocks
                     arrival.write = drawn.write
                     arrival.kind = (
                         SEQUENTIAL_ACCESS if workload.state.kinds[drawn.stream].pattern == SEQUENTIAL
                         else RANDOM_ACCESS
                     )
+                    self.cache.warm(placed(&self.stripes, arrival, arrival.page) // self.track, True)
                     self.filled += 1
                 self.work(until)
                 check_signals()
@@ -107,8 +128,8 @@ cdef class Array(BackEnd):
             self.now = until
 
     def run(self, const int64_t[::1] time, const int64_t[::1] page, const int32_t[::1] pages,
-            const uint8_t[::1] write, int64_t end, int64_t until):
-        """Go on up to `until`, ns, with the requests given, in order of time from the time reached."""
+            const uint8_t[::1] write, int64_t volume, int64_t until):
+        """Go on up to `until`, ns, with the requests given, in order of time; `volume`: its pages."""
         cdef arrival_t* arrival
         cdef Py_ssize_t i
         self.check_whole()
@@ -116,7 +137,7 @@ cdef class Array(BackEnd):
             for i in range(time.shape[0]):
                 arrival = &self.buffer[self.filled]
                 arrival.time, arrival.page, arrival.pages, arrival.write = time[i], page[i], pages[i], write[i]
-                arrival.end, arrival.kind = end, UNKNOWN_ACCESS
+                arrival.base, arrival.part, arrival.kind = 0, volume // self.stripes.width, UNKNOWN_ACCESS
                 self.filled += 1
                 if self.filled == CHUNK:
                     self.work(until)
@@ -162,6 +183,8 @@ cdef class Array(BackEnd):
                 event = pop(&self.queue)
                 if priority_of(event) == AT_DRIVE:
                     self.leave_drive(event.time, <int32_t>event.what)
+                elif priority_of(event) == AT_PROCESSED:
+                    self.look_up(event.time, <int32_t>event.what)
                 else:
                     self.complete(event.time, <int32_t>event.what)
             else:
@@ -176,7 +199,9 @@ cdef class Array(BackEnd):
         memset(request, 0, sizeof(request_t))
         request.asked = arrival[0]
         request.serial = self.serial
-        request.array = <int32_t>array_of(&self.raid, arrival.page // self.raid.stripe)
+        request.array = <int32_t>array_of(
+            &self.raid, placed(&self.stripes, arrival, arrival.page) // self.raid.stripe
+        )
         self.serial += 1
         self.backlog += 1
         port = &self.ports[request.array]
@@ -188,16 +213,27 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int start(self, int64_t now, int32_t which) except -1 nogil:
-        """The host sends a request; the cache looks its tracks up."""
+        """The host sends a request; it goes to a processor, where there are any."""
         cdef request_t* request = &self.requests.all[which]
+        cdef int64_t done
         request.parts[HOST_QUEUE] = now - request.asked.time
-        request.since = now
-        if not request.asked.write:
+        if self.front.servers == 0:
+            return self.look_up(now, which)
+        done = process(&self.stations[request.array % self.front.stations], now, self.front.service)
+        request.parts[CONTROLLER] = done - now
+        self.cache.warm(placed(&self.stripes, &request.asked, request.asked.page) // self.track, False)
+        push(&self.queue, make_event(done, AT_PROCESSED, request.serial, which))
+        return 0
+
+    cdef int look_up(self, int64_t now, int32_t which) except -1 nogil:
+        """A processor looks a request's tracks up in the cache."""
+        self.requests.all[which].since = now
+        if not self.requests.all[which].asked.write:
             self.read(now, which)
             if self.requests.all[which].left == 0:
                 self.finish(now, which)
             return 0
-        self.look_up(now, which)
+        self.pass_through(which)
         if self.n_drives == 0:
             self.finish(now, which)
         elif self.stalled.first == NOBODY and self.fits(which):
@@ -214,8 +250,10 @@ cdef class Array(BackEnd):
         cdef int64_t done = serve(&self.ports[request.array].adapter, now, transfer)
         request.parts[ADAPTER_QUEUE] = done - transfer - now
         request.parts[ADAPTER] = transfer
-        request.parts[CONTROLLER] = self.front.overhead
-        push(&self.queue, make_event(done + self.front.overhead, AT_COMPLETE, request.serial, which))
+        if self.front.servers == 0:
+            request.parts[CONTROLLER] = self.front.service
+            done += self.front.service
+        push(&self.queue, make_event(done, AT_COMPLETE, request.serial, which))
         return 0
 
     cdef int complete(self, int64_t now, int32_t which) except -1 nogil:
@@ -241,17 +279,36 @@ cdef class Array(BackEnd):
     cdef bint fits(self, int32_t which) noexcept nogil:
         """Whether the write cache has room for a write."""
         cdef arrival_t* asked = &self.requests.all[which].asked
-        return self.writes.used + clean_pages(&self.writes, &self.raid, asked.page, asked.pages) <= self.writes.room
+        cdef int64_t page = asked.page, clean = 0
+        cdef stretch_t at
+        while page < asked.page + asked.pages:
+            at = next_stretch(&self.stripes, asked, page, self.track)
+            clean += clean_pages(&self.writes, &self.raid, at.track * self.track + at.first, at.pages)
+            page += at.pages
+        return self.writes.used + clean <= self.writes.room
 
     cdef int admit(self, int64_t now, int32_t which) except -1 nogil:
-        cdef request_t* request = &self.requests.all[which]
-        cdef int64_t stripe, last = (request.asked.page + request.asked.pages - 1) // self.raid.stripe
-        request.parts[WRITE_CACHE] = now - request.since
-        write_pages(&self.writes, &self.raid, request.asked.page, request.asked.pages)
+        cdef arrival_t asked = self.requests.all[which].asked
+        cdef int64_t page = asked.page
+        cdef stretch_t at
+        self.requests.all[which].parts[WRITE_CACHE] = now - self.requests.all[which].since
+        while page < asked.page + asked.pages:
+            at = next_stretch(&self.stripes, &asked, page, self.track)
+            write_pages(
+                &self.writes, &self.raid, at.track * self.track + at.first, at.pages,
+                self.requests.all[which].known >> (page - asked.page)
+            )
+            page += at.pages
         self.finish(now, which)
-        for stripe in range(request.asked.page // self.raid.stripe, last + 1):
-            self.destage(now, array_of(&self.raid, stripe))
+        page = asked.page
+        while page < asked.page + asked.pages and destages_wanted(&self.writes):
+            at = next_stretch(&self.stripes, &asked, page, self.track)
+            self.destage(now, array_of(&self.raid, at.track * self.track // self.raid.stripe))
+            page += at.pages
         return 0
+
+    cdef uint8_t held(self, int64_t track) noexcept nogil:
+        return self.cache.cached(track)
 
     cdef int drained(self, int64_t now) except -1 nogil:
         while self.stalled.first != NOBODY and self.fits(self.stalled.first):
@@ -260,34 +317,41 @@ cdef class Array(BackEnd):
 
     # --- reads ------------------------------------------------------------------------------------------------------
 
-    cdef int look_up(self, int64_t now, int32_t which) except -1 nogil:
+    cdef int pass_through(self, int32_t which) except -1 nogil:
         """A write passes through the cache, track by track."""
         cdef arrival_t asked = self.requests.all[which].asked
-        cdef int64_t first, n, page = asked.page, last = asked.page + asked.pages
-        while page < last:
-            first = page % self.track
-            n = min(last - page, self.track - first)
-            self.cache.request(page // self.track, <uint8_t>(((1 << n) - 1) << first), True, asked.end)
-            self.note_label(page // self.track, asked.kind)
-            page += n
+        cdef int64_t page = asked.page
+        cdef uint64_t known
+        cdef uint8_t wanted, missing
+        cdef stretch_t at
+        while page < asked.page + asked.pages:
+            at = next_stretch(&self.stripes, &asked, page, self.track)
+            wanted = <uint8_t>(((1 << at.pages) - 1) << at.first)
+            missing = self.cache.request(at.track, wanted, True, at.end)
+            if self.from_cache:
+                known = <uint64_t>((wanted & ~missing) >> at.first)
+                self.requests.all[which].known |= known << (page - asked.page)
+            self.note_label(at.track, asked.kind)
+            page += at.pages
         return 0
 
     cdef int read(self, int64_t now, int32_t which) except -1 nogil:
         """A read looks its tracks up; it waits for what is missing and for what is on its way."""
         cdef arrival_t asked = self.requests.all[which].asked
-        cdef int64_t first, n, page = asked.page, last = asked.page + asked.pages
+        cdef int64_t page = asked.page, first
         cdef uint8_t wanted, missing, missed = 0
-        while page < last:
-            first = page % self.track
-            n = min(last - page, self.track - first)
-            wanted = <uint8_t>(((1 << n) - 1) << first)
-            missing = self.cache.request(page // self.track, wanted, False, asked.end)
-            self.note_label(page // self.track, asked.kind)
+        cdef stretch_t at
+        while page < asked.page + asked.pages:
+            at = next_stretch(&self.stripes, &asked, page, self.track)
+            first = at.track * self.track + at.first
+            wanted = <uint8_t>(((1 << at.pages) - 1) << at.first)
+            missing = self.cache.request(at.track, wanted, False, at.end)
+            self.note_label(at.track, asked.kind)
             missed |= missing
             if wanted != missing and self.flights.size:
-                self.join(which, page // self.track, page, page + n)
+                self.join(which, at.track, first, first + at.pages)
             self.stage(now, which)
-            page += n
+            page += at.pages
         self.counts[READ_HITS] += missed == 0
         self.counts[READ_WAITS] += self.requests.all[which].left > 0
         self.counts[DIRTY_READS] += missed != 0 and self.requests.all[which].left == 0
@@ -335,6 +399,7 @@ cdef class Array(BackEnd):
             piece = next_piece(&self.raid, page, end - page)
             if not all_dirty(&self.writes, &self.raid, page, piece.pages):
                 operation = self.issue(now, piece, page, NONE, False)
+                self.counts[PREFETCH_READS] += which == NOBODY
                 for track in range(page // self.track, (page + piece.pages - 1) // self.track + 1):
                     add_flight(&self.flights, track, operation)
                 if which != NOBODY:

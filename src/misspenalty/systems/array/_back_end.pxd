@@ -1,19 +1,20 @@
 # What lies behind the caches of a storage controller: drives in RAID-5 arrays, what is on its way from them, and the
 # non-volatile write cache that is emptied onto them.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport drive_t, record_t
 from misspenalty.systems.engine._engine cimport queue_t
 from misspenalty.systems.array._flights cimport flights_t
 from misspenalty.systems.array._operations cimport operation_t, operations_t
-from misspenalty.systems.array._raid cimport piece_t, raid_t
+from misspenalty.systems.array._raid cimport piece_t, plan_t, raid_t
 from misspenalty.systems.array._write_cache cimport write_cache_t
 
 cdef enum:                          # kinds of event, in their order at equal time; arrivals come last
     AT_DRIVE = 0                    # a drive is done; sequence number = drive
     AT_COMPLETE = 1                 # the host has its answer; sequence number = request
+    AT_PROCESSED = 2                # a processor is done with a request; sequence number = request
 
 cdef enum:                          # what is counted
     READS = 0                       # host requests completed
@@ -26,7 +27,8 @@ cdef enum:                          # what is counted
     DESTAGE_WRITES = 7              # that write
     DESTAGES = 8                    # stripes written, of which
     FULL_DESTAGES = 9               # needed no read
-    COUNTS = 10
+    PREFETCH_READS = 10             # of the stage reads: those that no request waits for from their start
+    COUNTS = 11
 
 
 cdef class BackEnd(Kernel):
@@ -42,6 +44,7 @@ cdef class BackEnd(Kernel):
     cdef queue_t queue              # events of the whole controller
     cdef readonly int64_t now       # time reached, ns
     cdef int64_t[COUNTS] counts     # since the last `take`
+    cdef bint from_cache            # whether a parity is computed from what the read cache holds
 
     # What a subclass calls first.
     cdef int connect(self, list drives, layout, marks, int64_t pages, int64_t track) except -1
@@ -55,7 +58,10 @@ cdef class BackEnd(Kernel):
     cdef int destage(self, int64_t now, int64_t array) except -1 nogil
     cdef int destage_everywhere(self, int64_t now) except -1 nogil
     cdef int begin_destage(self, int64_t now, int64_t array) except -1 nogil
+    cdef void plan(self, uint32_t which, plan_t* plan) noexcept nogil
     cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil
-    # For the front end to define: the operation's pages are here; there is more room in the write cache.
+    # For the front end to define: the operation's pages are here; there is more room in the write cache; pages of a
+    # track that the read cache holds, a mask.
+    cdef uint8_t held(self, int64_t track) noexcept nogil
     cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil
     cdef int drained(self, int64_t now) except -1 nogil

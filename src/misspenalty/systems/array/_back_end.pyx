@@ -1,7 +1,8 @@
 """Kernel of a storage controller's back end; the model is defined in array.py."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport FULL, IDLE, Drive, arrive, complete, record_t
@@ -130,7 +131,7 @@ cdef class BackEnd(Kernel):
         cdef uint32_t which = take_oldest(&self.writes, array)
         cdef entry_t* entry = &self.writes.entries[which]
         cdef int i
-        plan_destage(&self.raid, entry.stripe, &self.writes.dirty[which * self.writes.strips], &plan)
+        self.plan(which, &plan)
         self.counts[DESTAGES] += 1
         self.counts[FULL_DESTAGES] += plan.n_reads == 0
         entry.writing = plan.n_reads == 0
@@ -138,6 +139,20 @@ cdef class BackEnd(Kernel):
         for i in range(entry.left):
             self.issue(now, plan.writes[i] if entry.writing else plan.reads[i], NONE, <int32_t>which, entry.writing)
         return 0
+
+    cdef void plan(self, uint32_t which, plan_t* plan) noexcept nogil:
+        """What a destage has to read and to write."""
+        cdef uint64_t[MOST_MEMBERS] held
+        cdef int64_t i, t, first, tracks = self.raid.strip // self.track, place = which * self.writes.strips
+        memset(held, 0, sizeof(held))
+        if self.from_cache:
+            first = self.writes.entries[which].stripe * self.raid.stripe // self.track
+            for i in range(self.writes.strips):
+                for t in range(tracks):
+                    held[i] |= <uint64_t>self.held(first + i * tracks + t) << (t * self.track)
+        plan_destage(
+            &self.raid, self.writes.entries[which].stripe, &self.writes.dirty[place], &self.writes.old[place], held, plan
+        )
 
     cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil:
         """One operation of a destage is done: after the last read come the writes, after the last write the end."""
@@ -149,7 +164,7 @@ cdef class BackEnd(Kernel):
         if entry.left:
             return 0
         if not entry.writing:
-            plan_destage(&self.raid, entry.stripe, &self.writes.dirty[which * self.writes.strips], &plan)
+            self.plan(which, &plan)
             entry.writing = True
             entry.left = plan.n_writes
             for i in range(plan.n_writes):
@@ -165,4 +180,7 @@ cdef class BackEnd(Kernel):
         return 0
 
     cdef int drained(self, int64_t now) except -1 nogil:
+        return 0
+
+    cdef uint8_t held(self, int64_t track) noexcept nogil:
         return 0

@@ -66,30 +66,34 @@ cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexce
     return piece(raid, stripe, strip, first, min(first + pages, raid.strip))
 
 
-cdef inline void plan_destage(raid_t* raid, int64_t stripe, const uint64_t* dirty, plan_t* plan) noexcept nogil:
-    """The disk operations of a destage: `dirty` has one word a data strip, one bit a page.
+cdef inline void plan_destage(
+    raid_t* raid, int64_t stripe, const uint64_t* dirty, const uint64_t* old, const uint64_t* held, plan_t* plan
+) noexcept nogil:
+    """The disk operations of a destage: `dirty`, `old` and `held` have one word a data strip, one bit a page.
 
     A parity is made from the old one, which takes a read of each dirty strip and of the parity, or from all data, which
-    takes a read of each strip whose part of it is not known; the one with fewer reads is taken, the first on a tie. One dirty strip alone is the small write of four operations; where all is known there is no read.
+    takes a read of each strip whose part of it is not known; the one with fewer reads is taken, the first on a tie. One
+    dirty strip alone is the small write of four operations; where all is known there is no read. Known without a read
+    are the contents on disk of `old` pages and the present ones of `held` pages.
     """
     cdef int64_t data = raid.members - 1
     cdef int64_t low = raid.strip, high = 0, known = 0, changed = 0, i
     cdef uint64_t extent
     for i in range(data):
         if dirty[i]:
-            changed += 1
+            changed += (dirty[i] & ~old[i]) != 0
             low = min(low, <int64_t>lowest_bit(dirty[i]))
             high = max(high, <int64_t>(64 - leading_zeros(dirty[i])))
     extent = (~<uint64_t>0 >> (64 - (high - low))) << low
     for i in range(data):
-        known += (dirty[i] & extent) == extent
+        known += ((dirty[i] | held[i]) & extent) == extent
     plan.n_reads = plan.n_writes = 0
     for i in range(data):
         if data - known <= changed:
-            if (dirty[i] & extent) != extent:
+            if ((dirty[i] | held[i]) & extent) != extent:
                 plan.reads[plan.n_reads] = piece(raid, stripe, i, low, high)
                 plan.n_reads += 1
-        elif dirty[i]:
+        elif dirty[i] & ~old[i]:
             plan.reads[plan.n_reads] = piece(raid, stripe, i, lowest_bit(dirty[i]), 64 - leading_zeros(dirty[i]))
             plan.n_reads += 1
         if dirty[i]:

@@ -2,7 +2,7 @@
 #
 # Requests and waiters are taken from pools (`_pool.pxd`).
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from misspenalty.systems.engine._pool cimport grow
 
@@ -31,8 +31,9 @@ cdef enum:                          # components of a latency
 
 cdef struct arrival_t:
     int64_t time                    # ns
-    int64_t page                    # first page
-    int64_t end                     # track that ends its unit: nothing is prefetched from there on
+    int64_t page                    # first page, as the host numbers them
+    int64_t base                    # first page of its unit
+    int64_t part                    # pages of the unit on each array that the host stripes it over
     int32_t pages                   # length
     bint write                      # 1 = write
     int kind                        # of what sends it: RANDOM or SEQUENTIAL access; UNKNOWN
@@ -43,6 +44,7 @@ cdef struct request_t:
     int64_t since                   # when the host sent it, ns
     int64_t serial                  # number among all requests
     int64_t[COMPONENTS] parts       # components of its latency, ns
+    uint64_t known                  # a write's pages that the cache held before, one bit each
     int32_t array                   # of its first page: whose slot and adapter it takes
     int32_t left                    # operations it waits for
     int32_t next                    # behind it in a line, or next free one; NOBODY = none

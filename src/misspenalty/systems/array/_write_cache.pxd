@@ -31,6 +31,7 @@ cdef struct order_t:                # of one array
 cdef struct write_cache_t:
     entry_t* entries                # entry 0 stands for none
     uint64_t* dirty                 # of entry e: words[e * strips] and on, one a data strip, one bit a page
+    uint64_t* old                   # the same, of dirty pages whose contents on disk are known
     uint32_t* entry_of              # entry of each stripe; 0 = none
     order_t* orders                 # one an array
     int64_t strips                  # data strips of a stripe
@@ -49,9 +50,11 @@ cdef inline int make_write_cache(write_cache_t* cache, raid_t* raid, int64_t str
     cache.fresh = 1
     cache.entries = <entry_t*>calloc(room + 1, sizeof(entry_t))
     cache.dirty = <uint64_t*>calloc((room + 1) * cache.strips, sizeof(uint64_t))
+    cache.old = <uint64_t*>calloc((room + 1) * cache.strips, sizeof(uint64_t))
     cache.entry_of = <uint32_t*>calloc(stripes, sizeof(uint32_t))
     cache.orders = <order_t*>calloc(raid.arrays, sizeof(order_t))
-    if cache.entries == NULL or cache.dirty == NULL or cache.entry_of == NULL or cache.orders == NULL:
+    if (cache.entries == NULL or cache.dirty == NULL or cache.old == NULL or cache.entry_of == NULL
+            or cache.orders == NULL):
         raise MemoryError(f"no memory for a write cache of {room} pages over {stripes} stripes")
     return 0
 
@@ -59,6 +62,7 @@ cdef inline int make_write_cache(write_cache_t* cache, raid_t* raid, int64_t str
 cdef inline void free_write_cache(write_cache_t* cache) noexcept:
     free(cache.entries)
     free(cache.dirty)
+    free(cache.old)
     free(cache.entry_of)
     free(cache.orders)
 
@@ -127,8 +131,10 @@ cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept no
     return which
 
 
-cdef inline void write_pages(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """Make pages dirty; the caller has seen to it that there is room."""
+cdef inline void write_pages(
+    write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages, uint64_t known
+) noexcept nogil:
+    """Make pages dirty; the caller has seen to it that there is room. `known`: those whose contents on disk are."""
     cdef int64_t stripe, strip, first, n, added
     cdef uint32_t which
     cdef uint64_t mask
@@ -150,11 +156,13 @@ cdef inline void write_pages(write_cache_t* cache, raid_t* raid, int64_t page, i
         word = &cache.dirty[which * cache.strips + strip]
         mask = bits(first, n)
         added = n - count_bits(word[0] & mask)
+        cache.old[which * cache.strips + strip] |= known << first & mask & ~word[0]
         word[0] |= mask
         cache.entries[which].pages += <int32_t>added
         cache.used += added
         page += n
         pages -= n
+        known >>= n & 63
 
 
 cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
@@ -181,5 +189,6 @@ cdef inline void release(write_cache_t* cache, int64_t array, uint32_t which) no
     cache.used -= cache.entries[which].pages
     cache.orders[array].destages -= 1
     memset(&cache.dirty[which * cache.strips], 0, cache.strips * sizeof(uint64_t))
+    memset(&cache.old[which * cache.strips], 0, cache.strips * sizeof(uint64_t))
     cache.entries[which].older = cache.free
     cache.free = which

@@ -4,32 +4,40 @@ Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replac
 sections IV (the machine, one cluster of an IBM ESS 800) and V (response times over load). A host request goes through
 
 1. the host's queue of its array: the host has at most `host_slots` requests of an array under way (FCFS);
-2. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher say what has to be read from
+2. the controller's processors: one queue for all of them (`processor_queue` "shared") or one each ("own"), and the same
+   service for every request; with "none" that service is a constant time at the end;
+3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher say what has to be read from
    drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those that are on
    their way already. A write puts its pages into the read cache and into the write cache, and waits for room there
    (FCFS);
-3. the array's host adapter, which moves the data (FCFS), and a constant time of the controller.
+4. the array's host adapter, which moves the data (FCFS).
 
 Behind the caches, neighbouring pages on one drive are one operation. Of the operations that have waited longest, a
 drive takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache
 is emptied by stripe, each array's oldest first, by linear thresholds (`destage_low`, `destage_high`, `destages`): a
 stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the old one or from the
 whole stripe, whichever reads less, so that a single dirty page costs four operations. Its space is free when the last
-of them is complete.
+of them is complete. With `parity_from_cache` nothing is read for it that the read cache holds: what the other strips
+have now, and what a page had on disk if the read cache held it as it was written.
 
-Addresses are 4 KB pages of one volume, which is striped over the arrays. Every latency is a record of `COMPONENTS`.
+Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
+controller sees one volume an array: a stream of the host is as many slower streams to sequential detection, each with
+its groups and triggers. What the controller sees is dealt to the arrays stripe by stripe. Every latency is a record of
+`COMPONENTS`.
 
 Deviations and decisions, where the paper doesn't say: ``data/machines/shark.yaml`` has each parameter with its status.
-The volume is striped over all arrays (wide striping), where the authors' host striped over four at a time; a scale
-model has fewer arrays than that, and the paper states that striping changes none of its results (IV-E). Pages are in
-the read cache from the moment their read is issued, may be evicted while on their way, and then still serve the
-requests that wait. Pages of a stripe under destage that are written again are a new entry, and the two may be written
-in either order; a read of pages under destage goes to the drives. A drive gives reads and destages equal priority.
-Nothing fails, and there are no spare drives.
+Which units lie on which four arrays is not known, so that each region is spread over all of them, and there are no hot
+spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: its requests meet those
+of the other slices at a processor, and those are copies of its own, delayed by multiples of a tenth of a second, so
+that they are as many, as bursty and as held up by the host as its own. Pages are in the read cache from the moment
+their read is issued, may be evicted while on their way, and then still serve the requests that wait. Pages of a stripe
+under destage that are written again are a new entry, and the two may be written in either order; a read of pages under
+destage goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's spare is
+idle.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -37,38 +45,12 @@ from misspenalty.disks import SCHEDULERS
 from misspenalty.errors import ParameterError
 from misspenalty.systems.array._array import Array
 from misspenalty.systems.array._back_end import MEMBERS, STRIP
+from misspenalty.systems.array.interval import COMPONENTS, COUNTS, STAGED, Interval
 
 PAGE = 4096  # bytes
 MB = 1 << 20
 MAX_PAGES = 64  # pages of a request
-COMPONENTS = (
-    "host_queue",
-    "controller",
-    "adapter_queue",
-    "adapter",
-    "write_cache",
-    "in_flight",
-    "disk_queue",
-    "disk_overhead",
-    "seek",
-    "rotation",
-    "disk_transfer",
-    "disk_bus",
-    "disk_cache",
-)
-COUNTS = (
-    "reads",
-    "writes",
-    "read_hits",
-    "read_waits",
-    "dirty_reads",
-    "stage_reads",
-    "destage_reads",
-    "destage_writes",
-    "destages",
-    "full_destages",
-)
-STAGED = ("demand", "synchronous", "asynchronous")
+NOT_STRIPED = 1 << 40  # pages, more than any unit has
 
 
 @dataclass(frozen=True)
@@ -82,13 +64,19 @@ class Controller:
     strip_kb: int
     stripes_per_turn: int
     host_slots: int | None
-    controller_us: float
+    controller_us: float | None
+    processors: int
+    processor_queue: str
+    host_stripe_kb: int
+    host_stripe_arrays: int
     adapter_mb_per_s: float
     drive_scheduler: str
     drive_window: int
     destage_low: float
     destage_high: float
     destages: int
+    parity_from_cache: bool
+    slices: int = field(default=1, kw_only=True)  # the machine has so many times the arrays, but these processors
 
     @property
     def cache_pages(self):
@@ -106,7 +94,9 @@ class Controller:
         return (self.array_members - 1) * self.strip_kb * 1024 // PAGE
 
     def scaled(self, divisor):
-        """A model of one `divisor`-th: caches and arrays; what concerns one array or one request stays.
+        """A slice of one `divisor`-th: caches and arrays; what concerns one array or one request stays.
+
+        The processors stay as well: they serve all slices.
 
         Raises
         ------
@@ -121,7 +111,33 @@ class Controller:
             arrays=self.arrays // divisor,
             cache_mb=self.cache_mb / divisor,
             write_cache_mb=self.write_cache_mb / divisor,
+            slices=self.slices * divisor,
         )
+
+    @property
+    def stations(self):
+        """``(stations, servers, echoes)``: queues of processors, processors of each, other slices at each."""
+        if self.processor_queue == "none":
+            return 1, 0, 0
+        if self.processor_queue == "shared":
+            return 1, self.processors, self.slices - 1
+        stations = min(self.processors, self.arrays)
+        return stations, 1, self.slices * stations // self.processors - 1
+
+    @property
+    def host_strip_pages(self):
+        """Consecutive pages that the host puts on one array; more than any unit has where it does not stripe."""
+        return self.host_stripe_kb * 1024 // PAGE or NOT_STRIPED
+
+    @property
+    def host_stripe_width(self):
+        """Arrays that the host stripes a unit over."""
+        return self.host_stripe_arrays if self.host_stripe_kb else 1
+
+    def host_turn(self, track):
+        """Pages of which a unit has to be a multiple: a strip on each array, and whole tracks of `track` pages."""
+        width = self.host_stripe_width
+        return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
 
     def check(self):
         """Raise a `ParameterError` that names the first impossible value and what is possible."""
@@ -152,7 +168,19 @@ class Controller:
                 self.host_slots is not None and 1 <= self.host_slots <= 1 << 20,
                 f"1 to {1 << 20} requests per array",
             ),
-            "controller_us": (0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
+            "controller_us": (self.controller_us is not None and 0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
+            "processors": (1 <= self.processors <= 256, "1 to 256 processors"),
+            "slices": (1 <= self.slices <= 256, "1 to 256 slices"),
+            "processor_queue": (
+                self.processor_queue in ("none", "shared")
+                or (self.processor_queue == "own" and self.arrays * self.slices % self.processors == 0),
+                f"none, shared, or own with processors that divide the {self.arrays * self.slices} arrays",
+            ),
+            "host_stripe_kb": (
+                0 <= self.host_stripe_kb <= 1 << 20 and self.host_stripe_kb * 1024 % PAGE == 0,
+                f"0 for no striping, or a multiple of {PAGE // 1024} KB up to {1 << 20}",
+            ),
+            "host_stripe_arrays": (2 <= self.host_stripe_arrays <= 256, "2 to 256 arrays"),
             "adapter_mb_per_s": (1e-6 <= self.adapter_mb_per_s <= 1e6, "1e-06 to 1e+06 times 10^6 bytes/s"),
             "drive_window": (1 <= self.drive_window <= 1 << 20, f"1 to {1 << 20} operations"),
             "drive_scheduler": (self.drive_scheduler in SCHEDULERS, " or ".join(SCHEDULERS)),
@@ -161,70 +189,6 @@ class Controller:
         for name, (good, expected) in tests.items():
             if not good:
                 raise ParameterError(f"{name} is {getattr(self, name)!r}; expected {expected}")
-
-
-@dataclass(frozen=True)
-class Interval:
-    """What happened in a stretch of time; a request counts where it is completed, a hit where it is looked up.
-
-    Attributes
-    ----------
-    seconds : float
-    counts : dict of str to int
-        By `COUNTS`: reads and writes completed, reads that found all pages (on their way or not), that waited for
-        drives, that missed only dirty pages; drive operations by purpose; destages, and those that needed no read.
-    staged : dict of str to int
-        Tracks read into the cache, by `STAGED`: asked for, rest of a synchronous group, asynchronous group.
-    read_ns, write_ns : dict of str to int
-        Time spent by reads, by writes, by component of `COMPONENTS`.
-    response_ns : (int, int)
-        The same from arrival to completion, by the clock.
-    utilisation : float
-        Mean over the drives, a fraction; 0 without drives.
-    state : dict of str to float
-        At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom;
-        all three 0 in caches without such lists), ``sequential_misses`` and ``unused`` tracks since the start,
-        ``dirty_pages``, ``backlog`` (requests not completed). With a generator's requests also what detection made of
-        the tracks accessed since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential`` of
-        the ``stream_tracks``.
-    """
-
-    seconds: float
-    counts: dict
-    staged: dict
-    read_ns: dict
-    write_ns: dict
-    response_ns: tuple
-    utilisation: float
-    state: dict
-
-    @property
-    def read_ms(self):
-        """Mean response of a read; NaN where none was completed."""
-        return _mean_ms(self.response_ns[0], self.counts["reads"])
-
-    @property
-    def write_ms(self):
-        """Mean response of a write; NaN where none was completed."""
-        return _mean_ms(self.response_ns[1], self.counts["writes"])
-
-    @property
-    def response_ms(self):
-        """Mean response of all requests; NaN where none was completed."""
-        return _mean_ms(sum(self.response_ns), self.counts["reads"] + self.counts["writes"])
-
-    def row(self):
-        """Everything as a flat dict; times by component in ms per request."""
-        row = {"seconds": self.seconds, **self.counts, **{f"staged_{name}": n for name, n in self.staged.items()}}
-        row |= {"read_ms": self.read_ms, "write_ms": self.write_ms, "response_ms": self.response_ms}
-        for side, spent in (("read", self.read_ns), ("write", self.write_ns)):
-            number = self.counts[f"{side}s"]
-            row |= {f"{side}_{name}_ms": _mean_ms(ns, number) for name, ns in spent.items()}
-        return row | {"utilisation": self.utilisation, **self.state}
-
-
-def _mean_ms(ns, number):
-    return ns / number / 1e6 if number else math.nan
 
 
 class StorageController:
@@ -266,10 +230,17 @@ class StorageController:
             "stripe": controller.stripe_pages,
             "unit": controller.stripes_per_turn,
         }
+        stations, servers, echoes = controller.stations
         front = {
             "slots": controller.host_slots,
-            "overhead": round(1000 * controller.controller_us),
+            "service": round(1000 * controller.controller_us),
             "transfer": round(1000 * PAGE / controller.adapter_mb_per_s),
+            "stations": stations,
+            "servers": servers,
+            "echoes": echoes,
+            "strip": controller.host_strip_pages,
+            "width": controller.host_stripe_width,
+            "from_cache": controller.parity_from_cache,
         }
         room = controller.write_cache_pages
         marks = (room, int(controller.destage_low * room), int(controller.destage_high * room), controller.destages)
@@ -280,6 +251,7 @@ class StorageController:
             else [drive.drive(controller.drive_scheduler, controller.drive_window) for _ in range(number)]
         )
         self.cache, self.pages = cache, pages
+        self._turn = controller.host_turn(cache.track_pages)
         self._kernel = Array(cache, front, drives, layout, marks, pages)
         self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
 
@@ -309,6 +281,8 @@ class StorageController:
             raise ParameterError(
                 f"bases are {bases.tolist()}; expected first pages of tracks, room for {lengths.tolist()}"
             )
+        for length in np.diff(bases):
+            self._check_striped(int(length))
         if workload.due < self._kernel.now:
             raise ParameterError(f"the next request comes at {workload.due} ns, but {self._kernel.now} ns is reached")
         begin = self._begin(until_ns)
@@ -335,6 +309,7 @@ class StorageController:
         """
         time_ns, page = np.ascontiguousarray(time_ns, np.int64), np.ascontiguousarray(page, np.int64)
         pages, write = np.ascontiguousarray(pages, np.int32), np.ascontiguousarray(write, np.uint8)
+        self._check_striped(self.pages)
         begin = self._begin(until_ns)
         if not time_ns.shape == page.shape == pages.shape == write.shape == (time_ns.size,):
             raise ParameterError("the columns of the requests differ in length")
@@ -343,8 +318,16 @@ class StorageController:
                 raise ParameterError(f"arrivals are not in order between {begin} and {until_ns} ns")
             if page.min() < 0 or pages.min() < 1 or pages.max() > MAX_PAGES or (page > self.pages - pages).any():
                 raise ParameterError(f"a request of 1 to {MAX_PAGES} pages within {self.pages} pages was expected")
-        self._kernel.run(time_ns, page, pages, write, self.pages // self.cache.track_pages, until_ns)
+        self._kernel.run(time_ns, page, pages, write, self.pages, until_ns)
         return self._interval(begin)
+
+    def _check_striped(self, pages):
+        """Refuse a unit that the host cannot deal out evenly, in whole tracks."""
+        if pages % self._turn and self._turn > self.cache.track_pages:
+            raise ParameterError(
+                f"a unit of {pages} pages; expected a multiple of {self._turn}, which the host can deal to its arrays"
+                " in whole turns and whole tracks"
+            )
 
     def _begin(self, until_ns):
         if until_ns < self._kernel.now:

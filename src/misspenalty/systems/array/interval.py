@@ -1,0 +1,99 @@
+"""What happened in a storage controller in a stretch of time: counts, times by component, its state at the end."""
+
+import math
+from dataclasses import dataclass
+
+COMPONENTS = (
+    "host_queue",
+    "controller",
+    "adapter_queue",
+    "adapter",
+    "write_cache",
+    "in_flight",
+    "disk_queue",
+    "disk_overhead",
+    "seek",
+    "rotation",
+    "disk_transfer",
+    "disk_bus",
+    "disk_cache",
+)
+COUNTS = (
+    "reads",
+    "writes",
+    "read_hits",
+    "read_waits",
+    "dirty_reads",
+    "stage_reads",
+    "destage_reads",
+    "destage_writes",
+    "destages",
+    "full_destages",
+    "prefetch_reads",
+)
+STAGED = ("demand", "synchronous", "asynchronous")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What happened in a stretch of time; a request counts where it is completed, a hit where it is looked up.
+
+    Attributes
+    ----------
+    seconds : float
+    counts : dict of str to int
+        By `COUNTS`: reads and writes completed, reads that found all pages (on their way or not), that waited for
+        drives, that missed only dirty pages; drive operations by purpose; destages, and those that needed no read; of
+        the operations that stage, those ahead of any request.
+    staged : dict of str to int
+        Tracks read into the cache, by `STAGED`: asked for, rest of a synchronous group, asynchronous group.
+    read_ns, write_ns : dict of str to int
+        Time spent by reads, by writes, by component of `COMPONENTS`.
+    response_ns : (int, int)
+        The same from arrival to completion, by the clock.
+    utilisation : float
+        Mean over the drives, a fraction; 0 without drives.
+    state : dict of str to float
+        At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom;
+        all three 0 in caches without such lists), ``sequential_misses`` and ``unused`` tracks since the start,
+        ``dirty_pages``, ``backlog`` (requests not completed). With a generator's requests also what detection made of
+        the tracks accessed since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential`` of
+        the ``stream_tracks``.
+    """
+
+    seconds: float
+    counts: dict
+    staged: dict
+    read_ns: dict
+    write_ns: dict
+    response_ns: tuple
+    utilisation: float
+    state: dict
+
+    @property
+    def read_ms(self):
+        """Mean response of a read; NaN where none was completed."""
+        return _mean_ms(self.response_ns[0], self.counts["reads"])
+
+    @property
+    def write_ms(self):
+        """Mean response of a write; NaN where none was completed."""
+        return _mean_ms(self.response_ns[1], self.counts["writes"])
+
+    @property
+    def response_ms(self):
+        """Mean response of all requests; NaN where none was completed."""
+        return _mean_ms(sum(self.response_ns), self.counts["reads"] + self.counts["writes"])
+
+    def row(self):
+        """Everything as a flat dict; times by component in ms per request."""
+        row = {"seconds": self.seconds, **self.counts, **{f"staged_{name}": n for name, n in self.staged.items()}}
+        row |= {"read_ms": self.read_ms, "write_ms": self.write_ms, "response_ms": self.response_ms}
+        for side, spent in (("read", self.read_ns), ("write", self.write_ns)):
+            number = self.counts[f"{side}s"]
+            row |= {f"{side}_{name}_ms": _mean_ms(ns, number) for name, ns in spent.items()}
+        return row | {"utilisation": self.utilisation, **self.state}
+
+
+def _mean_ms(ns, number):
+    return ns / number / 1e6 if number else math.nan
