@@ -72,7 +72,14 @@ FIGURES["dispute"] = [
         published=DISPUTE_STATED,
     ),
 ]
-CONDITIONS["dispute"] = ["reductions", "datasets", "selection", "kinds", "program", "examples"]
+CONDITIONS["dispute"] = [
+    "reductions",
+    "datasets",
+    "selection",
+    "kinds",
+    "program",
+    "examples",
+]
 SOURCES += ["data/external.yaml", "data/published/dispute_program.csv", DISPUTE_STATED]
 SEEDS["dispute"] = DISPUTE["seed"]
 
