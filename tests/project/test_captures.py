@@ -26,8 +26,8 @@ from cluster import Cluster  # noqa: E402
 from misspenalty.record import events  # noqa: E402
 from misspenalty.record.tracer import CaptureError  # noqa: E402
 
-CAPTURES = [(RAW, "128mb.parquet", "128MB", 7_300_000, 256), (RAW, "64mb.parquet", "64MB", 7_300_000, 256),
-            (RAW, "16mb.parquet", "16MB", 3_800_000, 256), (RAW, "2mb.parquet", "2MB", 3_000_000, 256),
+CAPTURES = [(RAW, "128mb.parquet", "128MB", 7_300_000, 256), (RAW, "16mb.parquet", "16MB", 3_800_000, 256),
+            (RAW, "2mb.parquet", "2MB", 3_000_000, 256), (RAW, "2mb-long.parquet", "2MB", 12_200_000, 256),
             (FIXTURES, "tpcc_small.parquet", "8MB", 150_000, 10)]  # fmt: skip
 TABLES = {"warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"}
 INDEXES = {f"{table}_pkey" for table in TABLES - {"history"}} | {"customer_by_name", "orders_by_customer"}
@@ -49,7 +49,7 @@ def capture(request):
 
 def test_bytes_are_those_of_the_fact_sheet(capture):
     _, facts, path, _ = capture
-    assert path.stat().st_size == facts["bytes"] <= (30_000_000 if path.parent == RAW else 1_000_000)
+    assert path.stat().st_size == facts["bytes"] <= (45_000_000 if path.parent == RAW else 1_000_000)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == facts["sha256"]
 
 
@@ -115,7 +115,8 @@ def test_captures_were_made_one_after_another():
     facts = yaml.safe_load((RAW / "captures.yaml").read_text())
     earlier = [entry["transactions_before_window"] for entry in facts.values()]
     assert list(facts) == [name for folder, name, *_ in CAPTURES if folder == RAW]
-    assert earlier == sorted(earlier)
+    *one_database, another = earlier  # the long capture was made later, on a database of its own
+    assert one_database == sorted(one_database) and another < one_database[1]
 
 
 def test_data_card_names_every_sum():

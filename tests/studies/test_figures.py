@@ -56,7 +56,7 @@ DRAWN = {
     "fig7_sensitivity": lambda t: mq.sensitivity(t["fig7_sensitivity"], "normalized_rate", "Rate"),
     "sensitivity": lambda t: mq.sensitivity(t["sensitivity"]),
     "first_level": lambda t: mq.first_level(t["first_level"]),
-    "first_level_fit": lambda t: mq.first_level_fit(t["first_level_fit"], PRINTED4),
+    "first_level_fit": lambda t: mq.first_level_fit(t["first_level_fit"], t["first_level_claims"], PRINTED4),
     "curve": lambda t: mq.hit_ratio_curve(t["table4"]),
     "hit_ratio": lambda t: curve.hit_ratio(TWO_CURVES),
     "hit_ratio_sampled": lambda t: curve.hit_ratio(TWO_CURVES.assign(hit_ratio_error=0.02), 8192),

@@ -178,7 +178,10 @@ def test_impossible_policy_is_refused(entry, named):
     [
         ({"server": "nosuch"}, r"mq\.server: 'nosuch' .*128mb.*captures"),
         ({"server": "128"}, r"mq\.server: '128' .*did you mean 128mb\?"),
-        ({"calibrated": {"capture": "nosuch", "shown_mb": [64]}}, r"mq\.calibrated: 'nosuch' is none of the captures"),
+        (
+            {"calibrated": {"capture": "nosuch", "reads": 9, "shown_mb": [64]}},
+            r"mq\.calibrated: 'nosuch' is none of the captures",
+        ),
         ({"client": "nosuch"}, r"mq\.client: 'nosuch'"),
         ({"sensitivity": {"nosuch": [1]}}, r"mq\.sensitivity\.nosuch: mq has no parameter 'nosuch'"),
         ({"sensitivity": {"queues": [4, 0]}}, r"mq\.sensitivity\.queues: .*queues is 0"),
@@ -331,10 +334,10 @@ def refusal(tmp_path, merge, **files):
 
 
 def test_every_error_names_its_file_key_value_and_what_is_allowed(tmp_path):
-    mine = {"mq": {"cahce_mb": [128], "warm_up": -1}, "hac": {"seed": 1.5}}
+    mine = {"mq": {"cahce_mb": [128], "warm_up": -1}, "hac": {"iterations": 1.5}}
     lines = refusal(tmp_path, merged(CONFIG, mine), config=CONFIG, mine=mine)
     assert sorted(lines) == [
-        "mine.yaml: hac.seed: 1.5; expected a whole number, at least 0",
+        "mine.yaml: hac.iterations: 1.5; expected a whole number, at least 2 and at most 100",
         "mine.yaml: mq.cahce_mb: unknown key; did you mean cache_mb?",
         "mine.yaml: mq.warm_up: -1; expected a whole number, at least 0",
     ]

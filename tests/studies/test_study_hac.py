@@ -17,7 +17,8 @@ from misspenalty.studies.hac import projections as hac_projections
 from misspenalty.studies.hac import runs as hac_runs
 from misspenalty.studies.hac import tables as hac
 from misspenalty.studies.hac import variants as hac_variants
-from misspenalty.studies.hac.prices import Costs, client_us, load_costs, penalty
+from misspenalty.studies.hac.prices import Costs, client_us, load_fitted, penalty
+from misspenalty.studies.hac.seeds import by_seed, mean_over_seeds
 from misspenalty.systems.object_server.object_client import REPLACEMENT, load_testbed
 
 ROOT = Path(__file__).parents[2]
@@ -140,10 +141,11 @@ def test_no_fetches_are_an_error(data, costs):
 
 def test_the_fit_meets_its_target_and_nothing_else_moves(sweeps, costs):
     unfitted = costs._replace(testbed=costs.testbed.with_values(install_instructions=None))
-    row = hac.fit(sweeps["T1"], POINTS["T1"], unfitted, 10, 0, 5000).iloc[0]
+    runs = [(sweeps["T1"], unfitted)]
+    row = hac.fit(runs, POINTS["T1"], 10, 0, 5000).iloc[0]
     assert row["reached"] == pytest.approx(10, abs=1e-6)
     assert not row["at_bound"]
-    bound = hac.fit(sweeps["T1"], POINTS["T1"], unfitted, 99, 0, 50).iloc[0]
+    bound = hac.fit(runs, POINTS["T1"], 99, 0, 50).iloc[0]
     assert (bound["value"], bound["at_bound"]) == (50, True)
     fitted = costs._replace(testbed=costs.testbed.with_values(install_instructions=row["value"]))
     before, after = (penalty(fetches(sweeps, "T1-"), POINTS["T1-"], one).us for one in (costs, fitted))
@@ -151,11 +153,9 @@ def test_the_fit_meets_its_target_and_nothing_else_moves(sweeps, costs):
     assert before["conversion"] != after["conversion"]
 
 
-def test_costs_are_loaded_with_the_fit(tmp_path, data):
+def test_costs_are_loaded_with_the_fit(tmp_path):
     pd.DataFrame([{"value": 123.5}]).to_csv(tmp_path / "fit.csv")
-    found = load_costs(MACHINE, tmp_path / "fit.csv", SMALL["database"], 1)
-    assert found.testbed["install_instructions"] == 123.5
-    assert found.pages == len(data.pages)
+    assert load_fitted(MACHINE, tmp_path / "fit.csv")["install_instructions"] == 123.5
 
 
 # --- tables
@@ -170,8 +170,12 @@ def test_figures_9_to_11_agree_with_one_another(sweeps, costs):
     nine = at_point.pivot(index="traversal", columns="component", values="us")
     assert ten.groupby("traversal")["us"].sum().to_dict() == pytest.approx(nine["replacement"].to_dict())
     assert eleven.groupby("traversal")["us"].sum().to_dict() == pytest.approx(nine["fetch"].to_dict())
-    peaks = hac.peaks(tables[2], tables[2], {"T1": 1.0})
+    axes = {"frames and table": tables[2].assign(us_half=0.5), "frames": tables[2].assign(us_half=0.5)}
+    lower = tables[2].assign(us=tables[2]["us"] - tables[2]["cache_mb"] * 1e6)
+    peaks = hac.peaks(axes, {axis: [tables[2], lower] for axis in axes}, {"T1": 1.0})
     assert peaks["axis"].tolist() == ["frames and table", "frames"]
+    assert (peaks["lowest_mb"] == min(SMALL["sweep_mb"]["T1"])).all() and (peaks["us_half"] == 0.5).all()
+    assert (peaks["highest_mb"] == peaks["peak_mb"]).all()
     assert set(peaks["peak_mb"]) <= set(SMALL["sweep_mb"]["T1"])
     assert hac.misses("T1", sweeps["T1"])["hot_misses"].tolist() == sorted(
         hac.misses("T1", sweeps["T1"])["hot_misses"], reverse=True
@@ -265,14 +269,41 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     assert costs_table.groupby("traversal")["parameter"].nunique().nunique() == 1
 
 
+# --- seeds ------------------------------------------------------------------------------------------------------------
+
+
+def test_means_have_students_intervals_and_only_rows_of_every_seed():
+    """Three values, by hand: mean 2, deviation 1, t of 2 degrees of freedom 4.302653."""
+    tables = [pd.DataFrame({"size": [1, 2], "us": [us, 0.0], "n": [4, 1]}) for us in (1.0, 2.0, 3.0)]
+    tables[2] = tables[2][:1]
+    table = mean_over_seeds(tables, ["size"])
+    assert table["size"].tolist() == [1]
+    assert table.loc[0, ["us", "us_half", "n", "n_half"]].tolist() == pytest.approx([2, 4.302653 / 3**0.5, 4, 0])
+    assert mean_over_seeds(tables[:1], ["size"])["us_half"].isna().all()
+
+
+def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):
+    given = {"total_mb": {"T6": [0.05]}, "frames_mb": {"T6": [0.05]}, "others_mb": {"T6": [0.08]}, "shares": [0.2, 0.4]}
+    made = hac_runs.sweeps(MACHINE, "T6", [1, 2], SMALL["database"], 2, **given)
+    again = hac_runs.sweeps(MACHINE, "T6", [2], SMALL["database"], 2, **given)
+    swept = by_seed({"T6": made["total"]})
+    assert list(swept) == [1, 2]
+    own = by_seed({"T6": again["total"]})[2]["T6"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(swept[2]["T6"].reset_index(drop=True), own)
+    assert not swept[1]["T6"].reset_index(drop=True).equals(own)
+    split = made["others"].query("system == 'gom'")["share"]
+    assert split.nunique() == 1  # chosen on the first seed
+
+
 # --- conditions -------------------------------------------------------------------------------------------------------
 
 
-def test_tables_under_conditions(tmp_path, sweeps, costs):
+def test_tables_under_conditions(tmp_path, sweeps):
+    fit = tmp_path / "fit.csv"
+    sweeps = {name: table.assign(seed=1) for name, table in sweeps.items()}
     for axis in ("total", "frames"):
         for name in STATIC:
             sweeps[name].to_parquet(tmp_path / f"{axis}_{name}.parquet")
-    fit = tmp_path / "fit.csv"
     pd.DataFrame({"parameter": ["install_instructions"], "value": [250.0]}).to_csv(fit, index=False)
     made = hac_conditions.under_conditions(
         [tmp_path / f"total_{name}.parquet" for name in STATIC],
@@ -283,18 +314,17 @@ def test_tables_under_conditions(tmp_path, sweeps, costs):
         0,
         SMALL["sweep_mb"],
         3,
-        {"the same": {}, "other seed": {"seed": 2}},
+        {"the same": {}, "fewer connections": {"connections": 2}},
         SMALL["database"],
-        1,
     )
     assert set(made) == {"fig9", "fig10", "fig11", "projections"} <= set(claims.TABLES)
-    words = [hac_conditions.FRAMES_ALONE, *hac_conditions.TESTBED, "the same", "other seed"]
+    words = [hac_conditions.FRAMES_ALONE, *hac_conditions.TESTBED, "the same", "fewer connections"]
     assert list(made["fig9"]["condition"].unique()) == words
     assert list(made["projections"]["condition"].unique()) == words[1:]
     fig9 = {
         name: part.drop(columns="condition").reset_index(drop=True) for name, part in made["fig9"].groupby("condition")
     }
     pd.testing.assert_frame_equal(fig9["the same"], fig9[hac_conditions.FRAMES_ALONE])  # the same files were given
-    assert not fig9["the same"].equals(fig9["other seed"])
+    assert not fig9["the same"].equals(fig9["fewer connections"])
     shares = made["projections"].query("case == 'fig9_point' and quantity == 'server_cache_hit_pct'")
     assert shares.groupby("condition").size().to_dict() == dict.fromkeys(words[1:], 4)

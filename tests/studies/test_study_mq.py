@@ -151,7 +151,16 @@ def test_logged_values_name_their_claims():
 
 def test_a_filtered_stream_has_fewer_reads_per_transaction(tmp_path, busy):
     facts = tmp_path / "captures.yaml"
-    facts.write_text("mine.parquet: {reads: 5000, transactions: {all: 50}}\n")
+    facts.write_text("mine.parquet: {reads: 5000, duration_s: 10.0, transactions: {all: 50}}\n")
     filtered = mq.behind(busy, "lru", 16)
     assert mq_rates.recorded_reads(busy, facts, "raw/mine.parquet") == busy.reads / 50
     assert mq_rates.recorded_reads(filtered, facts, "raw/mine.parquet") == filtered.reads / 50 < busy.reads / 50
+
+
+def test_the_head_of_a_capture_has_its_share_of_the_transactions(tmp_path, busy):
+    facts = tmp_path / "captures.yaml"
+    facts.write_text("mine.parquet: {reads: 5000, duration_s: 10.0, transactions: {all: 50}}\n")
+    for seconds, transactions in ((10, 50), (9.995, 50), (4, 20)):
+        time = np.linspace(0, seconds * 1e9, len(busy)).astype(np.int64)
+        timed = Trace(busy.ids, busy.write, time, busy.address, busy.block_bytes, "mine", busy.format)
+        assert mq_rates.recorded_reads(timed, facts, "raw/mine.parquet") == pytest.approx(busy.reads / transactions)

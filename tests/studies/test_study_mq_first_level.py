@@ -1,5 +1,7 @@
 """The first level that is simulated and calibrated: shares of distances by hand, and the size found among all sizes."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ from misspenalty.studies.mq import first_level
 from misspenalty.studies.mq.runs import MB, behind
 from misspenalty.studies.mq.tables import write_rules
 from misspenalty.traces import Trace
+
+ROOT = Path(__file__).parents[2]
 
 
 def stream(n=60_000, blocks=6000, seed=3):
@@ -41,6 +45,32 @@ def test_the_size_found_is_the_closest_of_all():
 def test_a_share_that_no_size_reaches_is_refused():
     with pytest.raises(ParameterError, match="never the published 99 %"):
         first_level.calibrate(stream(), 99, (2, 30), 20, [16], [4])
+
+
+def test_every_stream_ends_with_the_reads_asked_for():
+    trace = stream()
+    whole = behind(trace, "lru", 4)
+    cut = behind(trace, "lru", 4, 5000)
+    assert cut.reads == 5000 and not cut.write[-1]
+    assert np.array_equal(cut.ids, whole.ids[: len(cut)])
+    found, table = first_level.calibrate(trace, 40, (2, 30), 20, [16], [4], 2000)
+    assert found.reads == 2000 and (table["reads"] == 2000).all()
+    with pytest.raises(ParameterError, match="fewer than the 90000 wanted"):
+        behind(trace, "lru", 4, 90_000)
+
+
+def test_claims_are_counted_at_every_size():
+    """The printed hit ratios themselves bring every claim that they alone decide."""
+    printed = pd.read_csv(ROOT / "data" / "published" / "mq_table4.csv").rename(
+        columns={"storage_cache_mb": "cache_mb"}
+    )
+    far = printed.assign(hit_ratio_pct=printed["hit_ratio_pct"].iloc[::-1].to_numpy())
+    parts = [part.assign(first_level_mb=mb, chosen=mb == 58) for mb, part in ((58, printed), (128, far))]
+    table = first_level.claims_over_size(
+        pd.concat(parts).assign(short_share_pct=28.8), ROOT / "data" / "published" / "claims.yaml"
+    ).set_index("first_level_mb")
+    assert table.loc[58, "judged"] == table.loc[128, "judged"] > 20
+    assert table.loc[58, "reproduced"] > table.loc[128, "reproduced"]
 
 
 def test_the_write_rules_are_compared_with_table_3():

@@ -37,7 +37,12 @@ BUILDS = list(EPCM["captures"])
 CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
 VARIANT = "_calibrated"  # suffix of what is made from it instead of the server's
 MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
-MQ_STREAMS = [*CAPTURES, CALIBRATED]
+MQ_CAPTURES = [  # the one that first levels are simulated over is there for that alone
+    name
+    for name in CAPTURES
+    if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])
+]
+MQ_STREAMS = [*MQ_CAPTURES, CALIBRATED]
 
 
 wildcard_constraints:
@@ -171,9 +176,8 @@ def mq_facts(wildcards):
 
 
 def mq_writes(wildcards):
-    """Treatments of writes: all of them on the streams that are judged."""
-    judged = wildcards.capture in MQ_VARIANTS.values()
-    return MQ["writes"] if judged else MQ["writes"][:1]
+    """Treatments of writes: all of them on the server's capture."""
+    return MQ["writes"] if wildcards.capture == MQ["server"] else MQ["writes"][:1]
 
 
 def mq_fitted():

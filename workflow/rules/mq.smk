@@ -23,6 +23,12 @@ TABLES["mq"] = [
         options={"cache_mb": MQ["table3_mb"]},
     ),
     table(
+        "mq.first_level.claims_over_size",
+        "first_level_claims",
+        levels="first_level_fit",
+        ledger="data/published/claims.yaml",
+    ),
+    table(
         "mq.tables.bounds",
         "bounds",
         table4="table4",
@@ -101,6 +107,7 @@ FIGURES["mq"] = [
         "First level",
         "calibrated on Table 3",
         table="first_level_fit",
+        counts="first_level_claims",
         published="data/published/mq_table4.csv",
     ),
     figure(
@@ -115,7 +122,7 @@ OUTPUTS += [
     *collect("results/traces/{capture}.trace", capture=CAPTURES),
     *collect(
         "results/mq/{item}{variant}.csv",
-        item=["fig7", "fig7_components"],
+        item=["fig7", "fig7_components", "fig7_objective"],
         variant=MQ_VARIANTS,
     ),
     *collect(
@@ -164,6 +171,7 @@ rule mq_first_level:
         threshold_mb=MQ["table3_mb"],
         cache_mb=MQ["cache_mb"],
         shown_mb=MQ["calibrated"]["shown_mb"],
+        reads=MQ["calibrated"]["reads"],
         code=CODE.digest("misspenalty.studies.mq.first_level"),
     script:
         "../scripts/mq_first_level.py"
@@ -236,7 +244,7 @@ rule mq_split:
 
 rule mq_streams:
     input:
-        traces=collect("results/traces/{capture}.trace", capture=CAPTURES),
+        traces=collect("results/traces/{capture}.trace", capture=MQ_CAPTURES),
     output:
         fig2="results/mq/fig2.csv",
         fig3="results/mq/fig3.csv",
@@ -272,6 +280,7 @@ rule mq_fig7:
     output:
         rates="results/mq/fig7{variant}.csv",
         components="results/mq/fig7_components{variant}.csv",
+        objective="results/mq/fig7_objective{variant}.csv",
         fit="results/mq/runs/fit{variant}.csv",
     log:
         "results/logs/mq_fig7{variant}.log",

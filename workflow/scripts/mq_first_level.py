@@ -16,6 +16,7 @@ with logged(snakemake.log[0]):
         snakemake.params.threshold_mb,
         snakemake.params.cache_mb,
         snakemake.params.shown_mb,
+        snakemake.params.reads,
     )
     stream.save(snakemake.output.trace)
     write_table(table, snakemake.output.table)

@@ -13,7 +13,7 @@ from recording import MIX
 from misspenalty.record.events import Events, cut, distinct_blocks, extensions, parse, write_parquet
 from misspenalty.record.tracer import CaptureError
 
-LARGEST_FILE = 30_000_000  # bytes
+LARGEST_FILE = 45_000_000  # bytes; many hosts of repositories warn at 50
 LEAST_SEEN_PERCENT = 99.0
 
 

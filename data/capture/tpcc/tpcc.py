@@ -22,9 +22,9 @@ from misspenalty.record.tracer import CaptureError
 # The captures of the MQ study, in the order they are made on one database: shared_buffers, reads.
 STANDARD = {
     "128mb": ("128MB", 7_300_000),
-    "64mb": ("64MB", 7_300_000),
     "16mb": ("16MB", 3_800_000),
     "2mb": ("2MB", 3_000_000),
+    "2mb-long": ("2MB", 12_200_000),
 }
 
 

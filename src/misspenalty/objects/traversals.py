@@ -111,6 +111,7 @@ class Program:
     def walk(self, oref, steps):
         """Follow references of any object; see the kernel. Returns the number of objects met."""
         entry = self._kernel.hold(oref)
+        self.cache.check()  # no page has such an object
         met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
         self.cache.kernel.end_run()
         self.cache.check()

@@ -48,18 +48,18 @@ class Configuration(Settings):
     captures: Annotated[dict[Name, settings.Path], Field(min_length=1)] = setting(
         {
             "128mb": "data/raw/tpcc/128mb.parquet",
-            "64mb": "data/raw/tpcc/64mb.parquet",
             "16mb": "data/raw/tpcc/16mb.parquet",
             "2mb": "data/raw/tpcc/2mb.parquet",
+            "2mb-long": "data/raw/tpcc/2mb-long.parquet",
         },
         "Raw traces, by names that become part of file names; paths are relative to the folder that Snakemake runs in. "
         "Any format that `misspenalty trace info` reads will do.",
         "A name says how much memory the first level had, that is, the database's own buffer cache.",
         notes={
             "128mb": "as the paper says: Oracle had 128 MB",
-            "64mb": "behind half of that, for Figures 3 and 4",
             "16mb": "the paper's second trace",
             "2mb": "almost every logical reference: the client's side",
+            "2mb-long": "the same for four times as long: larger first levels are simulated over it",
         },
         block=True,
     )

@@ -20,6 +20,7 @@ _PARTS = [  # dark and plain to light and hatched, so that a stack reads in grey
     {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "\\\\\\\\"},
     {"facecolor": "#e4e4e4", "edgecolor": "#808080"},
 ]
+_INTERVAL = {"fmt": "none", "ecolor": INK, "elinewidth": 0.7, "capsize": 1.5, "capthick": 0.7}
 _MARK = {"color": PUBLISHED, "marker": "D", "markersize": 4, "linestyle": ""}
 
 
@@ -37,12 +38,22 @@ def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
     for part, look in zip(parts, _PARTS, strict=False):
         axis.bar(range(len(names)), wide[part], width, bottom=foot, linewidth=0.4, **look)
         foot = foot + wide[part].to_numpy()
-    for x, top in enumerate(foot):
-        axis.text(x, top, f" {top:.3g}", ha="center", va="bottom", fontsize=6.5)
+    half = _half_of_sum(table, parts, value, names) * scale
+    axis.errorbar(range(len(names)), foot, half, **_INTERVAL)
+    for x, top in enumerate(foot + half):
+        axis.text(x, top, f" {foot[x]:.3g}", ha="center", va="bottom", fontsize=6.5)
     axis.set_xticks(range(len(names)), names)
     axis.tick_params(axis="x", length=0)
     axis.set_ylim(0, 1.1 * max(foot.max(), 1e-9))
     return names
+
+
+def _half_of_sum(table, parts, value, names):
+    """Half width of the interval of a stack: as if its parts varied together, so at least as wide as it is."""
+    half = f"{value}_half"
+    if half not in table:
+        return np.zeros(len(names))
+    return table[table["component"].isin(parts)].groupby("traversal")[half].sum().reindex(names).fillna(0).to_numpy()
 
 
 def _part_legend(figure, parts, further=(), columns=4):
@@ -158,6 +169,15 @@ def _one_stack(table, parts, label, name):
     return figure
 
 
+def _curve(axis, table, column, look, scale=1.0):
+    """A line over the size of the client cache, with the intervals of its means as a band."""
+    sizes, means = table["cache_mb"], table[column] * scale
+    axis.plot(sizes, means, markeredgecolor="white", **look)
+    if f"{column}_half" in table:
+        half = table[f"{column}_half"].fillna(0) * scale
+        axis.fill_between(sizes, means - half, means + half, color=look["color"], alpha=0.25, linewidth=0)
+
+
 @styled
 def misses(table, dynamic):
     """Fetches of one iteration, hot and cold, over the size of the client cache, which pays for frames and indirection
@@ -180,14 +200,14 @@ def misses(table, dynamic):
     for axis, name in zip(axes, panels, strict=False):
         for system, look in _LOOKS.items():
             part = table[(table["traversal"] == name) & (table["system"] == system)].sort_values("cache_mb")
-            axis.plot(part["cache_mb"], part["hot_misses"], markeredgecolor="white", **look)
+            _curve(axis, part, "hot_misses", look)
             axis.plot(part["cache_mb"], part["cold_misses"], **{**look, "marker": "", "linewidth": 0.5})
         axis.set_title(name)
         size_axis(axis, part["cache_mb"] if len(part) else table["cache_mb"], ticks=5)
     last = axes[len(panels)]
     for system, look in _LOOKS.items():
         part = dynamic[dynamic["system"] == system].sort_values("cache_mb")
-        last.plot(part["cache_mb"], part["cold_misses"], markeredgecolor="white", **look)
+        _curve(last, part, "cold_misses", look)
     last.set_title("dynamic")
     size_axis(last, dynamic["cache_mb"], ticks=5)
     for axis in axes:
@@ -224,7 +244,7 @@ def peaks(table, frames, published):
     for axis, name in zip(axes, TRAVERSALS, strict=True):
         for one, look in zip((table, frames), SERIES, strict=False):
             part = one[(one["traversal"] == name) & (one["component"] == "replacement")].sort_values("cache_mb")
-            axis.plot(part["cache_mb"], part["us"] / 1000, markeredgecolor="white", **look)
+            _curve(axis, part, "us", look, 1e-3)
             if len(part):
                 best = part.loc[part["us"].idxmax()]
                 axis.plot(best["cache_mb"], best["us"] / 1000, "o", markersize=8, fillstyle="none", color=look["color"])

@@ -3,15 +3,21 @@
 import pandas as pd
 
 from misspenalty.studies.hac import measured, projections, variants
-from misspenalty.studies.hac.prices import load_costs
+from misspenalty.studies.hac.prices import Costs, load_fitted
 from misspenalty.studies.hac.runs import database
-from misspenalty.studies.hac.tables import read_sweeps
+from misspenalty.studies.hac.seeds import mean_over_seeds, samples
+from misspenalty.studies.hac.tables import KEYS
 
 DYNAMIC_SYSTEMS = ("hac", "fpc", "gom")
 
 
-def at_points(sweeps, machine, fit, points_mb, iterations, sizes, seed):
-    """What section 4.4 projects, and elapsed times, from the points of Figure 9.
+def _means(tables, keys):
+    """Means over seeds of each of several tables; `tables` has the tables of each seed, `keys` those of each table."""
+    return {name: mean_over_seeds([each[name] for each in tables], keys[name]) for name in tables[0]}
+
+
+def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
+    """What section 4.4 projects, and elapsed times, from the points of Figure 9; means over seeds.
 
     Parameters
     ----------
@@ -24,22 +30,24 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes, seed):
     iterations : int
     sizes : dict
         Of the database.
-    seed : int
 
     Returns
     -------
     dict of str to DataFrame
         ``projections`` and ``elapsed``.
     """
-    costs, data, runs = load_costs(machine, fit, sizes, seed), database(seed, **sizes), read_sweeps(sweeps)
-    return {
-        "projections": projections.projections(data, runs, points_mb, costs, iterations),
-        "elapsed": variants.elapsed(data, runs, points_mb, costs, iterations),
-    }
+    tables = [
+        {
+            "projections": projections.projections(one.data, one.sweeps, points_mb, one.costs, iterations),
+            "elapsed": variants.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
+        }
+        for one in samples(sweeps, machine, fit, sizes)
+    ]
+    return _means(tables, KEYS | {"elapsed": ["traversal", "cache_mb", "run", "system"]})
 
 
 def other_tables(
-    sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes, seed
+    sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes
 ):
     """Hit time, updates, the server's cache, unit costs that vary, and the dynamic traversal; as in `at_points`.
 
@@ -54,46 +62,63 @@ def other_tables(
     dynamic : dict
         Its settings.
     shares : sequence of float
-        Splits of the dual buffer that are tried.
+        Splits of the dual buffer that are tried; the split of each size is chosen on the first seed.
 
     Returns
     -------
     dict of str to DataFrame
         ``hit_time, updates, server, cost_sensitivity, dynamic``.
     """
-    costs, data, runs = load_costs(machine, fit, sizes, seed), database(seed, **sizes), read_sweeps(sweeps)
-    return {
-        "hit_time": variants.hit_time(data, hit_time_mb, costs),
-        "updates": variants.updates(data, updates_mb, costs),
-        "server": variants.server(runs, points_mb, costs, server_mb),
-        "cost_sensitivity": variants.cost_sensitivity(runs, points_mb, costs),
-        "dynamic": variants.dynamic(
-            database(seed, **{**sizes, "modules": 2}), seed, list(DYNAMIC_SYSTEMS), dynamic_mb, dynamic, shares
-        ),
+    tables, best = [], {}
+    for one in samples(sweeps, machine, fit, sizes):
+        two = database(one.seed, **{**sizes, "modules": 2})
+        tables.append(
+            {
+                "hit_time": variants.hit_time(one.data, hit_time_mb, one.costs),
+                "updates": variants.updates(one.data, updates_mb, one.costs),
+                "server": variants.server(one.sweeps, points_mb, one.costs, server_mb),
+                "cost_sensitivity": variants.cost_sensitivity(one.sweeps, points_mb, one.costs),
+                "dynamic": variants.dynamic(two, one.seed, DYNAMIC_SYSTEMS, dynamic_mb, dynamic, shares, best),
+            }
+        )
+    keys = {
+        "hit_time": ["traversal", "cache_mb", "line"],
+        "updates": ["traversal", "cache_mb"],
+        "server": ["server_cache_mb", "page_order", "traversal"],
+        "cost_sensitivity": SENSITIVITY_KEYS,
+        "dynamic": ["traversal", "system", "cache_mb", "share"],
     }
+    return _means(tables, keys)
 
 
-def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seed):
-    """One traversal as HAC's parameters and the database vary.
+SENSITIVITY_KEYS = ["kind", "parameter", "value", "traversal"]
+
+
+def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seeds):
+    """One traversal as HAC's parameters and the database vary; means over seeds.
 
     Parameters
     ----------
-    machine, fit, points_mb, sizes, seed
+    machine, fit, points_mb, sizes
         As in `at_points`.
     traversal : str
     settings : dict of str to sequence
         Parameter of HAC -> values.
     layouts : dict of str to dict
         Name -> what another database has otherwise.
+    seeds : sequence of int
     """
-    costs = load_costs(machine, fit, sizes, seed)
-    point = (traversal, points_mb[traversal])
-    others = {name: {"seed": seed, **sizes, **changed} for name, changed in layouts.items()}
-    tables = [
-        variants.algorithm_sensitivity(database(seed, **sizes), *point, costs, 2, settings),
-        variants.layout_sensitivity(*point, costs, 2, others),
-    ]
-    return pd.concat(tables, ignore_index=True)
+    testbed, point = load_fitted(machine, fit), (traversal, points_mb[traversal])
+    tables = []
+    for seed in seeds:
+        data, others = database(seed, **sizes), {n: {"seed": seed, **sizes, **new} for n, new in layouts.items()}
+        costs = Costs(testbed, len(data.pages), seed)
+        varied = [
+            variants.algorithm_sensitivity(data, *point, costs, 2, settings),
+            variants.layout_sensitivity(*point, costs, 2, others),
+        ]
+        tables.append(pd.concat(varied, ignore_index=True))
+    return mean_over_seeds(tables, SENSITIVITY_KEYS)
 
 
 def measured_times(seed, sizes, hit_time_mb, points_mb, iterations):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.studies.hac.runs import database, hot_iterations
+from misspenalty.studies.hac.runs import hot_iterations
 from misspenalty.systems.object_server.object_client import REPLACEMENT, Prices, load_testbed
 from misspenalty.systems.object_server.page_server import COMPONENTS, PageServer, Stream
 
@@ -66,8 +66,8 @@ class Costs(NamedTuple):
     seed: int
 
 
-def load_costs(machine, fit, sizes, seed):
-    """The testbed with its fitted cost, for the database of these sizes.
+def load_fitted(machine, fit):
+    """The testbed with its fitted cost.
 
     Parameters
     ----------
@@ -75,13 +75,9 @@ def load_costs(machine, fit, sizes, seed):
         ``hac_testbed.yaml``.
     fit : path-like or DataFrame
         The table of `misspenalty.studies.hac.tables.fit`.
-    sizes : dict
-        Of `Parameters`.
-    seed : int
     """
     found = fit if isinstance(fit, pd.DataFrame) else pd.read_csv(fit)
-    testbed = load_testbed(machine).with_values(install_instructions=float(found["value"].iloc[0]))
-    return Costs(testbed, len(database(seed, **sizes).pages), seed)
+    return load_testbed(machine).with_values(install_instructions=float(found["value"].iloc[0]))
 
 
 def priced(fetches, cache_mb, costs, processor=None):
@@ -122,9 +118,9 @@ def penalty(
         As in `PageServer`.
     clients : int
         That run the same program, each from another point of its hot iterations on; with more than one, times are means
-        over the first half of each one's fetches, while all are busy. What one client fetches before its hot iterations
-        has gone through the server's cache once by then, so that sharing is measured warm, as one client is; the
-        drive's own cache starts empty.
+        over the fetches of each up to where the next one began, which together are all fetches once. What one client
+        fetches before its hot iterations has gone through the server's cache once by then, so that sharing is measured
+        warm, as one client is; the drive's own cache starts empty.
     background : bool
         Whether replacement is done while waiting as far as the wait lasts; by default it is in the foreground, as
         reported.
@@ -156,9 +152,10 @@ def penalty(
         run_hit = 100 * outcome.hit.mean()
     else:
         streams = _shifted(used[chosen], times[chosen], register, clients)
-        outcomes = server.run(streams, used["page"].to_numpy()[fetch & ~chosen])
-        ns = np.concatenate([one.ns[: len(one.ns) // 2] for one in outcomes])
-        hit = np.concatenate([one.hit[: len(one.hit) // 2] for one in outcomes])
+        enough = -(-len(streams[0].page) // clients)
+        outcomes = server.run(streams, used["page"].to_numpy()[fetch & ~chosen], enough)
+        ns = np.concatenate([one.ns[:enough] for one in outcomes])
+        hit = np.concatenate([one.hit[:enough] for one in outcomes])
         begun, run_hit = None, 100 * hit.mean()
     return _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, len(wanted))
 
@@ -233,13 +230,14 @@ class InstallFit(NamedTuple):
     at_bound: bool
 
 
-def fit_install(fetches, cache_mb, costs, target, low, high):
-    """Instructions of installing an object at which conversion has the published share of the fetch time.
+def fit_install(runs, cache_mb, target, low, high):
+    """Instructions of installing an object at which conversion has the published share of the fetch time, in the mean.
 
     Parameters
     ----------
-    fetches, cache_mb, costs
-        As in `penalty`; `costs.testbed` without `install_instructions`.
+    runs : sequence of (DataFrame, Costs)
+        The fetches of each seed, as in `penalty`, and its costs, whose testbed has no `install_instructions`.
+    cache_mb : float
     target : float
         Share, %.
     low, high : float
@@ -250,17 +248,19 @@ def fit_install(fetches, cache_mb, costs, target, low, high):
     InstallFit
     """
 
-    def penalty_at(value):
-        with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
-        return penalty(fetches, cache_mb, with_value)
+    def shares(value):
+        """Of each seed, conversion over fetch time, and how it grows with each instruction."""
+        rows = []
+        for fetches, costs in runs:
+            with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
+            found = penalty(fetches, cache_mb, with_value)
+            each = Prices(costs.testbed).processor.instruction_ns * found.counts["installed"] / 1000
+            rows.append((found.us["conversion"] / found.us["fetch"], each / found.us["fetch"]))
+        return np.mean(rows, axis=0)
 
     value = low
     for _ in range(3):  # the fetch time hardly depends on it: only what the drive reads ahead meanwhile
-        at_value = penalty_at(value)
-        per_instruction = Prices(costs.testbed).processor.instruction_ns * at_value.counts["installed"] / 1000
-        rest = at_value.us["conversion"] - value * per_instruction
-        value = (target / 100 * at_value.us["fetch"] - rest) / per_instruction
+        share, slope = shares(value)
+        value += (target / 100 - share) / slope
     bounded = float(min(max(value, low), high))
-    at_bound = penalty_at(bounded)
-    share = 100 * at_bound.us["conversion"] / at_bound.us["fetch"]
-    return InstallFit(bounded, target, float(share), bool(bounded != value))
+    return InstallFit(bounded, target, float(100 * shares(bounded)[0]), bool(bounded != value))

@@ -174,41 +174,68 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
     return pd.DataFrame(rows, columns=MISSES)
 
 
-def sweeps(machine, traversal, seed, sizes, iterations, total_mb, frames_mb, gom_mb, shares):
-    """A job of the workflow: one traversal on every system at every cache size.
+def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters):
+    """HAC's fetches of one traversal at several sizes, below each other.
+
+    Parameters
+    ----------
+    data, traversal, iterations, **parameters
+        As in `run`.
+    sizes_mb, table
+        As in `sweep`.
+
+    Returns
+    -------
+    DataFrame
+        `TraversalRun.fetches` with ``cache_mb, frames_mb, table_mb``.
+    """
+    tables = []
+    for size in sizes_mb:
+        one = run(data, "hac", traversal, size, iterations, table=table, **parameters)
+        frames, rest = (part / MB for part in one.memory)
+        tables.append(one.fetches.astype("int32").assign(cache_mb=size, frames_mb=frames, table_mb=rest))
+        print(f"{traversal}, {size:g} MB: {misses(one)} cold and hot misses", file=sys.stderr)
+    return pd.concat(tables, ignore_index=True)
+
+
+def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, others_mb, shares):
+    """A job of the workflow: one traversal on every system at every cache size, for every seed.
 
     Parameters
     ----------
     machine : path-like
         ``hac_testbed.yaml``.
     traversal : str
-    seed : int
+    seeds : sequence of int
     sizes : dict
         Of the database.
     iterations : int
         Of HAC's runs; the other systems have a cold and a hot one.
-    total_mb, frames_mb, gom_mb : dict of str to sequence of float
-        Traversal -> client caches that pay for frames and indirection table (HAC and FPC), for frames alone (HAC), and
-        those of the dual buffer.
+    total_mb, frames_mb, others_mb : dict of str to sequence of float
+        Traversal -> client caches that pay for frames and indirection table, for frames alone, and those of FPC and the
+        dual buffer.
     shares : sequence of float
-        As in `sweep`.
+        As in `sweep`; the split of each size is chosen on the first seed.
 
     Returns
     -------
     dict of str to DataFrame
-        ``total`` and ``frames``: HAC's fetches at every size; ``fpc`` and ``gom``: misses.
+        ``total`` and ``frames``: HAC's fetches at every size; ``others``: misses of FPC and the dual buffer. All have a
+        column ``seed``.
     """
-    data = database(seed, **sizes)
     words = load_testbed(machine)["activation_words"]
-    found = {}
-    for axis, chosen in (("total", total_mb), ("frames", frames_mb)):
-        tables = []
-        for size in chosen[traversal]:
-            one = run(data, "hac", traversal, size, iterations, table=axis == "total", activation_words=words)
-            frames, table = (part / MB for part in one.memory)
-            tables.append(one.fetches.astype("int32").assign(cache_mb=size, frames_mb=frames, table_mb=table))
-            print(f"{axis}, {size:g} MB: {misses(one)} cold and hot misses", file=sys.stderr)
-        found[axis] = pd.concat(tables, ignore_index=True)
-    for system, chosen in (("fpc", total_mb), ("gom", gom_mb)):
-        found[system] = sweep(data, [system], traversal, chosen[traversal], 2, shares=shares)
-    return found
+    found = {"total": [], "frames": [], "others": []}
+    best = {}
+    for seed in seeds:
+        data = database(seed, **sizes)
+        for axis, chosen in (("total", total_mb), ("frames", frames_mb)):
+            made = sweep_hac(
+                data, traversal, chosen[traversal], iterations, table=axis == "total", activation_words=words
+            )
+            found[axis].append(made.assign(seed=seed))
+        for size in others_mb[traversal]:
+            tried = best.get(size, shares)
+            made = sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=tried)
+            best[size] = made.loc[made["system"] == "gom", "share"].tolist() or tried
+            found["others"].append(made.assign(seed=seed))
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}

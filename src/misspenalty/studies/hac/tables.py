@@ -9,13 +9,23 @@ import pandas as pd
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
-from misspenalty.studies.hac.prices import Costs, fit_install, load_costs, penalty
+from misspenalty.studies.hac.prices import Costs, fit_install, load_fitted, penalty
 from misspenalty.studies.hac.runs import MISSES, count_misses, database
+from misspenalty.studies.hac.seeds import by_seed, mean_over_seeds
 from misspenalty.studies.points import as_written
 from misspenalty.systems.object_server.object_client import REPLACEMENT, load_testbed
 from misspenalty.systems.object_server.page_server import COMPONENTS
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
+AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a size counts -> table
+KEYS = {  # columns that tell rows apart
+    "fig9": ["traversal", "cache_mb", "component"],
+    "fig9_frames": ["traversal", "cache_mb", "component"],
+    "fig10": ["traversal", "component", "cache_mb"],
+    "fig11": ["traversal", "component", "cache_mb"],
+    "misses": ["traversal", "system", "cache_mb", "share"],
+    "projections": ["case", "traversal", "quantity"],
+}
 
 
 def at_size(runs, cache_mb):
@@ -36,11 +46,6 @@ def at_size(runs, cache_mb):
     if chosen.empty:
         raise ParameterError(f"no run with {cache_mb:g} MB; there are {sorted(set(runs['cache_mb']))}")
     return chosen.drop(columns=["cache_mb", "frames_mb", "table_mb"], errors="ignore").reset_index(drop=True)
-
-
-def read_sweeps(paths):
-    """Sweeps by traversal, from files in the order of `STATIC`."""
-    return {name: pd.read_parquet(path) for name, path in zip(STATIC, paths, strict=True)}
 
 
 def memory_of(runs):
@@ -131,49 +136,74 @@ def fig11(found, points_mb):
     return components(found, points_mb, COMPONENTS)
 
 
-def fit(sweep, cache_mb, costs, target, low, high):
-    """Fit the instructions of installing an object to T1's published share of conversion.
+def fit(runs, cache_mb, target, low, high):
+    """Fit the instructions of installing an object to T1's published share of conversion, the mean over seeds.
+
+    Parameters
+    ----------
+    runs : sequence of (DataFrame, Costs)
+        T1's sweep of each seed, as in `at_size`, and its costs.
+    cache_mb : float
+    target, low, high : float
+        The share, %; range of the instructions.
 
     Returns
     -------
     DataFrame
         One row: ``parameter, value, target, reached, at_bound, low, high``.
     """
-    found = fit_install(at_size(sweep, cache_mb), cache_mb, costs, target, low, high)
+    found = fit_install([(at_size(sweep, cache_mb), costs) for sweep, costs in runs], cache_mb, target, low, high)
     row = {"parameter": "install_instructions", **found._asdict(), "low": low, "high": high}
     return pd.DataFrame([row])
 
 
-def peaks(fig9_total, fig9_frames, published):
+def peaks(axes, samples, published):
     """Where replacement overhead per fetch is greatest, on both axes.
 
     Parameters
     ----------
-    fig9_total, fig9_frames : DataFrame
-        `fig9` with sizes that pay for the indirection table, and with sizes of the frames alone.
+    axes : dict of str to DataFrame
+        Axis -> `fig9` over it, means over seeds.
+    samples : dict of str to sequence of DataFrame
+        Axis -> `fig9` of each seed.
     published : dict of str to float
         The paper's, MB.
 
     Returns
     -------
     DataFrame
-        ``traversal, axis, published_mb, peak_mb, at_end`` (the largest size that fetches enough), ``us``: replacement
-        at the peak, ``fetches`` of a hot iteration there.
+        ``traversal, axis, published_mb, peak_mb`` (of the mean curve), ``lowest_mb, highest_mb`` (among the seeds' own
+        curves), ``at_end`` (the largest size that fetches enough), ``us, us_half``: replacement at the peak,
+        ``fetches`` of a hot iteration there.
     """
     rows = []
-    for axis, table in (("frames and table", fig9_total), ("frames", fig9_frames)):
+    for axis, table in axes.items():
         for name in STATIC:
-            found = table[(table["traversal"] == name) & (table["component"] == "replacement")]
+            found = _replacement(table, name)
             if found.empty:
                 continue
             best = found.loc[found["us"].idxmax()]
+            own = [_peak_mb(_replacement(sample, name)) for sample in samples[axis]]
             at_end = best["cache_mb"] == found["cache_mb"].max()
-            rows.append((name, axis, published[name], best["cache_mb"], at_end, best["us"], best["fetches"]))
-    columns = ["traversal", "axis", "published_mb", "peak_mb", "at_end", "us", "fetches"]
+            rows.append(
+                (name, axis, published[name], best["cache_mb"], min(own), max(own), at_end, *best[list(_AT_PEAK)])
+            )
+    columns = ["traversal", "axis", "published_mb", "peak_mb", "lowest_mb", "highest_mb", "at_end", *_AT_PEAK]
     return pd.DataFrame(rows, columns=columns)
 
 
-def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes, seed):
+_AT_PEAK = ("us", "us_half", "fetches")
+
+
+def _replacement(table, traversal):
+    return table[(table["traversal"] == traversal) & (table["component"] == "replacement")]
+
+
+def _peak_mb(curve):
+    return curve.loc[curve["us"].idxmax(), "cache_mb"]
+
+
+def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
     """A job of the workflow: `fit` to what ``data/calibration.yaml`` says.
 
     Parameters
@@ -183,16 +213,19 @@ def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes, seed):
     cache_mb : float
     sizes : dict
         Of the database.
-    seed : int
     """
     (target,) = [fit for fit in load_calibration(calibration) if fit.parameter == "install_instructions"]
     (published,) = target.published
-    costs = Costs(load_testbed(machine), len(database(seed, **sizes).pages), seed)
-    return fit(pd.read_parquet(sweep), cache_mb, costs, published["value"], *target.range)
+    testbed = load_testbed(machine)
+    runs = [
+        (sweeps["T1"], Costs(testbed, len(database(seed, **sizes).pages), seed))
+        for seed, sweeps in by_seed({"T1": pd.read_parquet(sweep)}).items()
+    ]
+    return fit(runs, cache_mb, published["value"], *target.range)
 
 
-def from_sweeps(total, frames, others, machine, fit, published, points_mb, least_share, sizes, seed):
-    """Figures 9 to 11, the peaks of replacement, and misses against cache size.
+def from_sweeps(total, frames, others, machine, fit, published, points_mb, least_share, sizes):
+    """Figures 9 to 11, the peaks of replacement, and misses against cache size; means over seeds.
 
     Parameters
     ----------
@@ -209,23 +242,30 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
         As in `fig9`.
     sizes : dict
         Of the database.
-    seed : int
 
     Returns
     -------
     dict of str to DataFrame
         ``fig9, fig9_frames, fig10, fig11, peaks, misses``.
     """
-    costs = load_costs(machine, fit, sizes, seed)
-    found = {}
-    for name, sweeps in (("fig9", total), ("fig9_frames", frames)):
-        parts = [fig9(traversal, runs, costs, least_share) for traversal, runs in sweeps.items()]
-        found[name] = as_written(pd.concat(parts, ignore_index=True))
-    at_points = points(total, points_mb, costs)
-    counted = [misses(traversal, runs) for traversal, runs in total.items()]
-    return found | {
-        "fig10": fig10(at_points, points_mb),
-        "fig11": fig11(at_points, points_mb),
-        "peaks": peaks(found["fig9"], found["fig9_frames"], published.set_index("traversal")["cache_mb"]),
-        "misses": pd.concat([*counted, others], ignore_index=True),
-    }
+    testbed, found = load_fitted(machine, fit), {name: [] for name in (*AXES.values(), "fig10", "fig11", "misses")}
+    by_axis = {"fig9": by_seed(total), "fig9_frames": by_seed(frames)}
+    for seed, sweeps in by_axis["fig9"].items():
+        costs = Costs(testbed, len(database(seed, **sizes).pages), seed)
+        at_points = points(sweeps, points_mb, costs)
+        found["fig10"].append(fig10(at_points, points_mb))
+        found["fig11"].append(fig11(at_points, points_mb))
+        counted = [misses(traversal, runs) for traversal, runs in sweeps.items()]
+        found["misses"].append(pd.concat([*counted, others[others["seed"] == seed].drop(columns="seed")]))
+        for name, runs in by_axis.items():
+            found[name].append(all_of_fig9(runs[seed], costs, least_share))
+    made = {name: mean_over_seeds(tables, KEYS[name]) for name, tables in found.items()}
+    axes = {axis: made[name] for axis, name in AXES.items()}
+    samples = {axis: found[name] for axis, name in AXES.items()}
+    return made | {"peaks": peaks(axes, samples, published.set_index("traversal")["cache_mb"])}
+
+
+def all_of_fig9(sweeps, costs, least_share):
+    """`fig9` of every traversal."""
+    parts = [fig9(traversal, runs, costs, least_share) for traversal, runs in sweeps.items()]
+    return as_written(pd.concat(parts, ignore_index=True))

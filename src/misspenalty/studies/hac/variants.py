@@ -129,11 +129,14 @@ def server(sweeps, points_mb, costs, server_mb):
     return pd.DataFrame(rows, columns=columns)
 
 
-def dynamic(data, seed, systems, sizes_mb, settings, shares):
-    """Misses of a dynamic traversal; `data` has two modules. Columns as in `hac_runs.sweep`, without hot misses."""
+def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
+    """Misses of a dynamic traversal; `data` has two modules. Columns as in `hac_runs.sweep`, without hot misses.
+
+    `best` keeps the split of the dual buffer that each size has: found here where it is not there yet.
+    """
     rows = []
     for system, size in product(systems, sizes_mb):
-        tried = [{"share": share} for share in shares] if system == "gom" else [{}]
+        tried = [{"share": share} for share in best.get(size, shares)] if system == "gom" else [{}]
         found = []
         for parameters in tried:
             try:
@@ -143,6 +146,8 @@ def dynamic(data, seed, systems, sizes_mb, settings, shares):
             found.append((int((one.fetches["page"] > 0).sum()), parameters.get("share"), one.memory))
         if found:
             count, share, memory = min(found, key=lambda item: item[0])
+            if system == "gom":
+                best[size] = [share]
             rows.append(("dynamic", system, size, memory[0] / MB, memory[1] / MB, share, count))
     columns = ["traversal", "system", "cache_mb", "frames_mb", "table_mb", "share", "cold_misses"]
     return pd.DataFrame(rows, columns=columns)

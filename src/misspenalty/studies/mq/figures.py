@@ -232,15 +232,17 @@ def fig4(table):
 
 
 @styled
-def first_level_fit(table, published):
+def first_level_fit(table, counts, published):
     """The first level calibrated on Table 3: the share of re-accesses closer than 64 k references as its size grows,
-    with the published share dotted, and the hit ratios of MQ and LRU, the published ones as hollow marks at the size
-    found.
+    with the published share dotted, the number of claims on hit ratios that come out, and the hit ratios of MQ and LRU,
+    the published ones as hollow marks at the size found.
 
     Parameters
     ----------
     table : DataFrame
         ``first_level_mb, chosen, target_pct, short_share_pct, cache_mb, policy, hit_ratio_pct``.
+    counts : DataFrame
+        ``first_level_mb, judged, reproduced``.
     published : DataFrame
         ``storage_cache_mb, policy, hit_ratio_pct``.
     """
@@ -249,11 +251,13 @@ def first_level_fit(table, published):
     chosen = table.loc[table["chosen"], "first_level_mb"].iloc[0]
     said = published.set_index(["storage_cache_mb", "policy"])["hit_ratio_pct"]
     figure = new_figure(PAGE, 2.2)
-    first, *others = figure.subplots(1, 1 + len(sizes))
+    first, second, *others = figure.subplots(1, 2 + len(sizes))
     share = table.drop_duplicates("first_level_mb")
     first.plot(share["first_level_mb"], share["short_share_pct"], "o-", color=INK)
     first.axhline(table["target_pct"].iloc[0], color=GREY, linestyle=":")
-    first.set(title="Re-accesses below 64 k (%)", ylim=(0, None))
+    first.set(title="Below 64 k (%)", ylim=(0, None))
+    second.plot(counts["first_level_mb"], counts["reproduced"], "o-", color=INK)
+    second.set(title=f"Claims of {counts['judged'].max()}", ylim=(0, counts["judged"].max()))
     for axis, size in zip(others, sizes, strict=True):
         for policy in policy_order(table["policy"]):
             part, look = table[(table["cache_mb"] == size) & (table["policy"] == policy)], policy_line(policy)
@@ -261,8 +265,8 @@ def first_level_fit(table, published):
             if (size, policy) in said.index:
                 mark = {**look, "markerfacecolor": "white", "markeredgecolor": look["color"], "linestyle": ""}
                 axis.plot(chosen, said[size, policy], zorder=5, **mark)
-        axis.set(title=f"Hit ratio, {size:g} MB (%)", ylim=(0, None))
-    for axis in (first, *others):
+        axis.set(title=f"Hits, {size:g} MB (%)", ylim=(0, None))
+    for axis in (first, second, *others):
         axis.axvline(chosen, color=GREY, linewidth=0.6)
         axis.set_xlabel("First level (MB)")
     hollow = {"color": INK, "marker": "o", "markerfacecolor": "white", "linestyle": "", "label": "published"}

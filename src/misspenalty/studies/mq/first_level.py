@@ -10,7 +10,10 @@ Distances are numbered over all accesses to the server's cache, reads and writes
 import numpy as np
 import pandas as pd
 
+from misspenalty.claims import load_ledger
+from misspenalty.claims.conditions import under_conditions as judge_under
 from misspenalty.errors import ParameterError
+from misspenalty.studies.mq import claims as mq_claims
 from misspenalty.studies.mq.runs import behind, blocks_of, replay
 from misspenalty.traces.distances import previous_use
 
@@ -40,7 +43,7 @@ def distances(trace, threshold_mb):
     }
 
 
-def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb):
+def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None):
     """The whole size in MB whose stream has the share of short re-accesses closest to a published one.
 
     The share falls as the first level grows, so the size is found by halving the range.
@@ -59,6 +62,9 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb):
         Storage caches whose hit ratios the table has.
     shown_mb : sequence of int
         Sizes of the first level that the table has next to the one found.
+    reads : int, optional
+        Length of every stream, in reads: how far apart re-accesses are, and how many blocks are read for the first
+        time, depends on it. By default all that the first level lets through.
 
     Returns
     -------
@@ -73,13 +79,13 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb):
     ParameterError
         The published share lies outside of what the range reaches.
     """
-    found = {}
+    found, kept = {}, None
 
     def share(mb):
         if mb not in found:
-            stream = behind(trace, POLICY, mb)
-            found[mb] = (stream, distances(stream, threshold_mb))
-        return found[mb][1]["short_share_pct"]
+            stream = behind(trace, POLICY, mb, reads)
+            found[mb] = distances(stream, threshold_mb)
+        return found[mb]["short_share_pct"]
 
     low, high = map(int, span_mb)
     if not share(low) >= target_pct >= share(high):
@@ -94,13 +100,40 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb):
     rows = []
     for mb in sorted({*map(int, shown_mb), chosen}):
         share(mb)
-        stream, shares = found[mb]
-        reads = len(stream) if stream.write is None else int(np.count_nonzero(~stream.write))
+        stream = behind(trace, POLICY, mb, reads)
+        kept = stream if mb == chosen else kept
         for policy in ("mq", "lru"):
             table = replay(stream, policy, cache_mb, writes=("count",))[["cache_mb", "policy", "hit_ratio_pct"]]
-            level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares, "reads": reads}
+            level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **found[mb]}
+            level["reads"] = stream.reads
             rows.append(pd.DataFrame([level] * len(table)).join(table))
-    return found[chosen][0], pd.concat(rows, ignore_index=True)
+    return kept, pd.concat(rows, ignore_index=True)
+
+
+def claims_over_size(levels, ledger):
+    """How many claims on Table 4's hit ratios come out behind first levels of several sizes.
+
+    Parameters
+    ----------
+    levels : DataFrame
+        Sizes tried by `calibrate`.
+    ledger : path-like
+        ``data/published/claims.yaml``.
+
+    Returns
+    -------
+    DataFrame
+        ``first_level_mb, chosen, short_share_pct, judged``: claims that hit ratios alone decide, ``reproduced,
+        direction``: of these.
+    """
+    claims = [claim for claim in load_ledger(ledger) if claim.study == "mq"]
+    table = levels.rename(columns={"first_level_mb": "condition"})
+    verdicts = judge_under(claims, "mq", mq_claims, {claim.id for claim in claims}, {"table4": table})
+    counts = verdicts.groupby(["condition", "verdict"]).size().unstack(fill_value=0)
+    sizes = levels.drop_duplicates("first_level_mb").set_index("first_level_mb")[["chosen", "short_share_pct"]]
+    counts.index = counts.index.astype(int)
+    columns = {name: counts.get(name, 0) for name in ("reproduced", "direction")}
+    return sizes.assign(judged=counts.sum(axis=1), **columns).reset_index()
 
 
 def under_conditions(replays, first_levels, sensitivity, table4, fig7, cache_mb):

@@ -171,7 +171,7 @@ def frequency_curve(trace):
     return pd.DataFrame({"at_least": least, "blocks_pct": blocks, "accesses_pct": accesses})
 
 
-def behind(trace, policy, cache_mb, **parameters):
+def behind(trace, policy, cache_mb, reads=None, **parameters):
     """The trace that a first-level cache lets through: its read misses and all writes.
 
     Parameters
@@ -180,6 +180,8 @@ def behind(trace, policy, cache_mb, **parameters):
         Near-logical references.
     policy, cache_mb, **parameters
         The first level.
+    reads : int, optional
+        The trace ends with this many reads; by default with the last.
 
     Returns
     -------
@@ -189,13 +191,15 @@ def behind(trace, policy, cache_mb, **parameters):
     Raises
     ------
     ParameterError
-        The first level lets nothing through.
+        The first level lets nothing through, or fewer reads than asked for.
     """
     hits = np.zeros(len(trace), bool)
     simulate(trace, policy, blocks_of(trace, cache_mb), hits=hits, **parameters)
     passed = ~hits if trace.write is None else ~hits | trace.write
     if not passed.any():
         raise ParameterError(f"a first level of {cache_mb} MB lets nothing through")
+    if reads is not None:
+        _cut(passed, trace.write, reads, cache_mb)
     interner = Interner()
     ids = interner.ids(trace.ids[passed].astype(np.uint64))
     address = trace.address[interner.addresses_by_id()]
@@ -203,6 +207,17 @@ def behind(trace, policy, cache_mb, **parameters):
     return Trace(
         ids, write, time, address, trace.block_bytes, f"{trace.name} behind {policy}-{cache_mb:g}", trace.format
     )
+
+
+def _cut(passed, write, reads, cache_mb):
+    """Let nothing pass after so many reads; `passed` is changed in place."""
+    counted = np.cumsum(passed if write is None else passed & ~write)
+    if counted[-1] < reads:
+        raise ParameterError(
+            f"a first level of {cache_mb:g} MB lets {counted[-1]} reads through, fewer than the {reads} wanted; lower "
+            "mq.calibrated.reads or record a longer capture"
+        )
+    passed[np.searchsorted(counted, reads) + 1 :] = False
 
 
 def first_level(trace, first_policies, first_mb, cache_mb, policies=("mq", "lru"), threads=None):

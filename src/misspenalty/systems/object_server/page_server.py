@@ -117,7 +117,7 @@ class PageServer:
             raise ParameterError(f"{pages} pages do not fit drive {self.drive.name}")
         return np.concatenate([[-1], chosen * self.count])
 
-    def run(self, streams, earlier=()):
+    def run(self, streams, earlier=(), enough=None):
         """Replay all streams together.
 
         Parameters
@@ -125,23 +125,67 @@ class PageServer:
         streams : sequence of Stream
         earlier : sequence of int
             Pages that went through the page cache before the clock starts, in this order.
+        enough : int, optional
+            Several clients stop once each has fetched so many pages; what comes later is not filled in.
 
         Returns
         -------
         list of FetchTimes
         """
+        if len(streams) == 1:
+            return [_run_alone(self, streams[0], earlier)]
         run = _Run(self, streams, earlier)
-        run.go()
+        run.go(enough)
         return [FetchTimes(*parts) for parts in zip(run.ns, run.begun, run.hit, strict=True)]
 
 
+def _run_alone(server, stream, earlier):
+    """One client: nothing waits for anything, so that only what the server's cache does not hold has to be followed."""
+    cache, n = _PageCache(server.capacity), len(stream.page)
+    for page in earlier:
+        cache.is_hit(int(page))
+    if server.hit_share is None:
+        hit = np.fromiter(map(cache.is_hit, stream.page.tolist()), bool, n)
+    else:
+        hit = server.generator.random(n) < server.hit_share
+    page_ns, request, reply = round(1000 * server.testbed["server_page_us"]), sum(server.request), sum(server.reply)
+    ns = np.zeros((n, len(COMPONENTS)), np.int64)
+    ns[:] = stream.register, page_ns, 0, request + reply
+    begun = np.cumsum(stream.before) + np.arange(n + 1) * int(ns[0].sum() if n else 0)
+    drive, waited, disk = server.drive.drive(), 0, COMPONENTS.index("disk")
+    for i in np.flatnonzero(~hit).tolist():
+        asked = int(begun[i]) + waited + request + page_ns
+        ns[i, disk] = drive.service(asked, int(server.block[stream.page[i]]), server.count, False)["done"] - asked
+        waited += int(ns[i, disk])
+    begun[1:] += np.cumsum(ns[:, disk])
+    return FetchTimes(ns, begun, hit)
+
+
+class _PageCache:
+    """The server's cache: LRU."""
+
+    def __init__(self, capacity):
+        self.capacity, self.pages = capacity, OrderedDict()
+
+    def is_hit(self, page):
+        """Whether the page is there; it is from now on."""
+        hit = page in self.pages
+        if hit:
+            self.pages.move_to_end(page)
+        else:
+            self.pages[page] = True
+            if len(self.pages) > self.capacity:
+                self.pages.popitem(last=False)
+        return hit
+
+
 class _Run:
-    """The state of one replay."""
+    """The state of one replay of several clients."""
 
     def __init__(self, server, streams, earlier):
         self.server, self.streams = server, streams
         self.drive = server.drive.drive()
-        self.cache, self.events, self.sequence = OrderedDict(), [], 0
+        self.cache, self.events, self.sequence = _PageCache(server.capacity), [], 0
         self.free = {"wire": 0, "server": 0, "disk": 0}
         self.page_ns = round(1000 * server.testbed["server_page_us"])
         self.ns = [np.zeros((len(s.page), len(COMPONENTS)), np.int64) for s in streams]
@@ -149,12 +193,12 @@ class _Run:
         self.hit = [np.zeros(len(s.page), bool) for s in streams]
         self.at = [0] * len(streams)
         for page in earlier:
-            self._is_cached(int(page))
+            self.cache.is_hit(int(page))
 
-    def go(self):
+    def go(self, enough):
         for client, stream in enumerate(self.streams):
             self._schedule(int(stream.before[0]), client, self._ask)
-        while self.events:
+        while self.events and (enough is None or min(self.at) < enough):
             now, _, client, act = heapq.heappop(self.events)
             act(now, client)
 
@@ -194,17 +238,7 @@ class _Run:
     def _is_hit(self, page):
         if self.server.hit_share is not None:
             return bool(self.server.generator.random() < self.server.hit_share)
-        return self._is_cached(page)
-
-    def _is_cached(self, page):
-        hit = page in self.cache
-        if hit:
-            self.cache.move_to_end(page)
-        else:
-            self.cache[page] = True
-            if len(self.cache) > self.server.capacity:
-                self.cache.popitem(last=False)
-        return hit
+        return self.cache.is_hit(page)
 
     def _read(self, now, client):
         """The page is read from the drive."""

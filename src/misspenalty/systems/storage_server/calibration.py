@@ -55,7 +55,7 @@ class DatabaseCpuFit:
         )
 
 
-def fit_database_cpu(run_ratio, target, low, high):
+def fit_database_cpu(run_ratio, target, low, high, step=1):
     """Processor time of a transaction at which two rates have the published ratio, by bisection.
 
     The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1,
@@ -70,11 +70,13 @@ def fit_database_cpu(run_ratio, target, low, high):
         Ratio to reach.
     low, high : int
         Range, us.
+    step : int
+        How close the two times have to be between which the target lies, us.
 
     Returns
     -------
     DatabaseCpuFit
-        Of the two neighbouring whole us that enclose the target, the one that comes closer (the smaller on a tie).
+        Of the two times that enclose the target, the one that comes closer (the smaller on a tie).
 
     Raises
     ------
@@ -86,7 +88,7 @@ def fit_database_cpu(run_ratio, target, low, high):
     tried = {low: run_ratio(low), high: run_ratio(high)}
     left, right = low, high
     reached = tried[high] <= target <= tried[low]
-    while reached and right - left > 1:
+    while reached and right - left > step:
         middle = (left + right) // 2
         tried[middle] = run_ratio(middle)
         left, right = (middle, right) if tried[middle] >= target else (left, middle)
@@ -95,12 +97,12 @@ def fit_database_cpu(run_ratio, target, low, high):
     return DatabaseCpuFit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
 
 
-def compatible(run_ratio, target, low, high):
+def compatible(run_ratio, target, low, high, step=1):
     """Processor times whose ratio is indistinguishable from the published one, rounded as printed.
 
     Parameters
     ----------
-    run_ratio, target, low, high
+    run_ratio, target, low, high, step
         Same as in `fit_database_cpu`; `target` with as many digits as are printed.
 
     Returns
@@ -113,7 +115,7 @@ def compatible(run_ratio, target, low, high):
     for edge, end in ((target + half, low), (target - half, high)):
         at_end = run_ratio(end)
         inside = at_end <= edge if end == low else at_end >= edge
-        ends.append(end if inside else fit_database_cpu(run_ratio, edge, low, high))
+        ends.append(end if inside else fit_database_cpu(run_ratio, edge, low, high, step))
     if any(isinstance(end, DatabaseCpuFit) and not end.reached for end in ends):
         return None
     return tuple(end.value if isinstance(end, DatabaseCpuFit) else end for end in ends)

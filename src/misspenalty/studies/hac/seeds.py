@@ -1,0 +1,102 @@
+"""The HAC study over several databases: OO7 draws its graphs at random, so every number is a mean over seeds.
+
+A seed draws the database, the operations of the dynamic traversal, and what the server's model draws. Everything is
+done for each seed on its own; the tables are then averaged row by row, with the half width of a 95 % confidence
+interval of each mean (Student's t).
+"""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from misspenalty.objects.traversals import STATIC
+from misspenalty.studies.hac.prices import Costs, load_fitted
+from misspenalty.studies.hac.runs import database
+from misspenalty.studies.statistics import half_width
+
+CONFIDENCE = 0.95
+
+
+class Sample(NamedTuple):
+    """What one seed gives.
+
+    Attributes
+    ----------
+    seed : int
+    data : Database
+    sweeps : dict of str to DataFrame
+        HAC's runs by traversal.
+    costs : Costs
+    """
+
+    seed: int
+    data: object
+    sweeps: dict
+    costs: Costs
+
+
+def samples(paths, machine, fit, sizes):
+    """Every seed of stored sweeps, one after another.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        HAC's sweeps, in the order of `STATIC`.
+    machine, fit : path-like
+        ``hac_testbed.yaml`` and the table of the fit.
+    sizes : dict
+        Of the database.
+
+    Yields
+    ------
+    Sample
+    """
+    for seed, sweeps in read_sweeps(paths).items():
+        data = database(seed, **sizes)
+        yield Sample(seed, data, sweeps, Costs(load_fitted(machine, fit), len(data.pages), seed))
+
+
+def read_sweeps(paths):
+    """Sweeps by seed and traversal, from files in the order of `STATIC`."""
+    return by_seed({name: pd.read_parquet(path) for name, path in zip(STATIC, paths, strict=True)})
+
+
+def by_seed(sweeps):
+    """Sweeps by seed and traversal, from sweeps by traversal with a column ``seed``."""
+    seeds = next(iter(sweeps.values()))["seed"].unique()
+    return {
+        int(seed): {name: runs[runs["seed"] == seed].drop(columns="seed") for name, runs in sweeps.items()}
+        for seed in seeds
+    }
+
+
+def mean_over_seeds(tables, keys):
+    """Means, row by row, of the tables of several seeds.
+
+    Parameters
+    ----------
+    tables : sequence of DataFrame
+        One per seed, of the same columns.
+    keys : sequence of str
+        Columns that tell rows apart; all others are averaged.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the tables, and for each that is averaged ``<column>_half``, half the width of the mean's 95 %
+        interval (missing where there is one seed). Rows that a seed does not have are left out.
+
+    Examples
+    --------
+    >>> tables = [pd.DataFrame({"size": [1, 2], "us": [3.0, 5.0]}), pd.DataFrame({"size": [1], "us": [4.0]})]
+    >>> mean_over_seeds(tables, ["size"]).round(2)
+       size   us  us_half
+    0     1  3.5     6.35
+    """
+    together = pd.concat(tables, ignore_index=True)
+    values = [name for name in together.columns if name not in keys]
+    together[values] = together[values].astype(float)
+    groups = together.groupby(list(keys), sort=False, dropna=False)
+    mean, number = groups[values].mean(), groups.size()
+    half = half_width(groups[values].std(), len(tables), CONFIDENCE).add_suffix("_half")
+    return mean.join(half)[number == len(tables)].reset_index()
