@@ -41,6 +41,7 @@ from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.policies import find_policy
 from misspenalty.replay.simulation import processors
+from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, is_time, parse_time
 from misspenalty.traces.selection import check, check_size
 
@@ -75,8 +76,8 @@ def penalty(
 
     Parameters
     ----------
-    trace : Trace
-        From `misspenalty.open_trace`.
+    trace : Trace, path-like, array of integers or table
+        As in `misspenalty.simulate`.
     policy : str or type, or a sequence of them
         Names of policies; see `misspenalty.policies`. Or classes with ``access(block)`` and ``__contains__(block)``.
     cache_blocks : int or sequence of int
@@ -134,6 +135,7 @@ def penalty(
     >>> int(row.misses), int(row.delayed_hits), int(row.hits), float(row.mean_us)
     (1, 2, 1, 1125.0)
     """
+    trace = as_trace(trace)
     check(trace, writes, warm_up)
     if writes not in WRITES:
         raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}: a write is never waited for")
