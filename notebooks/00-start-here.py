@@ -66,7 +66,7 @@ curves()
 # Choose policies and sizes; the answer is computed at once:
 
 # %%
-widgets.interactive(
+_ = widgets.interact(
     curves,
     policies=widgets.SelectMultiple(options=[*POLICIES, "2q", "lirs", "s3fifo", "fifo"], value=POLICIES),
     most_pct=widgets.FloatLogSlider(value=100, base=10, min=0, max=2, step=0.1, description="up to, %"),

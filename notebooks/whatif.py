@@ -113,7 +113,7 @@ def gains(speed=130.0, network_mbit_per_s=200_000.0, device_us=65.0, parallel=64
 gains()
 
 # %%
-widgets.interactive(
+_ = widgets.interact(
     gains,
     speed=widgets.FloatLogSlider(value=130, min=-1, max=3, description="speed"),
     network_mbit_per_s=widgets.FloatLogSlider(value=200_000, min=1, max=5.6, description="Mb/s"),

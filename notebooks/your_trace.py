@@ -112,7 +112,7 @@ responses()
 
 # %%
 choices = ["200us", "5ms", "50ms", "dc_p3700", "cheetah9lp"]
-widgets.interactive(
+_ = widgets.interact(
     responses,
     policies=widgets.SelectMultiple(options=["lru", "arc", "mq", "2q", "lirs", "s3fifo"], value=["lru", "arc", "mq"]),
     share_pct=widgets.FloatLogSlider(value=5, base=10, min=-1, max=2, step=0.1, description="cache, %"),

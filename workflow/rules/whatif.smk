@@ -69,6 +69,13 @@ def whatif_outputs(study, *more):
     }
 
 
+WHATIF_HAC = whatif_outputs("hac", "overheads")
+WHATIF_MQ = whatif_outputs("mq")
+WHATIF_SARC = whatif_outputs("sarc")
+WHATIF_EPCM = whatif_outputs("epcm")
+WHATIF_VLOG = whatif_outputs("vlog", "rotation")
+
+
 rule whatif_hac:
     input:
         machines=WHATIF_MACHINES,
@@ -76,7 +83,7 @@ rule whatif_hac:
         elapsed="results/hac/elapsed.csv",
         parts="results/hac/fig11.csv",
     output:
-        **whatif_outputs("hac", "overheads"),
+        **WHATIF_HAC,
     log:
         "results/logs/whatif_hac.log",
     benchmark:
@@ -96,7 +103,7 @@ rule whatif_mq:
         recorded="results/mq/fig7.csv",
         calibrated="results/mq/fig7_calibrated.csv",
     output:
-        **whatif_outputs("mq"),
+        **WHATIF_MQ,
     log:
         "results/logs/whatif_mq.log",
     benchmark:
@@ -117,7 +124,7 @@ rule whatif_sarc:
         internals="results/sarc/internals.csv",
         responses="results/sarc/fig6.csv",
     output:
-        **whatif_outputs("sarc"),
+        **WHATIF_SARC,
     log:
         "results/logs/whatif_sarc.log",
     benchmark:
@@ -141,7 +148,7 @@ rule whatif_epcm:
         archived="results/epcm/today.csv",
         files=[path for build in WHATIF_BUILDS for path in build_files(build)],
     output:
-        **whatif_outputs("epcm"),
+        **WHATIF_EPCM,
     log:
         "results/logs/whatif_epcm.log",
     benchmark:
@@ -165,7 +172,7 @@ rule whatif_vlog:
         what_if="results/vlog/what_if.csv",
         table2="results/vlog/table2.csv",
     output:
-        **whatif_outputs("vlog", "rotation"),
+        **WHATIF_VLOG,
     log:
         "results/logs/whatif_vlog.log",
     benchmark:

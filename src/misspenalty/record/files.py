@@ -122,7 +122,7 @@ def spc_lines(accesses):
     Examples
     --------
     >>> list(spc_lines([Access(5, 99, 600, 1000, False), Access(2_000_005, 7, 0, 10, True)]))
-    ['0,1,1512,R,0.000000000', '1,0,512,W,0.002000000']
+    ['0,1,1088,R,0.000000000', '1,0,512,W,0.002000000']
     """
     units = {}
     for access in accesses:

@@ -89,9 +89,9 @@ def normalised(content):
     -------
     dict
     """
-    content["metadata"] = {
-        key: value for key, value in content["metadata"].items() if key in ("jupytext", "kernelspec")
-    }
+    content["metadata"] = {key: content["metadata"][key] for key in KEPT if key in content["metadata"]}
+    if "jupytext" in content["metadata"]:  # the rest is in the script
+        content["metadata"]["jupytext"] = {"formats": content["metadata"]["jupytext"].get("formats")}
     for cell in content["cells"]:
         cell["metadata"] = {key: value for key, value in cell["metadata"].items() if key == "tags"}
         if cell["cell_type"] == "code":
