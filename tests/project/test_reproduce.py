@@ -95,3 +95,14 @@ def test_time_left_is_told_once_there_is_something_to_go_by():
     assert progress.take("1 of 20 steps (5%) done").endswith("5 % after 2 min")
     progress.take("Finished jobid: 3 (Rule: mq_table)")
     assert progress.take("10 of 20 steps (50%) done").endswith("50 % after 2 min, about 2 min left")
+
+
+def test_at_the_end_it_says_what_came_out_and_where_to_look(folder):
+    (folder / "results").mkdir()
+    rows = ["a,reproduced,predicted", "b,reproduced,fitted", "c,reproduced,condition", "d,not_reproduced,fitted"]
+    (folder / "results" / "claims.csv").write_text("\n".join(["id,verdict,basis", *rows, ""]))
+    code, text = finish(start(folder))
+    first, second = text.splitlines()[-2:]
+    assert code == 0
+    assert first == "4 claims: 1 reproduced by prediction, 1 reproduced by a fit, 1 conditions, 1 not reproduced."
+    assert "results/paper.pdf" in second
