@@ -29,7 +29,7 @@ WORDS = {
     "not_reproduced": "not reproduced",
     "not_testable": "not testable",
 }
-LOOK = "Look at results/paper.pdf, its first two pages, and results/claims.csv; then `make lab` for notebooks, `make site`."
+LOOK = "Look at results/paper.pdf, its first two pages, and results/claims.csv; `make lab` and `make site` show more."
 
 
 @contextlib.contextmanager
