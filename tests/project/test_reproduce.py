@@ -110,3 +110,14 @@ def test_where_time_went_is_told_by_study(tmp_path):
     assert list(found) == ["mq", "common"]  # the dearest first
     text = module["_table"](found, 150)
     assert text.splitlines()[0].split()[:2] == ["mq", "2.0"] and "in 2.5 min" in text.splitlines()[-1]
+
+
+def test_at_the_end_it_says_what_came_out_and_where_to_look(folder):
+    (folder / "results").mkdir()
+    rows = ["a,reproduced,predicted", "b,reproduced,fitted", "c,reproduced,condition", "d,not_reproduced,fitted"]
+    (folder / "results" / "claims.csv").write_text("\n".join(["id,verdict,basis", *rows, ""]))
+    code, text = finish(start(folder))
+    first, second = text.splitlines()[-2:]
+    assert code == 0
+    assert first == "4 claims: 1 reproduced by prediction, 1 reproduced by a fit, 1 conditions, 1 not reproduced."
+    assert "results/paper.pdf" in second

@@ -21,6 +21,15 @@ FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
 STEPS = re.compile(r"^(\d+) of (\d+) steps")
 COUNT = re.compile(r"^(\w+) +(\d+)$")
 STATE = Path(".snakemake")
+WORDS = {
+    "predicted": "reproduced by prediction",
+    "fitted": "reproduced by a fit",
+    "condition": "conditions",
+    "direction": "in direction",
+    "not_reproduced": "not reproduced",
+    "not_testable": "not testable",
+}
+LOOK = "Look at results/paper.pdf, its first two pages, and results/claims.csv; `make lab` and `make site` show more."
 
 
 @contextlib.contextmanager
@@ -159,6 +168,18 @@ def run(command, studies):
     return job.returncode
 
 
+def outcome():
+    """What came out and where to look, two lines; nothing where no claim has been judged."""
+    path = Path("results/claims.csv")
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    counts = collections.Counter(row["basis"] if row["verdict"] == "reproduced" else row["verdict"] for row in rows)
+    told = [f"{counts[name]} {words}" for name, words in WORDS.items() if counts[name]]
+    return [f"{len(rows)} claims: {', '.join(told)}.", LOOK]
+
+
 def main():
     """Parse ``--cores`` and pass everything else on to Snakemake."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -169,7 +190,10 @@ def main():
     with only_run():
         unlock(command)
         try:
-            return run([*command, "--rerun-incomplete"], studies)
+            code = run([*command, "--rerun-incomplete"], studies)
+            for line in [] if code else outcome():
+                print(line)
+            return code
         except KeyboardInterrupt:
             print("\nStopped. `make reproduce` goes on from here.", file=sys.stderr)
             return 130

@@ -5,7 +5,7 @@ import math
 import os
 from pathlib import Path
 
-from misspenalty.claims import load_ledger
+from misspenalty.io.documents import read_yaml
 
 FOLDERS = {
     "environment": (".venv",),
@@ -87,7 +87,8 @@ def artifact_text(run, root):
     """A table with a study's command, CPU minutes, memory, disk and expected values; None as `readme_text`."""
     if not whole(run, root):
         return None
-    published = {claim.id: claim.published for claim in load_ledger(Path(root, "data", "published", "claims.yaml"))}
+    ledger = read_yaml(Path(root, "data", "published", "claims.yaml"))
+    published = {entry["id"]: entry["published"] for entry in ledger}
     lines = [
         "| Study | Command | CPU minutes | Memory | Disk | Claims to look at, with the published value |",
         "|---|---|---|---|---|---|",
