@@ -63,7 +63,7 @@ def small_tree(folder):
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))
     calibration = folder / "data" / "calibration.yaml"  # of so short a capture most re-accesses are near
-    calibration.write_text(calibration.read_text().replace("value: 28.8\n", "value: 80\n"))
+    calibration.write_text(calibration.read_text().replace("value: 28.8\n", "value: 95\n"))
     return folder
 
 
