@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant lab notebooks docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build smoke reproduce cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant lab notebooks docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -30,6 +30,9 @@ help:  ## list the targets
 reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; goes on where it was stopped
 	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
 	$(BIN)/python workflow/scripts/refresh_readme.py
+
+cost:  ## fill what the last whole run took on this machine into README.md and ARTIFACT.md
+	$(BIN)/python workflow/scripts/refresh_readme.py --cost
 
 smoke: build  ## one small study's tables from its inputs in build/smoke, compared with the archived ones: minutes
 	$(BIN)/python workflow/scripts/smoke.py --cores $(CORES)
