@@ -353,7 +353,7 @@ def test_a_value_of_the_command_line_is_named_as_such(tmp_path):
     lines = refusal(tmp_path, merged(CONFIG, {"mq": {"seed": -1}}), config=CONFIG)
     assert lines == ["--config: mq.seed: -1; expected a whole number, at least 0"]
     lines = refusal(tmp_path, CONFIG | {"sead": 1}, config=CONFIG)
-    keys = "captures, mirror, mq, vlog, sarc, hac, epcm, kvcache, dispute, whatif"
+    keys = "captures, mirror, traces, mq, vlog, sarc, hac, epcm, kvcache, dispute, whatif"
     assert lines == [f"--config: sead: unknown key; expected one of {keys}"]
 
 

@@ -55,9 +55,7 @@ def add(commands):
 
 
 def _completion(options):
-    from misspenalty.cli.main import parser
-
-    tree, values = words(parser()), known_values()
+    tree, values = words(options.whole), known_values()
     text = fish(tree, values) if options.shell == "fish" else bash(tree, values)
     text = ZSH + text if options.shell == "zsh" else text
     return Described({"shell": options.shell, "script": text}, text.rstrip("\n"))

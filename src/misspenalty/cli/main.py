@@ -103,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=(misspenalty.__doc__ or "").splitlines()[0],
     )
+    made.set_defaults(whole=made)  # which `completion` looks through
     made.add_argument("--version", action="version", version=f"misspenalty {misspenalty.__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:
