@@ -64,8 +64,8 @@ works.dropna(axis=1, how="all").round(1).astype(object).fillna("")
 read("results/epcm/accuracy.csv")
 
 # %% [markdown]
-# Andrew was recorded twice, with two preprocessors. The first rows are facts that no fit reads; they chose the
-# recording that is played:
+# Andrew was recorded twice, with two preprocessors. Facts that no fit reads chose the recording that is played: its
+# read calls, their misses, and the lead of right predictions.
 
 # %%
 read("results/epcm/recordings.csv").pivot(index=["quantity", "published"], columns="recording", values="value")
