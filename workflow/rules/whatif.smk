@@ -6,28 +6,27 @@ WHATIF_DRIVES = drive_files(
     "st19101", "atlas10k", "atlas10k_v", "constellation_es3", "ultrastar_146z10"
 )
 CONCLUSIONS = ["hac", "mq", "epcm", "vlog", "sarc"]
-
-
-def whatif_run(item):
-    """What the runs found, by conclusion."""
-    return {study: f"results/whatif/runs/{study}_{item}.csv" for study in CONCLUSIONS}
-
-
 TITLES["whatif"] = "What if: 1997 to 2025"
 TABLES["whatif"] = [
     *(
         stacked("whatif", study, runs=[f"results/whatif/runs/{study}_cells.csv"])
         for study in CONCLUSIONS
     ),
-    table("whatif.tables.summary", "summary", tables=whatif_run("cells")),
+    table(
+        "whatif.tables.summary", "summary", tables=whatif_tables("cells", CONCLUSIONS)
+    ),
     table(
         "whatif.tables.crossovers",
         "crossovers",
-        tables=whatif_run("crossovers"),
+        tables=whatif_tables("crossovers", CONCLUSIONS),
         overheads="results/whatif/runs/hac_overheads.csv",
     ),
-    table("whatif.tables.gathered", "curves", tables=whatif_run("curve")),
-    stacked("whatif", "checks", runs=list(whatif_run("checks").values())),
+    table(
+        "whatif.tables.gathered", "curves", tables=whatif_tables("curve", CONCLUSIONS)
+    ),
+    stacked(
+        "whatif", "checks", runs=list(whatif_tables("checks", CONCLUSIONS).values())
+    ),
     stacked("whatif", "rotation", runs=["results/whatif/runs/vlog_rotation.csv"]),
     table("whatif.tables.parameters", "parameters", machines=WHATIF_MACHINES),
 ]
@@ -59,15 +58,6 @@ SOURCES += [
     "data/machines/whatif.schema.yaml",
     *WHATIF_DRIVES,
 ]
-
-
-def whatif_outputs(study, *more):
-    """Files of a conclusion's runs, by name."""
-    items = ["cells", "curve", "crossovers", "checks", *more]
-    return {
-        f"{study}_{item}": f"results/whatif/runs/{study}_{item}.csv" for item in items
-    }
-
 
 WHATIF_HAC = whatif_outputs("hac", "overheads")
 WHATIF_MQ = whatif_outputs("mq")
