@@ -27,6 +27,7 @@ comes.
 """
 
 import itertools
+import re
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
@@ -261,6 +262,10 @@ def _device(device, trace, scheduler):
             raise ParameterError(f"device {device}: expected more than 0")
         lbn = np.zeros(trace.blocks, np.int64)
         return {"name": device.strip(), "make": lambda: FixedTime(latency), "lbn": lbn, "sectors": 1, "layout": "none"}
+    if isinstance(device, str) and re.fullmatch(r"\s*[0-9.]+\s*", device):
+        raise ParameterError(
+            f"device {device.strip()!r} is a time without its unit; write {device.strip()}ms, or name a drive"
+        )
     kind = device if isinstance(device, Kind) else disks.load(device)
     flash = kind.data["kind"] == "flash"
     sectors = -(-trace.block_bytes // kind.data["geometry"]["sector_bytes"])
