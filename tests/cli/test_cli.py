@@ -254,7 +254,7 @@ def test_a_name_that_is_no_utf8_is_shown_by_its_bytes(capsys, tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--size", "200%"], "'200%' is more than the footprint of 3 blocks"),
+        (["--size", "200%"], "'200%' is more than the footprint of"),
         (["--size", "0"], "'0' is less than one block"),
     ],
 )

@@ -84,8 +84,9 @@ def overrun(table):
         return None
     devices = ", ".join(dict.fromkeys(table.loc[waiting, "device"]))
     return (
-        f"misspenalty: requests come faster than {devices} serves them; nearly all of their time is spent in its queue, "
-        "and grows with the trace: slow the trace down (--speed 0.1), close the loop (--clients 16), or choose a faster device"
+        f"misspenalty: requests come faster than {devices} serves them; nearly all of their time is spent in its queue,"
+        " and grows with the trace: slow it down (--speed 0.1), close the loop (--clients 16), or choose a faster"
+        " device"
     )
 
 

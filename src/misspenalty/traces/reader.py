@@ -287,10 +287,10 @@ def _complaint(path, name, head, known):
     if not complaints:
         return None
     _, _, form, error = max(complaints, key=lambda complaint: complaint[:2])
-    return InputError(
-        f"{error.what}; read as {form}", path=path, line=error.line,
-        remedy="if it is of another format, name it with --format (format=…)",
-    )  # fmt: skip
+    remedy = f"read as {form}; if it is of another format, name it with --format (format=…)"
+    if error.remedy:
+        remedy = f"{error.remedy}; {remedy}"
+    return InputError(error.what, path=path, line=error.line, remedy=remedy)
 
 
 PARQUET = b"PAR1"
