@@ -80,6 +80,14 @@ def asked(*arguments):
     return json.loads(done.stdout), took
 
 
+def shown(us):
+    """A time of `us` microseconds with three digits and a unit."""
+    scale, unit = next(
+        (scale, unit) for scale, unit in ((1000, "ms"), (1, "us"), (0.001, "ns")) if us >= scale or scale < 1
+    )
+    return f"{us / scale:.3g} {unit}"
+
+
 def rows(case, path):
     """Command, seconds and result of each of the three."""
     about, took = asked("trace", "info", path, *case.options)
@@ -96,7 +104,7 @@ def rows(case, path):
     table, took = asked("penalty", path, *case.options, *asking, *plot)
     tenth = min((row["cache_blocks"] for row in table), key=lambda size: abs(size - 0.1 * about["blocks"]))
     table = [row for row in table if row["cache_blocks"] == tenth]
-    means = ", ".join(f"{row['policy']} {row['mean_us']:,.3f} us" for row in table)
+    means = ", ".join(f"{row['policy']} {shown(row['mean_us'])}" for row in table)
     yield (
         ("penalty", *asking),
         took,
