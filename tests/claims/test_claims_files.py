@@ -43,7 +43,11 @@ def test_statements_of_this_project_have_the_day_they_were_made(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"status": "own"}, "stated_on"), ({"stated_on": "2026-11-23"}, "stated_on"), ({"stated_on": "soon"}, "soon")],
+    [
+        ({"status": "own"}, "'stated_on' is a required property"),
+        ({"stated_on": "2026-11-23"}, "does not allow '2026-11-23'"),
+        ({"status": "own", "stated_on": "soon"}, "'soon' does not match"),
+    ],
 )
 def test_a_day_without_an_own_statement_or_the_other_way_round_is_an_error(tmp_path, change, words):
     entry = yaml.safe_load((ROOT / "data/published/claims.yaml").read_text())[0] | change
