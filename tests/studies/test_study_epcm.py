@@ -316,3 +316,15 @@ def test_names_of_bars_are_apart_by_half_a_line():
         assert len(edges) > 10
         gaps = [other.x0 - one.x1 for one, other in itertools.pairwise(edges)]
         assert min(gaps) > min(one.width for one in edges) / 2, axis.get_title()
+
+
+def test_numbers_over_bars_are_apart():
+    """Also with four digits on two bars of nearly the same height."""
+    table = pd.read_csv(PUBLISHED.parents[1] / "results" / "epcm" / "fig8.csv")
+    table.loc[table["bucket_high_us"] == table["bucket_high_us"].min(), "events"] = [1173, 1177]
+    figure = epcm_figures.fig8(table)
+    with matplotlib.rc_context(style.STYLE):
+        figure.draw_without_rendering()
+    edges = [word.get_window_extent() for word in figure.axes[0].texts if word.get_text()]
+    assert len(edges) > 10
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(edges, 2))
