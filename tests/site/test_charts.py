@@ -72,6 +72,16 @@ def test_a_text_with_a_power_is_plain():
     assert read_figure(figure)[0][0].xlabel == "10⁻³ s"
 
 
+def test_labels_of_an_axis_belong_to_its_values():
+    """Also where they are numbers, and where the first value lies outside what is shown."""
+    axis = Figure().subplots()
+    axis.plot([0, 1, 2, 3], [1, 2, 3, 4])
+    axis.set_xticks(range(4), np.array([10.0, 20.5, 30.0, 40.0]))
+    axis.set_xlim(0.5, 3.5)
+    (panel,), _ = read_figure(axis.figure)
+    assert panel.ticks["x"] == {1.0: "20.5", 2.0: "30.0", 3.0: "40.0"}
+
+
 @pytest.mark.parametrize("kind", ["plot", "bar", "vlines", "step"])
 def test_a_specification_is_drawn_by_vega_lite(kind):
     figure = Figure()

@@ -271,8 +271,9 @@ def _ticks(axis):
     if isinstance(formatter, NullFormatter) or not isinstance(formatter, FixedFormatter | FuncFormatter):
         return None
     low, high = sorted(axis.get_view_interval())
-    values = [float(value) for value in axis.get_majorticklocs() if low <= value <= high]
-    return dict(zip(values, map(_plain, formatter.format_ticks(values)), strict=True))
+    values = [float(value) for value in axis.get_majorticklocs()]
+    texts = map(str, formatter.format_ticks(values))  # given by place, so of all values
+    return {value: _plain(text) for value, text in zip(values, texts, strict=True) if low <= value <= high}
 
 
 def _specification(panel, series):
