@@ -24,6 +24,8 @@ HEIGHT = 260  # pixels of a panel
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dashes of a line that has none
+HUE = 0.05  # difference of red, green and blue from which a colour is not grey
+ROOM = 36  # letters that fit below a panel of a phone's width
 PALE = 0.93  # lightness above which an edge tells more than a face
 
 
@@ -162,11 +164,19 @@ class _Names:
                 return self._add(f"{of[0]}, {what[0]}", look)
         if label and not label.startswith("_"):
             return self._add(label, look)
+        if look["dash"] != SOLID:  # likewise where a grey dashed entry says what is dashed
+            of = [name for name, other in self.entries if other["color"] == look["color"]]
+            what = [name for name, other in self.entries if other["dash"] == look["dash"] and _grey(other["color"])]
+            if of and what and not set(of) & set(what) and not any(self._same_dash(name, look) for name in of):
+                return self._add(f"{of[0]}, {what[0]}", look)
         for agree in (("color", "marker", "dash", "hatch"), ("color", "hatch"), ("color",), ("marker",)):
             for name, other in self.entries:
                 if all(other[key] == look[key] for key in agree):
                     return name
         return self._add("value", look)
+
+    def _same_dash(self, name, look):
+        return any(one == name and other["dash"] == look["dash"] for one, other in self.entries)
 
 
 def _look(artist):
@@ -194,6 +204,12 @@ def _pale(color):
     """Whether a colour is white, nearly so, or none at all."""
     color = to_rgba(color)
     return color[3] == 0 or min(color[:3]) > PALE
+
+
+def _grey(color):
+    """Whether a colour has no hue."""
+    color = to_rgba(color)
+    return max(color[:3]) - min(color[:3]) < HUE
 
 
 def _panel(axis, names):
@@ -368,10 +384,17 @@ def _axis(panel, key):
     axis = {"grid": key == "y"}
     if ticks is not None:
         axis |= {"values": list(ticks), "labelExpr": _labels(ticks)}
+        if key == "x" and _crowded(ticks.values()):
+            axis |= {"labelAngle": -90, "labelOverlap": False}
     scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False}
     if scale["type"] == "linear":
         scale["zero"] = False
     return {"title": label.split("\n") or None, "axis": axis, "scale": scale}
+
+
+def _crowded(texts):
+    """Whether labels are words that do not fit beside one another."""
+    return max(map(len, texts), default=0) > 4 and sum(len(text) + 1 for text in texts) > ROOM
 
 
 def _labels(ticks):
