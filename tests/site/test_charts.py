@@ -104,6 +104,15 @@ def test_names_of_bars_are_upright_where_they_do_not_fit(labels, upright):
     assert (drawn.get("labelAngle") == -90) == upright
 
 
+@pytest.mark.parametrize(("number", "height"), [(3, 260), (70, 980)])
+def test_a_panel_is_as_high_as_its_names_need(number, height):
+    figure = Figure()
+    axis = figure.subplots()
+    axis.barh(range(number), range(1, number + 1))
+    axis.set_yticks(range(number), [f"case {name}" for name in range(number)])
+    assert charts(figure)["panels"][0]["height"] == height
+
+
 @pytest.mark.parametrize("kind", ["plot", "bar", "vlines", "step"])
 def test_a_specification_is_drawn_by_vega_lite(kind):
     figure = Figure()

@@ -21,6 +21,7 @@ SHAPES = {
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
 HEIGHT = 260  # pixels of a panel
+LINE = 14  # … per name where its y axis has names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dashes of a line that has none
@@ -354,7 +355,7 @@ def _specification(panel, series):
         "title": panel.title,
         "description": _description(panel),
         "width": "container",
-        "height": HEIGHT,
+        "height": max(HEIGHT, LINE * len(panel.ticks["y"] or ())),
         "data": {"values": [_row(panel, place, mark) for place, mark in enumerate(panel.marks)]},
         "layer": layers,
     }
@@ -386,6 +387,8 @@ def _axis(panel, key):
         axis |= {"values": list(ticks), "labelExpr": _labels(ticks)}
         if key == "x" and _crowded(ticks.values()):
             axis |= {"labelAngle": -90, "labelOverlap": False}
+    if key == "x" and panel.ticks["y"]:  # names take much of a phone's width
+        axis["titleAnchor"] = "end"
     scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False}
     if scale["type"] == "linear":
         scale["zero"] = False
