@@ -16,7 +16,7 @@ DELAYED = "data/raw/delayed_hits"
 KVCACHE = "data/raw/kvcache"
 AS_THEY_ARE = [  # archived, and read as they are where the external files are not at hand
     "results/classics/replays.csv",
-    *(f"results/dispute/{item}.csv" for item in ("reductions", "datasets", "selection", "examples")),
+    *(f"results/dispute/{item}.csv" for item in ("reductions", "datasets", "selection", "examples", "floors")),
 ]
 REPLAYED = "results/dispute/replays.csv"  # likewise; a small run makes it, as it names other traces
 TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
