@@ -41,7 +41,7 @@ def test_a_killed_run_ends_with_the_same_bytes(folders):
     assert drill.compare(whole, killed) == []
     assert (killed / "results" / "b.csv").read_text() == "whole\n"
     assert drill.idle(killed, 1)
-    assert drill.kill_often(killed, 1, 3, (60.0, 60.0), seed=1) == []  # it ended by itself
+    assert drill.kill_often(killed, 1, 3, (1800.0, 1800.0), seed=1) == []  # it ended by itself
 
 
 def test_every_fault_is_named(folders):
