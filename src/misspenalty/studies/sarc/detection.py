@@ -4,7 +4,8 @@ The paper leaves seqThreshold open (II-A): low values detect early, and take ran
 streams; high ones find a stream late. The generator knows which requests belong to a stream, so each threshold has a
 share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
 ``data/machines/shark.yaml`` is the one with the least mean of both, over both configurations and all spaces that the
-fit tries, in LRU Top's cache at the lowest load. No response time and no published value takes part.
+fit tries, in LRU Top's cache at the lowest load. No response time and no published value takes part. The caches
+are run without drives: requests look their tracks up in the same order, and what is cached is the same.
 """
 
 import sys
@@ -35,7 +36,7 @@ def detect(shark, config, seed):
         (``random_tracks, false_pct``), by streams and the share not labelled so (``stream_tracks, missed_pct``); mean
         of both shares (``error_pct``); ``sequential_misses_per_s`` at full size.
     """
-    run = Run(shark, config, POLICY, seed)
+    run = Run(shark, config, POLICY, seed, drives=False)
     run.load(shark.warm_up_share * LOADS[config][-1])
     for _ in range(shark.warm_up_minutes):
         run.minute()

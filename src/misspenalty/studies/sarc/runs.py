@@ -166,11 +166,13 @@ class Run:
         Of the workload.
     peak : float, optional
         Highest load to come, scaled IOPS; by default the configuration's.
+    drives : bool
+        Whether there are any: without, what is missing is there at once, which leaves the caches alone.
     """
 
     MINUTE = 60 * 10**9  # ns
 
-    def __init__(self, shark, config, policy, seed, peak=None):
+    def __init__(self, shark, config, policy, seed, peak=None, drives=True):
         missing = [name for name in FITTED if getattr(shark, name) is None]
         if missing:
             raise ParameterError(f"{', '.join(missing)} has no value: fit them first, or give them")
@@ -185,7 +187,8 @@ class Run:
         self.workload = workload.start()
         pages = self.bases[-1]
         cache = _cache(shark, policy, model.cache_pages, pages // TRACK)
-        self.controller = StorageController(model, disks.load(shark.drive, "disk"), cache, pages)
+        drive = disks.load(shark.drive, "disk") if drives else None
+        self.controller = StorageController(model, drive, cache, pages)
         self.cache_pages, self.write_cache_pages = model.cache_pages, model.write_cache_pages
 
     def load(self, scaled_iops):
