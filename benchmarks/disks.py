@@ -4,8 +4,8 @@
 per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
 
 `demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
-parameters (`misspenalty.disks.disksim.decisions`) does alone; then the matrix of drives and departures, with the demerit
-out (DiskSim's reading) and in (this departure alone), also where the drive only meets the condition and was not given
+parameters (`misspenalty.disks.disksim.decisions`) does alone; then the matrix of drives and departures, with the
+demerit out (DiskSim's reading) and in (this departure alone), also where a drive meets the condition and was not given
 it; then, per departure, what leaving one drive out says: the mean change of the demerit over the other drives that meet
 its condition, and the change on the one left out.
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
 from benchmarks.disksim import CAUSES, DRIVES, STREAMS, WITHIN_MS, causes, compared
 
 AGREE = {  # percent of requests within 1 us that each stream has to reach

@@ -1,11 +1,12 @@
 """Where a description imported from DiskSim is read differently from DiskSim 4.0.
 
 Each decision follows from the description itself or from the literature, none is fitted, and each can be switched off.
-How far a decision reaches is decided by leaving one drive out, except for ``seek_slip``. Of the drives whose measured requests are at hand, those
-that meet its condition are looked at: if there are at least two, and for each the others speak for the decision and it
-then brings the one left out closer to its measurements, every drive that meets the condition gets it. With one such
-drive there is nothing to leave out, so only that drive gets it (`MEASURED`). ``python benchmarks/disks.py demerit``
-prints the table. A description notes in its sources what was decided and DiskSim's value, so that
+How far a decision reaches is decided by leaving one drive out, except for ``seek_slip``. Of the drives whose measured
+requests are at hand, those that meet its condition are looked at: if there are at least two, and for each the others
+speak for the decision and it then brings the one left out closer to its measurements, every drive that meets the
+condition gets it. Otherwise only the drive that it was seen on gets it (`MEASURED`): there is no other one to leave
+out, or the others speak against it. ``python benchmarks/disks.py demerit``
+prints the tables. A description notes in its sources what was decided and DiskSim's value, so that
 ``Description.as_disksim`` can restore it.
 
 ``head_switch``
@@ -21,7 +22,8 @@ prints the table. A description notes in its sources what was decided and DiskSi
     The drive reads ahead only after a read that continues the previous one, up to the description's maximum. DiskSim
     reads to the end of the track after any read. Seen on the Quantum Atlas III; the product manual of a later drive of
     that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor Atlas 10K
-    III product manual, 6.2).
+    III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, and its demerit would rise
+    from 0.107 to 0.605 ms.
 ``write_water``
     A write watermark is, like a read's, the share of a request that is in the cache before the other side is asked for:
     the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
