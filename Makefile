@@ -117,8 +117,6 @@ notebooks: build  ## run the notebooks and save them with their outputs
 docs: build  ## the documentation, to build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
-# Without the scripts that nbconvert's pages would fetch from elsewhere.
-NOTEBOOK_HTML := --HTMLExporter.require_js_url= --HTMLExporter.mathjax_url= --HTMLExporter.jquery_url= --HTMLExporter.mermaid_js_url=
 # Zig's C compiler is 90 MB, so that only this asks for it.
 play: build  ## the page "Press play" of the site, to build/play: kernels as WebAssembly (needs Python 3.11 and npm)
 	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
@@ -126,7 +124,7 @@ play: build  ## the page "Press play" of the site, to build/play: kernels as Web
 
 site: build docs  ## the site of the archived results, to results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
-	$(BIN)/jupyter nbconvert --to html --execute --log-level WARN $(NOTEBOOK_HTML) --output-dir build/notebooks notebooks/*.ipynb
+	$(BIN)/python tools/notebooks.py --html build/notebooks
 	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
 	  --with play=build/play
 
