@@ -315,12 +315,15 @@ def test_used_shares_of_pages_are_those_of_the_objects_read(data):
     assert table["used_bytes_pct"].between(0, 100).all()
 
 
-def test_layouts_are_compared_as_the_calibration_declares(data):
-    table = hac_layouts.layouts([1], SMALL["database"]).set_index(["documents", "traversal"])
-    (declared,) = [fit for fit in load_calibration(ROOT / "data" / "calibration.yaml") if fit.basis == "recollected"]
+def test_layouts_are_compared_as_the_calibration_declares():
+    calibration = ROOT / "data" / "calibration.yaml"
+    table = hac_layouts.layouts(calibration, [1], SMALL["database"]).set_index(["documents", "traversal"])
+    (declared,) = [fit for fit in load_calibration(calibration) if fit.basis == "recollected"]
     for target in declared.published:
         assert f"hac_{Path(declared.sensitivity).stem}" == target["table"]
-        assert table.loc[(target["where"]["documents"], target["where"]["traversal"]), target["column"]] > 0
+        row = table.loc[(target["where"]["documents"], target["where"]["traversal"])]
+        assert row[target["column"]] > 0 and row[f"recollected_{target['column']}"] == target["value"]
+    assert table.loc["between", "recollected_used_bytes_pct"].isna().all()
     pages = table["pages"].unstack("traversal")
     assert pages.loc["between", "T6"] > pages.loc["apart", "T6"]
 

@@ -249,6 +249,8 @@ rule hac_variants:
 
 
 rule hac_layouts:
+    input:
+        calibration="data/calibration.yaml",
     output:
         table="results/hac/layouts.csv",
     log:

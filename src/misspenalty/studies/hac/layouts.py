@@ -7,6 +7,7 @@ paper (``data/calibration.yaml``); this table shows what came out next to them.
 import numpy as np
 import pandas as pd
 
+from misspenalty.claims.ledger import load_calibration
 from misspenalty.objects.format import OID_BITS, PAGE, object_sizes
 from misspenalty.objects.traversals import STATIC, Program
 from misspenalty.studies.hac.runs import MB, database, make_cache
@@ -15,11 +16,13 @@ from misspenalty.studies.hac.seeds import mean_over_seeds
 KEYS = ["documents", "traversal"]
 
 
-def layouts(seeds, sizes):
+def layouts(calibration, seeds, sizes):
     """A job of the workflow: `used` for documents between the composite parts and apart from them; means over seeds.
 
     Parameters
     ----------
+    calibration : path-like
+        ``data/calibration.yaml``, whose `object_layout` has the recollected values.
     seeds : sequence of int
     sizes : dict
         Of the database.
@@ -27,13 +30,19 @@ def layouts(seeds, sizes):
     Returns
     -------
     DataFrame
-        Columns of `used`, with the half width of a 95 % confidence interval of each mean.
+        Columns of `used`, with the half width of a 95 % confidence interval of each mean; then the recollected values
+        as ``recollected_<column>``, in the rows that they were compared with.
     """
     tables = [
         pd.concat([used(database(seed, **sizes | {"documents": where}), where) for where in ("between", "apart")])
         for seed in seeds
     ]
-    return mean_over_seeds(tables, KEYS)
+    table = mean_over_seeds(tables, KEYS)
+    (declared,) = [fit for fit in load_calibration(calibration) if fit.parameter == "object_layout"]
+    for target in declared.published:
+        rows = (table[KEYS] == pd.Series(target["where"])[KEYS]).all(axis=1)
+        table.loc[rows, f"recollected_{target['column']}"] = float(target["value"])
+    return table
 
 
 def used(data, documents):
