@@ -14,12 +14,22 @@ TABLES["sarc"] = [
         "peaks",
         "minutes",
         "internals",
+        "budget",
         "components",
         "beyond",
         runs=collect("results/sarc/runs/{group}.csv", group=PAPERS),
         beyond=collect("results/sarc/runs/{group}.csv", group=["beyond"]),
         machine=SHARK,
+        published="data/published/sarc_table2.csv",
         options={"seed": SARC["seeds"][0], "values": SARC["values"]},
+    ),
+    table(
+        "sarc.readings.effects",
+        "readings",
+        ledger="data/published/claims.yaml",
+        table2="results/sarc/runs/conditions/table2.csv",
+        fig6="results/sarc/runs/conditions/fig6.csv",
+        internals="results/sarc/runs/conditions/internals.csv",
     ),
     table(
         "sarc.sensitivity.anomaly",
@@ -83,6 +93,20 @@ FIGURES["sarc"] = [
         table="detection",
     ),
     figure(
+        "sarc.figures.fit_grid",
+        "fit_grid",
+        "The fit",
+        "points that were tried",
+        table="fit_grid",
+    ),
+    figure(
+        "sarc.figures.budget",
+        "budget",
+        "Operations",
+        "what the drives do per request",
+        table="budget",
+    ),
+    figure(
         "sarc.figures.beyond",
         "beyond",
         "Beyond the paper",
@@ -107,7 +131,14 @@ FIGURES["sarc"] = [
 ]
 OUTPUTS += collect(
     "results/sarc/{item}.csv",
-    item=["detection", "fit", "fit_grid", "scale", "sensitivity", "orderings"],
+    item=[
+        "detection",
+        "fit",
+        "fit_grid",
+        "scale",
+        "sensitivity",
+        "orderings",
+    ],
 )
 SOURCES += [
     SHARK,
@@ -138,8 +169,8 @@ rule sarc_fit:
     threads: 2
     params:
         settings=SARC_MODEL,
-        grid=SARC["fit"],
-        offsets=SARC["fit_offsets"],
+        start=SARC["fit"],
+        finalists=SARC["finalists"],
         short=SARC["short"],
         seeds=SARC["fit_seeds"],
         job=job("sarc.fit.search"),
@@ -164,7 +195,8 @@ rule sarc_detection:
     params:
         thresholds=SARC["thresholds"],
         settings=SARC_MODEL,
-        grid=SARC["fit"],
+        values={name: start["value"] for name, start in SARC["fit"].items()},
+        spaces=SARC["detection_gb"],
         seed=SARC["seeds"][0],
         job=job("sarc.detection.by_threshold"),
     script:
@@ -191,7 +223,7 @@ rule sarc_under_conditions:
         settings=SARC_MODEL,
         short=SARC["short"],
         seed=SARC["seeds"][0],
-        job=job("sarc.sensitivity.under_conditions"),
+        job=job("sarc.readings.under_conditions"),
     script:
         "../scripts/simulate.py"
 
