@@ -150,19 +150,18 @@ SEEDS["sarc"] = SARC["seeds"]
 CONDITIONS["sarc"] = ["table2", "fig6", "internals"]
 
 
-rule sarc_fit:
+rule sarc_fit_step:
     input:
+        unpack(sarc_fit_before),
         machine=SHARK,
         drives=SHARK_DRIVES,
         calibration="data/calibration.yaml",
     output:
-        fit="results/sarc/fit.csv",
-        fit_grid="results/sarc/fit_grid.csv",
-        fitted="results/sarc/runs/fitted.csv",
+        table="results/sarc/runs/fit/{step}.csv",
     log:
-        "results/logs/sarc_fit.log",
+        "results/logs/sarc_fit_step/{step}.log",
     benchmark:
-        "results/benchmarks/sarc_fit.tsv"
+        "results/benchmarks/sarc_fit_step/{step}.tsv"
     priority: 2  # every other job of the study waits for it
     conda:
         "../../environment.yml"
@@ -174,6 +173,28 @@ rule sarc_fit:
         short=SARC["short"],
         seeds=SARC["fit_seeds"],
         job=job("sarc.fit.search"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule sarc_fit:
+    input:
+        calibration="data/calibration.yaml",
+        load="results/sarc/runs/fit/load.csv",
+        space="results/sarc/runs/fit/space.csv",
+    output:
+        fit="results/sarc/fit.csv",
+        fit_grid="results/sarc/fit_grid.csv",
+        fitted="results/sarc/runs/fitted.csv",
+    log:
+        "results/logs/sarc_fit.log",
+    benchmark:
+        "results/benchmarks/sarc_fit.tsv"
+    priority: 2
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("sarc.fit.gather"),
     script:
         "../scripts/simulate.py"
 

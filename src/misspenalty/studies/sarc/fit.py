@@ -7,9 +7,9 @@ cache-insensitive rows know neither the cache-sensitive footprint nor an inserti
 of SARC is looked at. The measure is the mean factor between model and paper over read and write responses:
 exp(mean |ln(model / paper)|).
 
-A step goes from neighbour to neighbour, halves its strides where no neighbour is better, and at the finest moves two
-parameters together as well, in runs shorter than the study's and with one seed. The best few points of that search are then
-run in the study's own phases with several seeds, and the best of these is taken.
+A step goes from neighbour to neighbour, one parameter at a time, and halves its strides where no neighbour is better,
+in runs shorter than the study's and with one seed. The best few points of that search are
+then run in the study's own phases with several seeds, and the best of these is taken.
 """
 
 import itertools
@@ -20,7 +20,7 @@ import pandas as pd
 
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
-from misspenalty.studies.points import as_written, in_threads
+from misspenalty.studies.points import in_threads
 from misspenalty.studies.sarc.runs import load_shark, points, simulate
 
 STEPS = {  # step -> its parameters, and what it is fitted to: (configuration, policy)
@@ -130,18 +130,31 @@ def targets_of(fits, step):
     return found
 
 
-def neighbours(point, steps, ranges, together):
-    """Points one step away.
+def ranges_of(fits):
+    """Lowest and highest value of each of the study's parameters.
+
+    Parameters
+    ----------
+    fits : iterable of Fit
+        From `misspenalty.claims.load_calibration`.
+
+    Returns
+    -------
+    dict of str to (float, float)
+    """
+    return {fit.parameter: fit.range for fit in fits if fit.study == "sarc"}
+
+
+def neighbours(point, strides, ranges):
+    """Points one stride away.
 
     Parameters
     ----------
     point : tuple of float
-    steps : sequence of float
+    strides : sequence of float
         By parameter.
     ranges : sequence of (float, float)
         Lowest and highest value of each parameter.
-    together : bool
-        Two parameters at a time, in place of one.
 
     Returns
     -------
@@ -149,86 +162,79 @@ def neighbours(point, steps, ranges, together):
 
     Examples
     --------
-    >>> neighbours((1.0, 5), (0.5, 1), ((0, 1), (3, 6)), together=False)
+    >>> neighbours((1.0, 5), (0.5, 1), ((0, 1), (3, 6)))
     [(0.5, 5), (1.0, 4), (1.0, 6)]
-    >>> neighbours((1.0, 5), (0.5, 1), ((0, 1), (3, 6)), together=True)
-    [(0.5, 4), (0.5, 6)]
     """
     found = []
-    for names in itertools.combinations(range(len(point)), 1 + together):
-        for signs in itertools.product((-1, 1), repeat=len(names)):
-            moved = list(point)
-            for name, sign in zip(names, signs, strict=True):
-                moved[name] = round(moved[name] + sign * steps[name], 10)
-            if all(low <= value <= high for value, (low, high) in zip(moved, ranges, strict=True)):
-                found.append(tuple(moved))
+    for place, (stride, (low, high)) in enumerate(zip(strides, ranges, strict=True)):
+        for moved in (point[place] - stride, point[place] + stride):
+            if low <= round(moved, 10) <= high:
+                found.append((*point[:place], round(moved, 10), *point[place + 1 :]))
     return found
 
 
-def descend(factors, start, steps, finest, ranges):
-    """From neighbour to neighbour, with ever smaller steps.
+def descend(factors, start, strides, finest, ranges):
+    """From neighbour to neighbour, with ever smaller strides.
 
     Parameters
     ----------
     factors : callable
         Gives the factor of each point of a list.
     start : tuple of float
-    steps, finest : sequence of float
-        By parameter: first steps and those at which the search ends; the first are the finest times a power of two.
+    strides, finest : sequence of float
+        By parameter: first strides and those at which the search ends; the first are the finest times a power of two.
     ranges : sequence of (float, float)
         As in `neighbours`.
 
     Returns
     -------
     tuple of float
-        A point none of whose neighbours, by one or by two parameters, is better.
+        A point none of whose neighbours is better.
 
     Examples
     --------
-    >>> bowl = lambda points: [abs(x - 3) + abs(x + y - 5) for x, y in points]
+    >>> bowl = lambda points: [abs(x - 3) + abs(y - 2) for x, y in points]
     >>> descend(bowl, (9, 9), (4, 4), (1, 1), ((0, 10), (0, 10)))
     (3, 2)
     """
     point, best = start, factors([start])[0]
     while True:
-        for together in (False, True)[: 2 if list(steps) == list(finest) else 1]:
-            near = neighbours(point, steps, ranges, together)
-            found = sorted(zip(factors(near), near, strict=True))
-            if found and found[0][0] < best:
-                best, point = found[0]
-                break
+        near = neighbours(point, strides, ranges)
+        least, nearest = min(zip(factors(near), near, strict=True), default=(best, point))
+        if least < best:
+            point, best = nearest, least
+        elif list(strides) == list(finest):
+            return point
         else:
-            if list(steps) == list(finest):
-                return point
-            steps = [max(step / 2, least) for step, least in zip(steps, finest, strict=True)]
-            steps = [int(step) if step == int(step) else step for step in steps]
+            strides = [max(stride / 2, end) for stride, end in zip(strides, finest, strict=True)]
+            strides = [int(stride) if stride == int(stride) else stride for stride in strides]
 
 
-def summary(grid, found, ranges):
+def summary(grid, ranges):
     """What was found, and how well it is known.
 
     Parameters
     ----------
     grid : DataFrame
         Every point tried: ``step, phases``, the parameters, ``mean_factor``.
-    found : dict of str to float
-        Parameter -> value.
     ranges : dict of str to (float, float)
         Lowest and highest value that may be tried.
 
     Returns
     -------
     DataFrame
-        One row a parameter: ``parameter, value, lowest, highest, at_bound, step, mean_factor`` (of the value, in the
-        study's own phases), and ``within_low, within_high``: the values in points at most 5 % worse than the best of
-        the same phases.
+        One row a parameter: ``parameter, value`` (of the best point in the study's own phases), ``lowest, highest,
+        at_bound, step, mean_factor`` (of that point), and ``within_low, within_high``: the values in points at most 5 %
+        worse than the best of the same phases.
     """
     rows = []
     for step, (names, _) in STEPS.items():
         part = grid[grid["step"] == step]
         near = part[part["mean_factor"] <= NEAR * part.groupby("phases")["mean_factor"].transform("min")]
+        whole = part[part["phases"] == "whole"]
+        best = whole.loc[whole["mean_factor"].idxmin()]
         for name in names:
-            value, (low, high) = found[name], ranges[name]
+            value, (low, high) = best[name], ranges[name]
             rows.append(
                 {
                     "parameter": name,
@@ -237,7 +243,7 @@ def summary(grid, found, ranges):
                     "highest": high,
                     "at_bound": not low < value < high,
                     "step": step,
-                    "mean_factor": part.loc[part["phases"] == "whole", "mean_factor"].min(),
+                    "mean_factor": best["mean_factor"],
                     "within_low": near[name].min(),
                     "within_high": near[name].max(),
                 }
@@ -297,13 +303,15 @@ class Search:
         return pd.DataFrame(rows).assign(step=self.step, phases=phases).sort_values("mean_factor", kind="stable")
 
 
-def search(machine, calibration, settings, start, finalists, short, seeds, threads):
-    """A job of the workflow: both steps of the fit.
+def search(machine, calibration, step, settings, start, finalists, short, seeds, threads, before=None):
+    """A job of the workflow: one step of the fit.
 
     Parameters
     ----------
     machine, calibration : path-like
         ``shark.yaml``, ``data/calibration.yaml``, whose ranges the search keeps to.
+    step : str
+        Of `STEPS`.
     settings : dict
         ``divisor`` and ``values`` of the configuration.
     start : dict of str to dict
@@ -316,31 +324,50 @@ def search(machine, calibration, settings, start, finalists, short, seeds, threa
         Of the finalists; the search has the first alone.
     threads : int
         Runs at a time.
+    before : path-like, optional
+        What this returned for the step before.
+
+    Returns
+    -------
+    DataFrame
+        Every point tried: the parameters, ``mean_factor``, ``step``, ``phases`` (short or whole); best first.
+    """
+    fits, names = load_calibration(calibration), STEPS[step][0]
+    found = {name: entry["value"] for name, entry in start.items()}
+    if before is not None:
+        earlier = pd.read_csv(before).query("phases == 'whole'").iloc[0]
+        found |= earlier[[name for name in found if name in earlier]].to_dict()
+    bounds = ranges_of(fits)
+    trials = {}
+    for phases, lengths, used in (("short", short, seeds[:1]), ("whole", {}, seeds)):
+        shark, _ = load_shark(machine, settings["divisor"], {**found, **settings["values"], **lengths})
+        trials[phases] = Search(shark, step, targets_of(fits, step), used, threads)
+    first, finest = ([start[name][key] for name in names] for key in ("first", "finest"))
+    origin = tuple(found[name] for name in names)
+    descend(trials["short"].factors, origin, first, finest, [bounds[name] for name in names])
+    trials["whole"].factors(trials["short"].best(finalists))
+    for phases, made in trials.items():
+        print(f"{step}, {phases} phases: {len(made.runs)} runs", file=sys.stderr)
+        print(made.table(phases).head(20).to_string(index=False), file=sys.stderr)
+    return pd.concat([trials[phases].table(phases) for phases in ("whole", "short")], ignore_index=True)
+
+
+def gather(calibration, load, space):
+    """A job of the workflow: what both steps found.
+
+    Parameters
+    ----------
+    calibration : path-like
+        ``data/calibration.yaml``.
+    load, space : path-like
+        What `search` returned.
 
     Returns
     -------
     dict of str to DataFrame
-        ``fit`` (of `summary`), ``fit_grid`` (every point of both steps with its ``step`` and its ``phases``, short or
-        whole), ``fitted`` (parameter and value, for the runs).
+        ``fit`` (of `summary`), ``fit_grid`` (every point of both steps), ``fitted`` (parameter and value, for the
+        runs).
     """
-    fits = load_calibration(calibration)
-    ranges = {fit.parameter: fit.range for fit in fits if fit.study == "sarc"}
-    found = {name: entry["value"] for name, entry in start.items()}
-    tables = []
-    for step, (names, _) in STEPS.items():
-        trials = {}
-        for phases, lengths, used in (("short", short, seeds[:1]), ("whole", {}, seeds)):
-            shark, _ = load_shark(machine, settings["divisor"], {**found, **settings["values"], **lengths})
-            trials[phases] = Search(shark, step, targets_of(fits, step), used, threads)
-        first, finest = ([start[name][key] for name in names] for key in ("first", "finest"))
-        bounds = [ranges[name] for name in names]
-        descend(trials["short"].factors, tuple(found[name] for name in names), first, finest, bounds)
-        trials["whole"].factors(trials["short"].best(finalists))
-        found |= dict(zip(names, trials["whole"].best(1)[0], strict=True))
-        for phases, made in trials.items():
-            tables.append(made.table(phases))
-            print(f"{step}, {phases} phases: {len(made.runs)} runs", file=sys.stderr)
-            print(tables[-1].head(20).to_string(index=False), file=sys.stderr)
-    grid = as_written(pd.concat(tables, ignore_index=True))
-    table = summary(grid, found, ranges)
+    grid = pd.concat([pd.read_csv(load), pd.read_csv(space)], ignore_index=True)
+    table = summary(grid, ranges_of(load_calibration(calibration)))
     return {"fit": table, "fit_grid": grid, "fitted": table[["parameter", "value"]]}

@@ -11,15 +11,14 @@ from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import check as check_prefetch
 from misspenalty.settings import Distinct, SettingError, Settings, at, nearest, setting
 from misspenalty.settings.types import Identifier, Label, Positive, Seed, Unique
-from misspenalty.studies.sarc.fit import STEPS, targets_of
+from misspenalty.studies.sarc.fit import STEPS, ranges_of, targets_of
 from misspenalty.studies.sarc.runs import CONFIGS, PAPERS, load_shark
 from misspenalty.studies.sarc.sensitivity import changes, variations
 
 MACHINE = "machines/shark.yaml"
 SENSITIVITY = [
-    "threshold", "degree", "delta", "large_ratio", "insertion", "cache_mb", "write_cache_mb", "host_slots",
-    "controller_us", "drive_scheduler", "drive_window", "destage_low", "destages", "footprint_sensitive_gb",
-    "footprint_insensitive_gb", "load_factor", "climb", "warm_up_minutes",
+    "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
+    "drive_scheduler", "drive_window", "destages", "footprint_sensitive_gb", "load_factor", "climb",
 ]  # fmt: skip
 
 
@@ -117,11 +116,11 @@ class SarcSettings(Settings):
     )
     fit: Fit = setting(
         {
-            "load_factor": {"value": 1.0, "first": 0.08, "finest": 0.01},
-            "controller_us": {"value": 120, "first": 40, "finest": 10},
+            "load_factor": {"value": 1.0, "first": 0.04, "finest": 0.01},
+            "controller_us": {"value": 120, "first": 20, "finest": 10},
             "host_slots": {"value": 4, "first": 1, "finest": 1},
             "footprint_sensitive_gb": {"value": 300, "first": 80, "finest": 20},
-            "insertion": {"value": 0.1, "first": 0.04, "finest": 0.005},
+            "insertion": {"value": 0.1, "first": 0.08, "finest": 0.005},
         },
         "Where the search of each fitted parameter starts, and its strides; its range is that of "
         "data/calibration.yaml.",
@@ -130,11 +129,11 @@ class SarcSettings(Settings):
         block=True,
     )
     finalists: Annotated[int, Field(ge=1, le=100)] = setting(
-        3, "Best points of the search that are run in the study's own phases, the best of which is taken."
+        2, "Best points of the search that are run in the study's own phases, the best of which is taken."
     )
     fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of these points; the search has the first alone.")
     thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(
-        [4, 6, 8, 10, 12, 14, 16, 20],
+        [6, 8, 10, 12, 14, 16],
         "Thresholds of detection whose errors are compared, from which the machine's is taken.",
     )
     detection_gb: Distinct[Positive] = setting(
@@ -211,7 +210,7 @@ class SarcSettings(Settings):
         for step, (names, _) in STEPS.items():
             if not targets_of(fits, step):
                 raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
-        ranges = {fit.parameter: fit.range for fit in fits if fit.study == "sarc"}
+        ranges = ranges_of(fits)
         for name, start in self.fit.plain().items():
             low, high = ranges[name]
             if not low <= start["value"] <= high:
