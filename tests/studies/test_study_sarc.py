@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from misspenalty import InputError, ParameterError
-from misspenalty.claims import load_calibration
+from misspenalty.claims import load_calibration, load_ledger
+from misspenalty.claims.report import Study
 from misspenalty.machine import Parameter
 from misspenalty.studies.sarc import claims, detection
 from misspenalty.studies.sarc import fit as sarc_fit
@@ -29,6 +30,7 @@ VALUES = {
     "insertion": 0.07,
 }
 SHORT = {"warm_up_minutes": 1, "phase_minutes": 3, "discarded_minutes": 1}
+LEDGER = {claim.id: claim for claim in load_ledger(ROOT / "data" / "published" / "claims.yaml")}
 FITS = load_calibration(ROOT / "data" / "calibration.yaml")
 
 
@@ -272,6 +274,38 @@ def test_the_threshold_is_the_one_with_the_fewest_tracks_misjudged():
     assert archived.loc[archived["least"], "threshold"].unique().tolist() == [mean.idxmin()]
 
 
+def test_detection_is_the_same_without_drives(shark):
+    """Requests look up in the order in which they come, whatever the drives do with them."""
+    states = []
+    for drives in (True, False):
+        run = Run(shark, "cache_sensitive", "lru_top", 1, drives=drives)
+        run.load(2500)
+        states.append(run.minute().state)
+    one, two = ({name: state[name] for name in detection.COUNTS} for state in states)
+    assert one == two
+    assert one["stream_tracks"] > 0
+
+
+def test_random_data_pay_by_the_hits_for_what_they_gain_of_the_cache():
+    """LRU Bottom gives random data half of the cache more: 20 % more hits in one configuration, 10 % in the other."""
+    keys = ["config", "scaled_iops", "policy"]
+    verdicts = {}
+    for gain in (0.2, 0.05):
+        rows = [
+            (config, load, policy, hit + (policy != "lru_top") * more, 0.1 + 0.5 * (policy == "lru_top"))
+            for config, hit, more in (("cache_sensitive", 0.4, gain), ("cache_insensitive", 0.3, 0.1))
+            for load in LOADS[config]
+            for policy in PAPERS
+        ]
+        frame = pd.DataFrame(rows, columns=[*keys, "hit_ratio", "seq_share"])
+        study = Study("sarc", claims, {"sarc_internals": frame}, variant=True)
+        form = study.forms["sarc.fig6.random_utility"]
+        assert form.complete()
+        verdicts[gain] = form.decide(LEDGER["sarc.fig6.random_utility"]).verdict
+    assert verdicts[0.2] == "reproduced"
+    assert verdicts[0.05] != "reproduced"
+
+
 def test_a_lower_threshold_misjudges_more_random_tracks_and_misses_fewer_of_a_stream():
     short = {"warm_up_minutes": 3, "phase_minutes": 4, "discarded_minutes": 1}
     table = detection.by_threshold(MACHINE, [3, 12], {"divisor": 16, "values": short}, VALUES, [350], 1, threads=2)
@@ -329,18 +363,6 @@ def test_a_malformed_machine_is_named(tmp_path):
     (tmp_path / "shark.schema.yaml").write_text(MACHINE.with_name("shark.schema.yaml").read_text())
     with pytest.raises(InputError, match=r"delta\.value"):
         load_shark(path)
-
-
-def test_detection_is_the_same_without_drives(shark):
-    """At the lowest load no access comes so late that the caches would hold anything else."""
-    states = []
-    for drives in (True, False):
-        run = Run(shark, "cache_sensitive", "lru_top", 1, drives=drives)
-        run.load(2500)
-        states.append(run.minute().state)
-    one, two = ({name: state[name] for name in detection.COUNTS} for state in states)
-    assert one == two
-    assert one["stream_tracks"] > 0
 
 
 # --- readings ---------------------------------------------------------------------------------------------------------

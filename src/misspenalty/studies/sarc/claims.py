@@ -103,9 +103,9 @@ def _inside(record, internals):
         hits[config] = here.hit_ratio.mean(skipna=False)
         random = 1 - here.seq_share.mean("scaled_iops", skipna=False)  # after the warm-up the cache is full
         shares.append(random.sel(policy=["lru_top", "lru_bottom"]))
-        rest = here.isel(scaled_iops=0)  # the lowest load, where no variant evicts prefetched tracks unread
+        rest = here.isel(scaled_iops=0)  # the lowest load, where hardly a prefetched track is evicted unread
         more = rest.sel(policy="lru_bottom") - rest.sel(policy="lru_top")
-        gains[config] = -more.hit_ratio / more.seq_share  # hits for each share of the cache that random data gain
+        gains[config] = -more.hit_ratio / more.seq_share  # read hits for what random data gain of the cache
     record.order("sarc.fig6.hit_ratio", hits)
     record.order("sarc.fig6.random_utility", gains)
     record.order("sarc.fig6.space_split", xr.concat(shares, "config"), "policy")

@@ -3,9 +3,9 @@
 The paper leaves seqThreshold open (II-A): low values detect early, and take random tracks next to cached ones for
 streams; high ones find a stream late. The generator knows which requests belong to a stream, so each threshold has a
 share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
-``data/machines/shark.yaml`` is the one with the least mean of both, over both configurations and all spaces that the
-detection tries, in LRU Top's cache at the lowest load. No response time and no published value takes part. The caches
-are run without drives: at this load what they hold is the same.
+``data/machines/shark.yaml`` is the one with the least mean of both, over both configurations and several spaces, in
+LRU Top's cache at the lowest load. No response time and no published value takes part. The caches are run without
+drives: requests look their tracks up in the same order, and what is cached is the same.
 """
 
 import sys
