@@ -22,7 +22,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant lab notebooks docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build smoke reproduce cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant bench-large lab notebooks docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -55,14 +55,14 @@ test-sanitizers: environment  ## the kernels' tests on a build with sanitizers a
 
 EXECUTIONS ?= 1000000
 fuzz: build  ## mutated inputs for every reader of files: make fuzz EXECUTIONS=1000000
-	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS)
+	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS) --csv results/bench/fuzz.csv
 
 KILLS ?= 20
-drill: build  ## kill a small whole run at random moments, go on each time, compare every byte: make drill KILLS=20
+drill: build  ## kill writers and a small whole run at random moments, resume, compare every byte: make drill KILLS=20
 	$(BIN)/python tests/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 COUNT ?= 500
-mutants: build  ## deliberate faults, one at a time, and whether the nearest tests notice: make mutants COUNT=500 (hours)
+mutants: build  ## deliberate faults, and whether the nearest tests notice: make mutants COUNT=500 (an hour on two cores)
 	$(BIN)/python tests/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
 slurm-test: build  ## a small whole run on a real SLURM of two nodes on this machine (Debian, root), compared byte by byte
@@ -99,8 +99,12 @@ bench: build  ## speed, memory and agreement beside libCacheSim, to results/benc
 	$(BIN)/python benchmarks/disks.py speed --csv results/bench/disks.csv
 	$(BIN)/python benchmarks/disks.py demerit --csv results/bench/demerit.csv
 
-bench-giant: build  ## cost a request and memory of a run of 1,000 million requests beside one of 10 million: minutes
+bench-giant: build  ## cost per request and memory of a replay of a billion requests next to one of 10 million: minutes
 	$(BIN)/python benchmarks/library.py --giant --csv results/bench/giant.csv
+
+bench-large: build  ## time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: minutes
+	mkdir -p results/bench
+	$(BIN)/python benchmarks/large.py --csv results/bench/large.csv --figure results/bench/large.png
 
 LAB_PORT ?= 8888
 lab: build  ## JupyterLab on http://127.0.0.1:8888 (LAB_PORT=…), with the notebooks; running one changes no file
@@ -116,8 +120,6 @@ notebooks: build  ## run the notebooks and save them with their outputs
 docs: build  ## the documentation, to build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
-# Without the scripts that nbconvert's pages would fetch from elsewhere.
-NOTEBOOK_HTML := --HTMLExporter.require_js_url= --HTMLExporter.mathjax_url= --HTMLExporter.jquery_url= --HTMLExporter.mermaid_js_url=
 # Zig's C compiler is 90 MB, so that only this asks for it.
 play: build  ## the page "Press play" of the site, to build/play: kernels as WebAssembly (needs Python 3.11 and npm)
 	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
@@ -125,7 +127,7 @@ play: build  ## the page "Press play" of the site, to build/play: kernels as Web
 
 site: build docs  ## the site of the archived results, to results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
-	$(BIN)/jupyter nbconvert --to html --execute --log-level WARN $(NOTEBOOK_HTML) --output-dir build/notebooks notebooks/*.ipynb
+	$(BIN)/python tools/notebooks.py --html build/notebooks
 	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
 	  --with play=build/play
 

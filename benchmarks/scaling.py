@@ -28,6 +28,7 @@ import yaml
 from misspenalty.io.files import write_csv
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+EXCLUSIVE = 1000  # threads of a job that runs alone
 START = 0.8  # s, of Snakemake's process for a job; measured on two cores as a job that does nothing
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
 LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # of a request to the cluster; of what was seen
@@ -46,8 +47,9 @@ class Job:
     benchmark : str or None
         File with what it took.
     threads : int
-    seconds, megabytes : float
-        What it takes on its threads; NaN where it was not measured.
+        Cores that it can use; `EXCLUSIVE` or more take all cores and use one, so that nothing else runs.
+    cpu_s, megabytes : float
+        CPU time and memory; NaN where they were not measured.
     after : set of int
         Jobs that it waits for.
     """
@@ -57,9 +59,14 @@ class Job:
     outputs: list[str] = field(default_factory=list)
     benchmark: str | None = None
     threads: int = 1
-    seconds: float = float("nan")
+    cpu_s: float = float("nan")
     megabytes: float = float("nan")
     after: set[int] = field(default_factory=set)
+
+    def seconds(self, cores=CORES[-1]):
+        """What it takes on a machine of `cores` cores; 0 where it was not measured."""
+        used = 1 if self.threads >= EXCLUSIVE else min(self.threads, cores)
+        return float(np.nan_to_num(self.cpu_s / used + START))
 
 
 def read_plan(text):
@@ -84,7 +91,7 @@ def read_plan(text):
 
 def plan(folder=".", options=()):
     """The jobs of a full run in a folder, from nothing."""
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "2", *options]
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "4096", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr or done.stdout)
@@ -99,7 +106,7 @@ def measure(jobs, folders, factors):
         if path is not None:
             row = pd.read_csv(path, sep="\t", na_values="-").iloc[0]
             factor = next((float(f) for rule, f in factors.items() if fnmatch.fnmatch(job.rule, rule)), 1.0)
-            job.seconds = factor * np.nan_to_num(row["cpu_time"]) / job.threads + START
+            job.cpu_s = factor * np.nan_to_num(row["cpu_time"])
             job.megabytes = np.nan_to_num(row["max_rss"])
 
 
@@ -114,7 +121,7 @@ def lengths(jobs):
     def length(number):
         if number not in found:
             rest = max((length(after) for after in later[number]), default=0.0)
-            found[number] = float(np.nan_to_num(jobs[number].seconds)) + rest
+            found[number] = jobs[number].seconds() + rest
         return found[number]
 
     return [length(number) for number in range(len(jobs))], later
@@ -133,9 +140,9 @@ def critical_path(jobs):
 def simulate(jobs, cores):
     """Wall time in s and the most memory in MB of the jobs that run at a time, on so many cores.
 
-    >>> one, two = Job("a", seconds=2.0, megabytes=5), Job("b", seconds=3.0, megabytes=7)
+    >>> one, two = Job("a", cpu_s=2.2, megabytes=5), Job("b", cpu_s=3.2, megabytes=7)
     >>> simulate([one, two], 1), simulate([one, two], 2)
-    ((5.0, 7.0), (3.0, 12.0))
+    ((7.0, 7.0), (4.0, 12.0))
     """
     left, later = lengths(jobs)
     waits = [len(job.after) for job in jobs]
@@ -152,7 +159,7 @@ def simulate(jobs, cores):
                 put_back.append(entry)
                 continue
             free, used = free - need, used + float(np.nan_to_num(job.megabytes))
-            heapq.heappush(running, (now + float(np.nan_to_num(job.seconds)), entry[1]))
+            heapq.heappush(running, (now + job.seconds(cores), entry[1]))
         for entry in put_back:
             heapq.heappush(ready, entry)
         most = max(most, used)
@@ -175,7 +182,7 @@ def table(jobs):
             {
                 "cores": cores,
                 "wall_min": seconds / 60,
-                "core_hours": sum(np.nan_to_num(job.seconds) * job.threads for job in jobs) / 3600,
+                "core_hours": sum(np.nan_to_num(job.cpu_s + START) for job in jobs) / 3600,
                 "speed_up": speed_up,
                 "efficiency_pct": 100 * speed_up / cores,
                 "memory_gb": megabytes / 1024,
@@ -187,7 +194,13 @@ def table(jobs):
 def by_rule(jobs):
     """Time and memory of each rule: what the profile asks for."""
     rows = [
-        {"rule": j.rule, "jobs": 1, "cpu_s": j.seconds * j.threads, "longest_s": j.seconds, "memory_mb": j.megabytes}
+        {
+            "rule": j.rule,
+            "jobs": 1,
+            "cpu_s": j.cpu_s,
+            "longest_s": np.nan if np.isnan(j.cpu_s) else j.seconds(2),
+            "memory_mb": j.megabytes,
+        }
         for j in jobs
     ]
     how = {"jobs": "sum", "cpu_s": "sum", "longest_s": "max", "memory_mb": "max"}
@@ -240,12 +253,12 @@ def main():
     options = parser.parse_args()
     jobs = plan(options=["--configfile", *options.configfile] if options.configfile else [])
     measure(jobs, options.measured, dict(factor.split("=") for factor in options.factor))
-    missing = sorted({job.rule for job in jobs if np.isnan(job.seconds)} - {"all", "manifest"})
+    missing = sorted({job.rule for job in jobs if np.isnan(job.cpu_s)} - {"all", "manifest"})
     if missing:
         print(f"not measured, and left out: {', '.join(missing)}", file=sys.stderr)
     rules, found = by_rule(jobs), table(jobs)
     print(rules.head(20).round(1).to_string(index=False), found.round(2).to_string(index=False), sep="\n\n")
-    print("\ncritical path:", " > ".join(f"{j.rule} {np.nan_to_num(j.seconds):.0f} s" for j in critical_path(jobs)))
+    print("\ncritical path:", " > ".join(f"{j.rule} {j.seconds():.0f} s" for j in critical_path(jobs)))
     for result, path in ((found, options.csv), (rules, options.jobs)):
         if path:
             write_csv(result, path)

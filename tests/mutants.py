@@ -2,7 +2,8 @@
 
 Faults are made in the tokens of a source: a comparison or an operator exchanged, a number off by one, a condition
 turned round, a statement left out. They go into a copy of the installed package, so neither the tree nor the
-environment changes; a kernel is compiled alone. A fault that the nearest tests let pass survives.
+environment changes; a kernel is compiled alone. Tests run in a fork of a process that has imported what they import:
+first those that bear the module's name, then those of files that import it. A fault that all let pass survives.
 
     make mutants COUNT=100
     python tests/mutants.py --count 20 --only 'replay/*' --csv survivors.csv
@@ -10,37 +11,47 @@ environment changes; a kernel is compiled alone. A fault that the nearest tests 
 
 import argparse
 import fnmatch
+import functools
+import importlib.util
 import io
+import multiprocessing
 import os
 import random
-import resource
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
 import tokenize
+import traceback
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+# Imported before the forks, so that a run of the tests does not import them again; the package itself never is.
+import hypothesis
+import matplotlib.figure  # noqa: F401
 import numpy as np
 import pandas as pd
-
-import misspenalty
+import pydantic  # noqa: F401
+import pytest
+import scipy.stats  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "misspenalty"
 # Of a source, the first pattern that it fits: the tests that are nearest to it.
 NEAREST = {
-    "policies/_track*": ("tests/policies/test_sarc.py", "tests/prefetch"),
+    **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
     "policies/*": ("tests/policies", "tests/replay"),
     "prefetch/*": ("tests/prefetch",),
     "traces/_stack.pyx": ("tests/replay", "tests/traces"),
     "traces/_distance.pyx": ("tests/traces", "tests/studies/test_study_mq.py"),
     "traces/selection.py": ("tests/replay",),
-    "traces/*": ("tests/traces", "tests/io", "tests/cli"),
+    "traces/readers/*": ("tests/traces",),
+    "traces/*": ("tests/traces", "tests/io"),
     "replay/*": ("tests/replay", "tests/cli"),
     "io/*": ("tests/io", "tests/traces/test_traces.py"),
     "claims/*": ("tests/claims",),
@@ -50,6 +61,12 @@ NEAREST = {
     "objects/*": ("tests/objects",),
     "systems/*": ("tests/systems",),
 }
+POLICIES = sorted(  # whose tests bear their names
+    path.stem[1:]
+    for path in SOURCE.glob("policies/_*.pyx")
+    if path.with_name(f"{path.stem[1:]}.py").exists() and "track" not in path.stem
+)
+CALLED = {"lruk": "lru2", "twoq": "2q", "random_replacement": "random", "oracle_general": "oracleGeneral"}
 DEFAULT = (
     *("policies/*", "replay/*", "traces/*.py", "traces/*.pyx", "traces/readers/*", "claims/*.py", "io/*.py"),
     "reporting/provenance.py",
@@ -63,7 +80,12 @@ EXCHANGED = {
 # Lines that hold no behaviour of their own, or only the words of an error.
 LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
 DECLARED = ("cdef ", "cpdef ", "const ")
-CPU_SECONDS, SECONDS = 600, 7200  # after which a fault counts as noticed: the tests run, or wait, for ever
+# After which a fault counts as noticed: a test runs, or all wait, for ever.
+CPU_SECONDS, SECONDS = 30, 3600
+NONE = "no test"
+DIRECTIVES = (
+    "boundscheck=False,wraparound=False,initializedcheck=False,nonecheck=False,cdivision=True,auto_pickle=False"
+)
 
 
 @dataclass(frozen=True)
@@ -173,12 +195,42 @@ def prose(text):
     return {line for token in strings for line in range(token.start[0], token.end[0] + 1)}
 
 
+class Plugin:
+    """Of pytest: notes the first failure in a file, and ends a test that runs for ever."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def pytest_sessionstart(self):
+        """A fault is found as well by an example that is not the smallest."""
+        phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+        parent = hypothesis.settings.get_profile("untimed")
+        hypothesis.settings.register_profile("mutants", parent, phases=phases, database=None)
+        hypothesis.settings.load_profile("mutants")
+
+    def pytest_runtest_logstart(self, nodeid):
+        """The test under way, for one that does not come back."""
+        self.path.write_text(nodeid)
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)  # its signal ends the process, in a kernel too
+
+    def pytest_runtest_logreport(self, report):
+        """The test that failed."""
+        if report.failed:
+            self.path.write_text(report.nodeid)
+
+    def pytest_collectreport(self, report):
+        """A file of tests that could not be imported."""
+        if report.failed:
+            self.path.write_text(report.nodeid)
+
+
 class Copy:
     """The installed package in a folder of its own, for one fault after another."""
 
     def __init__(self, folder):
-        self.folder, installed = folder, Path(misspenalty.__file__).parent
-        shutil.copytree(installed, folder / "misspenalty", ignore=shutil.ignore_patterns("__pycache__"))
+        self.folder = Path(folder)
+        installed = Path(importlib.util.find_spec("misspenalty").origin).parent
+        shutil.copytree(installed, self.folder / "misspenalty", ignore=shutil.ignore_patterns("__pycache__"))
 
     def apply(self, mutant):
         """Put the fault in; False if it does not compile. `restore` takes it out."""
@@ -198,11 +250,8 @@ class Copy:
         return self._compile(path, library)
 
     def _compile(self, path, library):
-        directives = (
-            "boundscheck=False,wraparound=False,initializedcheck=False,nonecheck=False,cdivision=True,auto_pickle=False"
-        )
         c = path.with_suffix(".c")
-        cython = [sys.executable, "-m", "cython", "-3", "--shared=misspenalty._cyutility", "-X", directives]
+        cython = [sys.executable, "-m", "cython", "-3", "--shared=misspenalty._cyutility", "-X", DIRECTIVES]
         headers = [f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
         gcc = [*(os.environ.get("CC") or "cc").split(), "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", *headers]
         library.unlink()  # never written in place: a process may have it mapped
@@ -217,62 +266,100 @@ class Copy:
             path.unlink(missing_ok=True)
             path.write_bytes(content)
 
-    def killed_by(self, tests):
-        """The first test that fails, or None."""
-        environment = os.environ | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment |= {"HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis"), "MPLBACKEND": "Agg"}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "--no-header",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:randomly",
-        ]
-        try:
-            done = subprocess.run(
-                [*command, *tests],
-                cwd=ROOT,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS)),
-            )
-        except subprocess.TimeoutExpired:
-            return f"no end within {SECONDS} s"
-        if not done.returncode:
-            return None
-        failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        return failed[0].split(" - ")[0].split(" ", 1)[1] if failed else f"exit status {done.returncode}"
+    def killed_by(self, path):
+        """The first test that fails, or None: of those that bear the module's name, then of files that import it.
+
+        Tests of a policy all bear its name.
+        """
+        name = Path(path).stem.lstrip("_")
+        files, importing = nearest(path)
+        failed = self._run([*files, "-k", f"{name} or {CALLED.get(name, name)}"])
+        if failed in (None, NONE) and (failed == NONE or name not in POLICIES):
+            failed = self._run([*(importing or files), "-k", f"not {name}"])
+        return None if failed == NONE else failed
+
+    def _run(self, arguments):
+        """The first test that fails, or None, in a fork of this process."""
+        note = self.folder / "failed.txt"
+        note.unlink(missing_ok=True)
+        if not (child := os.fork()):
+            try:
+                status = self._tests(arguments, Plugin(note))
+            except BaseException:
+                traceback.print_exc()
+                status = 1
+            os._exit(status)
+        status = waited_for(child)
+        if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return NONE if status else None
+        return note.read_text() if note.exists() else f"exit status {status}"
+
+    def _tests(self, arguments, plugin):
+        """Run tests on this copy; their exit status."""
+        os.setpgrp()  # so that what the tests start can be ended with them
+        with open(self.folder / "tests.log", "w") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+        os.chdir(ROOT)
+        sys.path.insert(0, str(self.folder))
+        os.environ |= {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(self.folder / "hypothesis")
+        fixed = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+        fixed += ["-W", "ignore:Module already imported"]
+        return int(pytest.main([*fixed, *arguments], plugins=[plugin]))
+
+
+def waited_for(child):
+    """Exit status of a child, which is ended with its own children after a time."""
+    end = time.monotonic() + SECONDS
+    while True:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            os.killpg(child, signal.SIGKILL)
+        time.sleep(0.02)
 
 
 def nearest(path):
-    """The tests that are nearest to a source, those first that name its module."""
+    """Files of tests in the folders nearest to a source, and those of them that import its module."""
     folders = next((tests for pattern, tests in NEAREST.items() if fnmatch.fnmatch(path, pattern)), ("tests",))
     files = [file for name in folders for file in (sorted((ROOT / name).glob("test_*.py")) or [ROOT / name])]
-    module = Path(path).stem.lstrip("_")
-    files.sort(key=lambda file: (module not in file.stem, module not in file.read_text()))
-    return [str(file.relative_to(ROOT)) for file in files]
+    imports = re.compile(rf"(?m)^ *(from|import) .*\b_?{Path(path).stem.lstrip('_')}\b")
+    importing = [str(file.relative_to(ROOT)) for file in files if imports.search(file.read_text())]
+    return [str(file.relative_to(ROOT)) for file in files], importing
 
 
-def examine(copy, mutant):
+@functools.cache
+def copy_of_this_process():
+    """The copy of the package that this process changes."""
+    folder = Path(tempfile.gettempdir(), f"worker-{os.getpid()}")
+    folder.mkdir()
+    return Copy(folder)
+
+
+def examine(mutant):
     """A row of the table."""
-    begun = time.monotonic()
+    begun, copy = time.monotonic(), copy_of_this_process()
     lines = (SOURCE / mutant.path).read_text().splitlines(keepends=True)
     row = {"source": mutant.path, "line": mutant.line, "before": mutant.before(lines), "after": mutant.after}
     row["text"] = lines[mutant.line - 1].strip()
     try:
         compiled = copy.apply(mutant)
-        by = copy.killed_by(nearest(mutant.path)) if compiled else ""
+        by = copy.killed_by(mutant.path) if compiled else ""
     finally:
         copy.restore()
     row |= {"verdict": "invalid" if not compiled else "killed" if by else "survived", "by": by or ""}
     return row | {"seconds": round(time.monotonic() - begun, 1)}
+
+
+def examine_all(mutants, jobs):
+    """Rows of all faults, as they come to their end."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        tempfile.tempdir = folder
+        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+            yield from pool.imap_unordered(examine, mutants)
+    tempfile.tempdir = None
 
 
 def main():
@@ -280,21 +367,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--skip", type=int, default=0, help="leave out the first faults of the sample, to go on with it"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="faults at a time")
     parser.add_argument("--only", nargs="+", default=DEFAULT, metavar="PATTERN", help="sources, below src/misspenalty")
     parser.add_argument("--least", type=float, default=95, help="share that has to be killed, percent")
     parser.add_argument("--csv", type=Path, help="where the table goes; it is written after each fault")
     options = parser.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy = Copy(Path(folder))
-        for mutant in choose(options.only, options.count, options.seed):
-            rows.append(examine(copy, mutant))
-            print(
-                "{verdict:8} {seconds:6} s  {source}:{line}  {before} -> {after}  {by}".format(**rows[-1]), flush=True
-            )
-            if options.csv:
-                options.csv.parent.mkdir(parents=True, exist_ok=True)
-                pd.DataFrame(rows).to_csv(options.csv, index=False)
+    sample = choose(options.only, options.skip + options.count, options.seed)[options.skip :]
+    for row in examine_all(sample, options.jobs):
+        rows.append(row)
+        print("{verdict:8} {seconds:6} s  {source}:{line}  {before} -> {after}  {by}".format(**row), flush=True)
+        if options.csv:
+            options.csv.parent.mkdir(parents=True, exist_ok=True)
+            pd.DataFrame(rows).sort_values(["source", "line"]).to_csv(options.csv, index=False)
     count = Counter(row["verdict"] for row in rows)
     valid = count["killed"] + count["survived"]
     share = 100 * count["killed"] / max(valid, 1)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from misspenalty.studies.dispute.published import AGGREGATED
+
 ROOT = Path(__file__).parents[1]
 SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
 PROMPTS = ROOT / "tests" / "data" / "prompts_small.jsonl"
@@ -16,7 +18,7 @@ DELAYED = "data/raw/delayed_hits"
 KVCACHE = "data/raw/kvcache"
 AS_THEY_ARE = [  # archived, and read as they are where the external files are not at hand
     "results/classics/replays.csv",
-    *(f"results/dispute/{item}.csv" for item in ("reductions", "datasets", "selection", "examples")),
+    *(f"results/dispute/{item}.csv" for item in AGGREGATED),
 ]
 REPLAYED = "results/dispute/replays.csv"  # likewise; a small run makes it, as it names other traces
 TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")

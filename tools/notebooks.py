@@ -1,17 +1,21 @@
-"""Run notebooks and save them with their outputs, as JupyterLab does in this checkout.
+"""Run notebooks and save them with their outputs, as JupyterLab does in this checkout, or as pages of the site.
 
-python tools/notebooks.py [NAME ...]      all by default, from their scripts
+python tools/notebooks.py [NAME ...]                  all by default, from their scripts
+python tools/notebooks.py --html FOLDER [NAME ...]    pages; the notebooks stay as they are
 """
 
-import sys
+import argparse
+import html
 from pathlib import Path
 
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 
-from misspenalty.studies.notebook import normalised
+from misspenalty.studies.notebook import alternatives, normalised, without_controls
 
+UNDESCRIBED = 'alt="No description has been provided for this image"'  # what nbconvert writes
 FOLDER = Path(__file__).parents[1] / "notebooks"
 
 
@@ -25,16 +29,36 @@ def run(script):
     NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
     ).execute()
-    nbformat.write(nbformat.from_dict(normalised(notebook)), path)
-    return path
+    return notebook
 
 
-def main(names):
+def page(notebook, title):
+    """A notebook as a page that fetches nothing from elsewhere; it has no live widgets, for which no kernel runs."""
+    exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,")
+    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # the only ones that no setting reaches
+    shown = nbformat.from_dict(normalised(without_controls(notebook)))
+    before, *after = exporter.from_notebook_node(shown, resources={"metadata": {"name": title}})[0].split(UNDESCRIBED)
+    words = [f'alt="{html.escape(one)}"' for one in alternatives(shown)]
+    return before + "".join(one + text for one, text in zip(words, after, strict=True))
+
+
+def main():
     """Run the notebooks of these names."""
-    for script in [FOLDER / f"{name}.py" for name in names] or sorted(FOLDER.glob("*.py")):
-        path = run(script)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks (default: all)")
+    parser.add_argument("--html", metavar="FOLDER", help="write pages there instead of saving the notebooks")
+    options = parser.parse_args()
+    for script in [FOLDER / f"{name}.py" for name in options.names] or sorted(FOLDER.glob("*.py")):
+        notebook = run(script)
+        if options.html:
+            path = Path(options.html) / f"{script.stem}.html"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(page(notebook, script.stem))
+        else:
+            path = script.with_suffix(".ipynb")
+            nbformat.write(nbformat.from_dict(normalised(notebook)), path)
         print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

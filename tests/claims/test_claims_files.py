@@ -1,9 +1,11 @@
 """From a folder of results to tables of verdicts, the calibration record, the summary."""
 
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from misspenalty.claims import format_summary, judge, load_calibration, load_ledger, summary
 from misspenalty.errors import InputError
@@ -29,6 +31,29 @@ def test_the_archived_results_give_the_archived_verdicts(tmp_path, variant, basi
     assert out.read_bytes() == (ROOT / "results" / out.name).read_bytes()
     again = pd.read_csv(out, dtype=str, keep_default_na=False)
     pd.testing.assert_frame_equal(again, frame, check_dtype=False)
+
+
+def test_statements_of_this_project_have_the_day_they_were_made(tmp_path):
+    own = [claim for claim in LEDGER if claim.status == "own"]
+    assert own and all(date.fromisoformat(claim.stated_on) for claim in own)
+    assert not any(claim.stated_on for claim in LEDGER if claim.status != "own")
+    verdicts = write_claims(ROOT / "results", tmp_path / "claims.csv", data=ROOT / "data").set_index("id")
+    assert "stated on 2026-11-23" in verdicts.loc["kvcache.own.once", "note"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"status": "own"}, "'stated_on' is a required property"),
+        ({"stated_on": "2026-11-23"}, "does not allow '2026-11-23'"),
+        ({"status": "own", "stated_on": "soon"}, "'soon' does not match"),
+    ],
+)
+def test_a_day_without_an_own_statement_or_the_other_way_round_is_an_error(tmp_path, change, words):
+    entry = yaml.safe_load((ROOT / "data/published/claims.yaml").read_text())[0] | change
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump([entry]))
+    with pytest.raises(InputError, match=words):
+        load_ledger(tmp_path / "claims.yaml", ROOT / "data/published/claims.schema.yaml")
 
 
 def test_every_table_that_claims_read_is_archived():

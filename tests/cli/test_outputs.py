@@ -20,7 +20,7 @@ def trace(tmp_path):
     return path
 
 
-def run(*arguments, stdout=subprocess.PIPE, env=None, limit=None):
+def run(*arguments, stdout=subprocess.PIPE, env=None, limit=None, unbuffered=False):
     def full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))  # writing fails as on a full disk
 
@@ -28,7 +28,7 @@ def run(*arguments, stdout=subprocess.PIPE, env=None, limit=None):
         [*COMMAND, *map(os.fsencode, arguments)],
         stdout=stdout,
         stderr=subprocess.PIPE,
-        env={key: value for key, value in (env or os.environ).items() if key != "PYTHONUNBUFFERED"},
+        env=dict(env or os.environ) | {"PYTHONUNBUFFERED": "1" if unbuffered else ""},
         preexec_fn=full if limit else None,
         check=False,
     )
@@ -56,13 +56,14 @@ def test_standard_output_on_a_full_disk(trace, arguments):
     assert "the output: cannot be written (No space left on device)" in refused(done)
 
 
+@pytest.mark.parametrize("unbuffered", [False, True])
 @pytest.mark.parametrize("arguments", [["--help"], ["curve", "--help"]])
-def test_help_on_a_full_disk_and_into_a_closed_pipe(arguments):
+def test_help_on_a_full_disk_and_into_a_closed_pipe(arguments, unbuffered):
     with open("/dev/full", "wb") as full:
-        refused(run(*arguments, stdout=full))
+        refused(run(*arguments, stdout=full, unbuffered=unbuffered))
     reading, writing = os.pipe()
     os.close(reading)
-    done = run(*arguments, stdout=writing)
+    done = run(*arguments, stdout=writing, unbuffered=unbuffered)
     os.close(writing)
     assert done.stderr == b""
 

@@ -1,5 +1,6 @@
 """Traces from pipes and with odd line ends, run as a user would: read right or refused, never in part."""
 
+import contextlib
 import gzip
 import importlib.util
 import json
@@ -14,6 +15,8 @@ import pytest
 
 from misspenalty import open_trace, simulate
 from misspenalty.cli.main import main
+from misspenalty.errors import InputError
+from misspenalty.traces import spool
 
 SPEC = importlib.util.spec_from_file_location("seeds_of_formats", Path(__file__).parents[1] / "fuzz" / "corpus.py")
 sys.modules[SPEC.name] = CORPUS = importlib.util.module_from_spec(SPEC)
@@ -87,6 +90,30 @@ def test_a_pipe_can_be_compiled_and_is_gone_afterwards(tmp_path):
 def test_errors_name_the_pipe(data, message):
     status, out, err = run("trace", "info", "-", "--format", "spc", data=data)
     assert (status, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
+
+
+def test_white_space_without_end_does_not_fill_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "MOST_IDLE", 3 << 20)
+    copied = []
+    monkeypatch.setattr(spool, "CHUNK", 1 << 20)
+    for head, refused in ((b"", True), (b"0,1,512,r,0.5\n", False)):
+        fifo = tmp_path / f"fifo{len(head)}"
+        os.mkfifo(fifo)
+        writer = threading.Thread(target=write_until_closed, args=[fifo, head + b"\n" * (5 << 20)])
+        writer.start()
+        if refused:
+            with pytest.raises(InputError, match="3 MB of white space at its beginning"), spool.spooled(fifo):
+                pass
+        else:
+            with spool.spooled(fifo) as (path, _):
+                copied.append(path.stat().st_size)
+        writer.join()
+    assert copied == [(5 << 20) + 14]
+
+
+def write_until_closed(fifo, content):
+    with contextlib.suppress(BrokenPipeError):
+        fifo.write_bytes(content)
 
 
 def test_devices_are_refused(capsys):

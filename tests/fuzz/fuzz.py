@@ -26,8 +26,10 @@ import zlib
 from pathlib import Path
 
 import corpus
+import pandas as pd
 
 from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.files import write_csv
 
 SECONDS = 20  # of one execution
 MEMORY = 4 << 30  # bytes of address space of a child
@@ -136,20 +138,24 @@ def main(arguments=None):
     parser.add_argument("--target", nargs="+", choices=sorted(corpus.TARGETS), default=sorted(corpus.TARGETS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kept", type=Path, default=Path("build/fuzz"), help="folder of inputs that fail")
+    parser.add_argument("--csv", type=Path, help="where the table goes")
     options = parser.parse_args(arguments)
     each = max(options.executions // len(options.target), 1)
-    failed = total = 0
+    rows = []
     print(f"{'target':18}{'executions':>12}{'read':>10}{'refused':>10}{'failed':>8}{'per s':>8}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
         runs = list(pool.map(lambda name: run(name, each, options.seed, options.kept), options.target))
     for name, (counts, failures, rate) in zip(options.target, runs, strict=True):
         count = sum(counts.values()) + len(failures)
+        rows.append({"target": name, "executions": count, **counts, "failed": len(failures)})
         print(f"{name:18}{count:12}{counts['read']:10}{counts['refused']:10}{len(failures):8}{rate:8.0f}", flush=True)
         for place, what in failures:
             print(f"  {place}: {what}")
-        failed += len(failures)
-        total += count
-    print(f"{'all':18}{total:12}{'':20}{failed:8}")
+    table = pd.DataFrame(rows)
+    failed = int(table["failed"].sum())
+    print(f"{'all':18}{table['executions'].sum():12}{'':20}{failed:8}")
+    if options.csv:
+        write_csv(table, options.csv)
     return 1 if failed else 0
 
 

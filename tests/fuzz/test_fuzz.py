@@ -44,8 +44,10 @@ def test_a_failing_reader_is_caught(tmp_path, monkeypatch, capsys, fails, said):
         "fuzz.work(*sys.argv[2:3], *map(int, sys.argv[3:]))\n"
     )
     monkeypatch.setattr(fuzz, "__file__", str(broken))
-    status = fuzz.main(["--target", "spc", "--executions", "500", "--kept", str(tmp_path / "kept")])
+    options = ["--kept", str(tmp_path / "kept"), "--csv", str(tmp_path / "table.csv")]
+    status = fuzz.main(["--target", "spc", "--executions", "500", *options])
     shown = capsys.readouterr().out
+    assert (tmp_path / "table.csv").read_text().splitlines()[0] == "target,executions,read,refused,failed"
     assert status == 1 and said in shown
     kept = sorted((tmp_path / "kept").iterdir())
     assert len(kept) == 5 and all(b"W" not in (each / "seed").read_bytes() for each in kept)

@@ -35,13 +35,41 @@ def folders(tmp_path, monkeypatch):
 def test_a_killed_run_ends_with_the_same_bytes(folders):
     whole, killed = folders
     drill.finish(whole, 1)
-    rows = drill.kill_often(killed, 1, 2, (1.0, 4.0), seed=3)
-    assert [row["kill"] for row in rows] == [1, 2]
+    assert drill.finished(whole) == ["first", "second", "all"]
+    rows = drill.kill_often(killed, 1, 3, 2, 1.0, seed=3)
+    assert [row["kill"] for row in rows] == [1, 2, 3]
+    assert [row["finished"] for row in rows] == sorted(row["finished"] for row in rows)
     drill.finish(killed, 1)
     assert drill.compare(whole, killed) == []
     assert (killed / "results" / "b.csv").read_text() == "whole\n"
     assert drill.idle(killed, 1)
-    assert drill.kill_often(killed, 1, 3, (60.0, 60.0), seed=1) == []  # it ended by itself
+    assert drill.kill_often(killed, 1, 3, 2, 1e6, seed=1) == []  # it ended by itself
+
+
+def test_a_kill_waits_for_its_number_of_jobs(folders):
+    killed = folders[1]
+    drill.wait_for(process := drill.start(killed, 1), killed, 1, 0.0)
+    assert drill.kill(process)
+    assert drill.finished(killed) == ["first"]
+    assert drill.under_way(killed) in ([], ["results/b.csv"])
+
+
+def test_killed_writers_leave_one_of_two_contents(tmp_path):
+    rows = drill.kill_writers(tmp_path, 2, 0.3, seed=1)
+    assert len(rows) == 2 * len(drill.WRITERS)
+    assert not any(row["wrong"] for row in rows)
+
+
+def test_a_writer_in_place_is_found(tmp_path, monkeypatch):
+    def write(path, version):
+        path.write_bytes(b"%d" % version)
+        while drill.os.getpid() != parent:
+            path.write_bytes(b"half")
+
+    parent = drill.os.getpid()
+    monkeypatch.setattr(drill, "WRITERS", {"x": write})
+    rows = drill.kill_writers(tmp_path, 3, 0.5, seed=1)
+    assert any(row["wrong"] for row in rows)
 
 
 def test_every_fault_is_named(folders):

@@ -58,25 +58,31 @@ def test_the_plan_is_the_whole_graph(jobs):
     assert len(jobs) > 80 and last.benchmark is None
     assert {jobs[number].rule for number in last.after} >= {"claims", "paper", "overview"}
     assert next(job for job in jobs if job.rule == "mq_fig7").threads == 2
+    assert next(job for job in jobs if job.rule == "mq_replay").threads == 16  # not only what this machine has
 
 
 def test_more_cores_are_never_slower_and_the_critical_path_is_the_limit(scaling, jobs):
     for number, job in enumerate(jobs):
-        job.seconds, job.megabytes = 1.0 + number % 7, 100.0
+        job.cpu_s, job.megabytes = 1.0 + number % 7, 100.0
+        job.threads = min(job.threads, 16)  # a job that takes all cores keeps others waiting
     found = scaling.table(jobs)
-    path = sum(job.seconds for job in scaling.critical_path(jobs))
+    path = sum(job.seconds() for job in scaling.critical_path(jobs))
     assert found["wall_min"].iloc[-1] * 60 == pytest.approx(path)
     assert (found["wall_min"] * 60 >= path - 1e-9).all()
     assert found["wall_min"].is_monotonic_decreasing and found["memory_gb"].iloc[0] <= found["memory_gb"].iloc[-1]
     assert found["core_hours"].nunique() == 1
 
 
-def test_a_chain_and_a_fork(scaling):
+def test_a_chain_and_a_fork(scaling, monkeypatch):
+    monkeypatch.setattr(scaling, "START", 0.0)
     job = scaling.Job
-    chain = [job("a", seconds=1, megabytes=1), job("b", seconds=2, megabytes=1, after={0})]
-    fork = [*chain, job("c", seconds=2, megabytes=5, threads=2, after={0})]
+    chain = [job("a", cpu_s=1, megabytes=1), job("b", cpu_s=2, megabytes=1, after={0})]
+    fork = [*chain, job("c", cpu_s=4, megabytes=5, threads=2, after={0})]
     assert scaling.simulate(chain, 4)[0] == 3
     assert scaling.simulate(fork, 3) == (3, 6) and scaling.simulate(fork, 2)[0] == 5
+    assert scaling.simulate(fork, 1)[0] == 7  # two threads on one core take twice as long
+    alone = [job("a", cpu_s=3), job("b", cpu_s=1), job("c", cpu_s=2, threads=scaling.EXCLUSIVE)]
+    assert scaling.simulate(alone, 256)[0] == 5  # nothing runs next to it, and it uses one core
     assert [each.rule for each in scaling.critical_path(chain)] == ["a", "b"]
 
 
@@ -91,7 +97,7 @@ def test_measured_jobs_fill_the_profile(scaling, tmp_path):
         scaling.Job("b", benchmark="results/benchmarks/b.tsv"),
     ]
     scaling.measure(jobs, [tmp_path], {"a*": "2"})
-    assert jobs[0].seconds == pytest.approx(1600 + scaling.START) and np.isnan(jobs[1].seconds)
+    assert jobs[0].seconds() == pytest.approx(1600 + scaling.START) and np.isnan(jobs[1].cpu_s)
     (profile := tmp_path / "config.yaml").write_text((PROFILE / "config.yaml").read_text())
     scaling.write_profile(scaling.by_rule(jobs), profile)
     assert yaml.safe_load(profile.read_text())["set-resources"] == {"a": {"mem_mb": 2500, "runtime": 54}}
@@ -149,6 +155,28 @@ def test_each_source_has_tests_near_to_it():
     chosen = mutants.choose(mutants.DEFAULT, 60, 1)
     assert len({mutant.path for mutant in chosen}) == 60
     for mutant in chosen:
-        files = mutants.nearest(mutant.path)
-        assert files and all((ROOT / file).is_file() for file in files)
-    assert mutants.nearest("policies/_sarc.pyx")[0] == "tests/policies/test_sarc.py"
+        files, importing = mutants.nearest(mutant.path)
+        assert files and all((ROOT / file).is_file() for file in files) and set(importing) <= set(files)
+    assert "tests/replay/test_curves.py" in mutants.nearest("replay/curves.py")[1]
+    assert "tests/policies/test_policies.py" in mutants.nearest("policies/_arc.pyx")[0]
+
+
+@pytest.mark.parametrize(
+    "after, by",
+    [
+        ("assert 1 == 1", None),
+        ("assert 1 == 2", "test_sampling.py::test_it"),
+        ("import os; os.abort()", "test_sampling.py::test_it"),
+        ("while True: pass", "test_sampling.py::test_it"),
+    ],
+)
+def test_a_fault_is_noticed_in_a_fork(tmp_path, monkeypatch, after, by):
+    """By a test that fails, ends the process or runs for ever; and not by one that passes."""
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "NEAREST", {"replay/*": ("tests/replay",)})
+    monkeypatch.setattr(mutants, "CPU_SECONDS", 2)
+    monkeypatch.setattr(mutants.Plugin, "pytest_sessionstart", lambda self: None)  # there is no conftest here
+    (tmp_path / "tests" / "replay").mkdir(parents=True)
+    (tmp_path / "tests" / "replay" / "test_sampling.py").write_text(f"def test_it():\n    {after}\n")
+    found = mutants.Copy(tmp_path / "copy").killed_by("replay/sampling.py")
+    assert found == by or found.endswith(by)

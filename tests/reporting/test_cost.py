@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from misspenalty.reporting import cost
@@ -61,8 +62,20 @@ def test_the_texts_have_their_places(checkout):
     assert update_between_markers(checkout / "ARTIFACT.md", "cost", cost.artifact_text(made, checkout))
 
 
-def between(path):
-    return re.search(r"<!-- cost:start -->\n(.*?)\n<!-- cost:end -->", path.read_text(), re.DOTALL)[1]
+def between(path, name="cost"):
+    return re.search(rf"<!-- {name}:start -->\n(.*?)\n<!-- {name}:end -->", path.read_text(), re.DOTALL)[1]
+
+
+def test_expected_values_are_those_of_the_claims():
+    claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)
+    claims.loc[claims["id"] == "mq.table4.mq.128", ["reproduced", "verdict"]] = ["7.5", "not_reproduced"]
+    table = cost.expected_text(claims).splitlines()
+    assert "| `mq.table4.mq.128` | 19.85 | 7.5 | not reproduced |" in table
+    first, second = (
+        [line.split("|")[1:3] for line in text]
+        for text in (table, between(ROOT / "ARTIFACT.md", "expected").splitlines())
+    )
+    assert first == second
 
 
 def test_the_texts_of_this_checkout_have_the_form_that_the_rule_gives(checkout):

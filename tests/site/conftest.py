@@ -14,6 +14,7 @@ from misspenalty.studies.claims import STUDIES
 
 ROOT = Path(__file__).parents[2]
 STUDY = "vlog"
+WITHOUT_CLAIMS = "whatif"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -21,7 +22,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 def root(tmp_path_factory):
     """A checkout with the archived results of one study."""
     root = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(ROOT / "results" / STUDY, root / "results" / STUDY, ignore=shutil.ignore_patterns("runs"))
+    for study in (STUDY, WITHOUT_CLAIMS):
+        shutil.copytree(ROOT / "results" / study, root / "results" / study, ignore=shutil.ignore_patterns("runs"))
     (root / "src").symlink_to(ROOT / "src")
     for name in ("data/published/claims.yaml", "data/published/claims.schema.yaml"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +31,7 @@ def root(tmp_path_factory):
     for path in (ROOT / "data" / "published").glob("*.csv"):
         shutil.copy(path, root / "data" / "published")
     index = json.loads((ROOT / "results" / "index.json").read_text())
-    index["titles"] = {STUDY: index["titles"][STUDY]}
+    index["titles"] = {study: index["titles"][study] for study in (STUDY, WITHOUT_CLAIMS)}
     index["figures"] = [figure for figure in index["figures"] if figure["study"] == STUDY]
     (root / "results" / "index.json").write_text(json.dumps(index))
     claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)

@@ -72,6 +72,47 @@ def test_a_text_with_a_power_is_plain():
     assert read_figure(figure)[0][0].xlabel == "10⁻³ s"
 
 
+def test_labels_of_an_axis_belong_to_its_values():
+    """Also where they are numbers, and where the first value lies outside what is shown."""
+    axis = Figure().subplots()
+    axis.plot([0, 1, 2, 3], [1, 2, 3, 4])
+    axis.set_xticks(range(4), np.array([10.0, 20.5, 30.0, 40.0]))
+    axis.set_xlim(0.5, 3.5)
+    (panel,), _ = read_figure(axis.figure)
+    assert panel.ticks["x"] == {1.0: "20.5", 2.0: "30.0", 3.0: "40.0"}
+
+
+def test_what_is_dashed_is_said_by_a_grey_entry_of_the_legend():
+    figure = Figure()
+    axis = figure.subplots()
+    axis.plot([1, 2], [3, 4], color="#004c8c", label="EPCM")
+    axis.plot([1, 2], [5, 6], color="#004c8c", linestyle="--")
+    axis.plot([1, 2], [7, 8], color="#e8702a", linestyle="--", label="PCM")
+    axis.legend(handles=[*axis.lines[::2], Line2D([], [], color="#808080", linestyle="--", label="a head start")])
+    panels, series = read_figure(figure)
+    assert [mark["series"] for mark in panels[0].marks[::2]] == ["EPCM", "EPCM, a head start", "PCM"]
+    assert series["EPCM"].dash == (1, 0) and series["EPCM, a head start"].dash != (1, 0)
+
+
+@pytest.mark.parametrize(("labels", "upright"), [(["P 16/2", "E 64/51"] * 4, True), (list("abcdefgh"), False)])
+def test_names_of_bars_are_upright_where_they_do_not_fit(labels, upright):
+    figure = Figure()
+    axis = figure.subplots()
+    axis.bar(range(8), range(1, 9))
+    axis.set_xticks(range(8), labels)
+    drawn = charts(figure)["panels"][0]["layer"][0]["encoding"]["x"]["axis"]
+    assert (drawn.get("labelAngle") == -90) == upright
+
+
+@pytest.mark.parametrize(("number", "height"), [(3, 260), (70, 980)])
+def test_a_panel_is_as_high_as_its_names_need(number, height):
+    figure = Figure()
+    axis = figure.subplots()
+    axis.barh(range(number), range(1, number + 1))
+    axis.set_yticks(range(number), [f"case {name}" for name in range(number)])
+    assert charts(figure)["panels"][0]["height"] == height
+
+
 @pytest.mark.parametrize("kind", ["plot", "bar", "vlines", "step"])
 def test_a_specification_is_drawn_by_vega_lite(kind):
     figure = Figure()

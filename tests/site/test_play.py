@@ -89,18 +89,19 @@ def test_misses_equal_native_ones(page, traces, policy):
             assert (there["requests"], there["hits"]) == (native.requests, native.hits), (name, capacity)
 
 
-def timed(page, name, policy, capacity, device, clients=4):
-    call = """([name, one, capacity, device, clients]) =>
-        call('penalty', { name, policy: policy(one), capacity, clients,
+def timed(page, name, policy, capacity, device, clients, interval):
+    call = """([name, one, capacity, device, clients, interval]) =>
+        call('penalty', { name, policy: policy(one), capacity, clients, interval,
                           device: manifest.devices.find((made) => made.name === device) })"""
-    return page.evaluate(call, [name, policy, capacity, device, clients])
+    return page.evaluate(call, [name, policy, capacity, device, clients, interval])
 
 
-def compared(page, name, trace, policy, device, clients=4):
+def compared(page, name, trace, policy, device, clients=4, interval=0):
     """A timed replay in the browser next to the native one: counts to the unit, times to the last digit."""
     capacity = max(1, trace.blocks // 20)
-    there = timed(page, name, policy, capacity, device, clients)
-    native = penalty(trace, policy, capacity, device, clients=clients).iloc[0]
+    there = timed(page, name, policy, capacity, device, clients, interval)
+    load = {"clients": clients} if clients else {"interval": f"{interval}us"}
+    native = penalty(trace, policy, capacity, device, **load).iloc[0]
     assert {key: there[key] for key in COUNTED} == {key: int(native[key]) for key in COUNTED}
     times = [key for key in there if key.endswith("_us")]
     assert len(times) == 13
@@ -118,9 +119,17 @@ def test_response_times_equal_native_ones_for_every_device(page, traces, device)
     compared(page, "own", traces["own"], "lru", device, clients=1)
 
 
+@pytest.mark.parametrize(("device", "interval"), [("1 ms", 300), ("cheetah9lp", 20_000)])
+def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
+    """Below and above what the device can serve: requests of an open loop do not wait for one another."""
+    compared(page, "own", traces["own"], "lru", device, clients=0, interval=interval)
+    compared(page, "tpcc_small", traces["tpcc_small"], "mq", device, clients=0, interval=interval // 100)
+
+
 def test_what_cannot_be_timed_is_refused(page, traces):
     call = """([name, one, device]) => call('penalty', { name, policy: policy(one), capacity: 10, clients: 1,
-        device: manifest.devices.find((made) => made.name === device) }).then(() => '', (error) => error.message)"""
+        interval: 0, device: manifest.devices.find((made) => made.name === device) })
+        .then(() => '', (error) => error.message)"""
     assert "has room for" in page.evaluate(call, ["conversation", "lru", "hp97560"])
 
 
@@ -157,8 +166,13 @@ def test_the_page_fits_a_phone_and_answers_with_and_without_a_device(page):
     page.set_viewport_size({"width": 390, "height": 844})
     page.select_option("select[name=trace]", "tpcc_small")
     page.fill("input[name=sizes]", "1 %, 10 %")
-    for device, head, said in (("", "Hit ratio", "8 replays of"), ("hp97560", "p99, µs", "8 timed replays of")):
+    for device, load, head, said in (
+        ("", "clients", "Hit ratio", "8 replays of"),
+        ("hp97560", "clients", "p99, µs", "8 timed replays of"),
+        ("1 ms", "interval", "p99, µs", "8 timed replays of"),
+    ):
         page.select_option("select[name=device]", device)
+        page.select_option("select[name=load]", load)
         page.click("form.play button[type=submit]")
         status = page.locator("[role=status]").get_by_text(said)
         status.wait_for(timeout=120_000)

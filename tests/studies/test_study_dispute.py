@@ -115,6 +115,10 @@ def aggregated(tmp_path):
     return published.aggregate(tmp_path / "r.csv", resamples=20, seed=1)
 
 
+def test_what_is_made_of_the_published_results_is_listed_for_the_workflow(aggregated):
+    assert tuple(aggregated) == published.AGGREGATED
+
+
 def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, tmp_path):
     counts = pd.DataFrame({"trace": "a", "cache_blocks": replays["cache_blocks"].min(), "policy": ["slru", "lru"],
                            "misses": 1, "definition": "unique"})  # fmt: skip

@@ -1,18 +1,22 @@
 """The EPCM study on a small made-up build: fits, tables, readings."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from tests.systems.test_file_client import LINUX, PAGE, call, opened
 
 from misspenalty import ParameterError
+from misspenalty.plotting import style
 from misspenalty.studies.epcm import builds as epcm_builds
 from misspenalty.studies.epcm import conditions as epcm_conditions
 from misspenalty.studies.epcm import curves as epcm_curves
+from misspenalty.studies.epcm import figures as epcm_figures
 from misspenalty.studies.epcm import recordings as epcm_recordings
 from misspenalty.studies.epcm import runs as epcm
 from misspenalty.studies.epcm import sensitivity as epcm_sensitivity
@@ -299,3 +303,28 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
     assert len(table) == 8
     reductions = pd.read_csv(PUBLISHED / "epcm_reductions.csv")
     assert len(epcm_curves.limits(table, epcm_tables.fig7(runs), reductions).axes) == 1
+
+
+def test_names_of_bars_are_apart_by_half_a_line():
+    """On the archived table, which has as many bars as a panel ever has."""
+    table = pd.read_csv(PUBLISHED.parents[1] / "results" / "epcm" / "fig7.csv")
+    figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"epcm_{name}.csv") for name in TOLD))
+    with matplotlib.rc_context(style.STYLE):
+        figure.draw_without_rendering()
+    for axis in figure.axes:
+        edges = [label.get_window_extent() for label in axis.get_xticklabels()]
+        assert len(edges) > 10
+        gaps = [other.x0 - one.x1 for one, other in itertools.pairwise(edges)]
+        assert min(gaps) > min(one.width for one in edges) / 2, axis.get_title()
+
+
+def test_numbers_over_bars_are_apart():
+    """Also with four digits on two bars of nearly the same height."""
+    table = pd.read_csv(PUBLISHED.parents[1] / "results" / "epcm" / "fig8.csv")
+    table.loc[table["bucket_high_us"] == table["bucket_high_us"].min(), "events"] = [1173, 1177]
+    figure = epcm_figures.fig8(table)
+    with matplotlib.rc_context(style.STYLE):
+        figure.draw_without_rendering()
+    edges = [word.get_window_extent() for word in figure.axes[0].texts if word.get_text()]
+    assert len(edges) > 10
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(edges, 2))

@@ -18,7 +18,7 @@ from misspenalty.studies.hac import runs as hac_runs
 from misspenalty.studies.hac import tables as hac
 from misspenalty.studies.hac import variants as hac_variants
 from misspenalty.studies.hac.prices import Costs, client_us, load_fitted, penalty
-from misspenalty.studies.hac.seeds import by_seed, mean_over_seeds
+from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds
 from misspenalty.systems.object_server.object_client import REPLACEMENT, load_testbed
 
 ROOT = Path(__file__).parents[2]
@@ -286,9 +286,9 @@ def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):
     given = {"total_mb": {"T6": [0.05]}, "frames_mb": {"T6": [0.05]}, "others_mb": {"T6": [0.08]}, "shares": [0.2, 0.4]}
     made = hac_runs.sweeps(MACHINE, "T6", [1, 2], SMALL["database"], 2, **given)
     again = hac_runs.sweeps(MACHINE, "T6", [2], SMALL["database"], 2, **given)
-    swept = by_seed({"T6": made["total"]})
+    swept = BySeed({"T6": made["total"]})
     assert list(swept) == [1, 2]
-    own = by_seed({"T6": again["total"]})[2]["T6"].reset_index(drop=True)
+    own = BySeed({"T6": again["total"]})[2]["T6"].reset_index(drop=True)
     pd.testing.assert_frame_equal(swept[2]["T6"].reset_index(drop=True), own)
     assert not swept[1]["T6"].reset_index(drop=True).equals(own)
     split = made["others"].query("system == 'gom'")["share"]

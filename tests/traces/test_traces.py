@@ -422,6 +422,8 @@ def forge(folder, ids=None, **keys):
         (lambda folder: forge(folder, ids=[0, 2, 0]), r"id 2 in column ids is not below 2; .*compile it again"),
         (lambda folder: forge(folder, block_bytes=0), "block_bytes is 0"),
         (lambda folder: forge(folder, name=["a"] * 5000), "is no compiled trace"),
+        (lambda folder: forge(folder, name=["a"]), "is no compiled trace"),
+        (lambda folder: forge(folder, format=7), "is no compiled trace"),
         (lambda folder: forge(folder, references=3.0), "is no compiled trace"),
         (lambda folder: forge(folder, columns={"../ids": "00000000"}), "is no compiled trace"),
         (lambda folder: (folder / "meta.json").write_text("[" * 100_000), "is no compiled trace"),

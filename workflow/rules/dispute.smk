@@ -1,11 +1,11 @@
 # The dispute study. The published results and most traces are registered in data/external.yaml and not shipped: where all are
 # at hand (a mirror folder, or downloaded) everything is made from them; elsewhere the archived tables are read as they are.
 from misspenalty.io.external import open_register
+from misspenalty.studies.dispute.published import AGGREGATED
 
 DISPUTE = config["dispute"]
 DISPUTE_RESULTS = "dispute/miss_ratios.csv"
 DISPUTE_STATED = "data/published/dispute_stated.csv"
-AGGREGATED = ("reductions", "datasets", "selection", "examples", "floors")
 
 try:
     EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))

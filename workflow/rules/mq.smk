@@ -212,6 +212,7 @@ rule mq_replay:
     priority: 1  # long jobs first, so that none is left alone at the end
     conda:
         "../../environment.yml"
+    threads: 16  # of the 63 combinations of policy, parameters and treatment of writes
     params:
         policies=MQ["policies"],
         cache_mb=MQ["table2_mb"],
@@ -315,7 +316,7 @@ rule mq_fig7_sensitivity:
     priority: 2
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: 16
     params:
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],

@@ -1,4 +1,4 @@
-"""Bring README.md up to date with the claims, and with --cost README.md and ARTIFACT.md with what the last run took.
+"""Bring README.md and ARTIFACT.md up to date with the claims, and with --cost with what the last run took.
 
 `make reproduce` does the first, which is the same on every machine; `make cost` does both.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.claims import format_summary
-from misspenalty.reporting.cost import artifact_text, readme_text
+from misspenalty.reporting.cost import artifact_text, expected_text, readme_text
 from misspenalty.reporting.markers import update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_calibrated"))
@@ -25,7 +25,7 @@ Table 3, which no claim reads:
 
 {format_summary(variant[variant["study"] == "mq"])}
 """
-texts = {("README.md", "claims"): summary}
+texts = {("README.md", "claims"): summary, ("ARTIFACT.md", "expected"): expected_text(claims)}
 manifest = Path("results/manifest.json")
 if "--cost" in sys.argv[1:] and manifest.is_file():
     run = json.loads(manifest.read_text())

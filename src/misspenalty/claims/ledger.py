@@ -23,6 +23,7 @@ class Claim:
     unit: str = ""
     tolerance: dict | None = None
     tie: bool = False
+    stated_on: str = ""
     note: str = ""
 
 

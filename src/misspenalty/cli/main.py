@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import misspenalty
 from misspenalty.cli import completion, disks, new, penalty, policies, record, replay, traces
@@ -93,6 +93,10 @@ class Parser(argparse.ArgumentParser):
         if match := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
             message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
         super().error(message)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help; argparse's own hides that the output is full or closed."""
+        (file or sys.stderr).write(message)
 
 
 def parser() -> argparse.ArgumentParser:

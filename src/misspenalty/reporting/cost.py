@@ -107,6 +107,22 @@ def artifact_text(run, root):
     return "\n".join(lines)
 
 
+def expected_text(claims):
+    """A table with the values and verdicts that a run is expected to give, of the claims that `ITEMS` names.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        ``results/claims.csv``; what it lacks is left out.
+    """
+    rows = claims.astype(str).set_index("id")
+    lines = ["| Claim | Published | Expected value | Expected verdict |", "|---|---|---|---|"]
+    for name in (name for _, names in ITEMS.values() for name in names if name in rows.index):
+        row = rows.loc[name]
+        lines.append(f"| `{name}` | {row['published']} | {row['reproduced']} | {row['verdict'].replace('_', ' ')} |")
+    return "\n".join(lines)
+
+
 def written(value):
     """A published value; an ordering is a list of groups, from low to high, a bound a mapping."""
     if isinstance(value, dict) and "op" in value:

@@ -21,9 +21,12 @@ SHAPES = {
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
 HEIGHT = 260  # pixels of a panel
+LINE = 14  # … per name where its y axis has names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dashes of a line that has none
+HUE = 0.05  # difference of red, green and blue from which a colour is not grey
+ROOM = 36  # letters that fit below a panel of a phone's width
 PALE = 0.93  # lightness above which an edge tells more than a face
 
 
@@ -162,11 +165,19 @@ class _Names:
                 return self._add(f"{of[0]}, {what[0]}", look)
         if label and not label.startswith("_"):
             return self._add(label, look)
+        if look["dash"] != SOLID:  # likewise where a grey dashed entry says what is dashed
+            of = [name for name, other in self.entries if other["color"] == look["color"]]
+            what = [name for name, other in self.entries if other["dash"] == look["dash"] and _grey(other["color"])]
+            if of and what and not set(of) & set(what) and not any(self._same_dash(name, look) for name in of):
+                return self._add(f"{of[0]}, {what[0]}", look)
         for agree in (("color", "marker", "dash", "hatch"), ("color", "hatch"), ("color",), ("marker",)):
             for name, other in self.entries:
                 if all(other[key] == look[key] for key in agree):
                     return name
         return self._add("value", look)
+
+    def _same_dash(self, name, look):
+        return any(one == name and other["dash"] == look["dash"] for one, other in self.entries)
 
 
 def _look(artist):
@@ -194,6 +205,12 @@ def _pale(color):
     """Whether a colour is white, nearly so, or none at all."""
     color = to_rgba(color)
     return color[3] == 0 or min(color[:3]) > PALE
+
+
+def _grey(color):
+    """Whether a colour has no hue."""
+    color = to_rgba(color)
+    return max(color[:3]) - min(color[:3]) < HUE
 
 
 def _panel(axis, names):
@@ -271,8 +288,9 @@ def _ticks(axis):
     if isinstance(formatter, NullFormatter) or not isinstance(formatter, FixedFormatter | FuncFormatter):
         return None
     low, high = sorted(axis.get_view_interval())
-    values = [float(value) for value in axis.get_majorticklocs() if low <= value <= high]
-    return dict(zip(values, map(_plain, formatter.format_ticks(values)), strict=True))
+    values = [float(value) for value in axis.get_majorticklocs()]
+    texts = map(str, formatter.format_ticks(values))  # given by place, so of all values
+    return {value: _plain(text) for value, text in zip(values, texts, strict=True) if low <= value <= high}
 
 
 def _specification(panel, series):
@@ -337,7 +355,7 @@ def _specification(panel, series):
         "title": panel.title,
         "description": _description(panel),
         "width": "container",
-        "height": HEIGHT,
+        "height": max(HEIGHT, LINE * len(panel.ticks["y"] or ())),
         "data": {"values": [_row(panel, place, mark) for place, mark in enumerate(panel.marks)]},
         "layer": layers,
     }
@@ -367,10 +385,19 @@ def _axis(panel, key):
     axis = {"grid": key == "y"}
     if ticks is not None:
         axis |= {"values": list(ticks), "labelExpr": _labels(ticks)}
+        if key == "x" and _crowded(ticks.values()):
+            axis |= {"labelAngle": -90, "labelOverlap": False}
+    if key == "x" and panel.ticks["y"]:  # names take much of a phone's width
+        axis["titleAnchor"] = "end"
     scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False}
     if scale["type"] == "linear":
         scale["zero"] = False
     return {"title": label.split("\n") or None, "axis": axis, "scale": scale}
+
+
+def _crowded(texts):
+    """Whether labels are words that do not fit beside one another."""
+    return max(map(len, texts), default=0) > 4 and sum(len(text) + 1 for text in texts) > ROOM
 
 
 def _labels(ticks):

@@ -81,7 +81,7 @@ class _Site:
     def _readings(self):
         """What each claim rests on; the rows by path of the table, relative to the results."""
         found = {}
-        for study in self.titles:
+        for study in sorted(set(self.claims["study"])):
             path = self.results / study / "runs" / "readings.json"
             if not path.is_file():
                 raise InputError("no such file", path=path, remedy="make it with `snakemake --cores all readings`")

@@ -100,6 +100,62 @@ def normalised(content):
     return content
 
 
+def without_controls(content):
+    """A notebook's content with a line of text next to live widgets, for where no kernel runs.
+
+    Parameters
+    ----------
+    content : dict
+        As in the file, outputs included; it is changed.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> widget = {"output_type": "display_data", "data": {WIDGET: {}}, "metadata": {}}
+    >>> cells = [{"cell_type": "code", "outputs": [widget]}]
+    >>> without_controls({"cells": cells})["cells"][0]["outputs"][-1]["text"]
+    'The controls of this cell work in a running notebook: make lab.'
+    """
+    for cell in content["cells"]:
+        if any(WIDGET in output.get("data", {}) for output in cell.get("outputs", [])):
+            text = "The controls of this cell work in a running notebook: make lab."
+            cell["outputs"].append({"output_type": "stream", "name": "stdout", "text": text})
+    return content
+
+
+def alternatives(content):
+    """Words for who cannot see them, of each picture among a notebook's outputs, in order.
+
+    Parameters
+    ----------
+    content : dict
+        As in the file, outputs included.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> picture = {"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}
+    >>> cells = [{"cell_type": "markdown", "source": "## Misses"}, {"cell_type": "code", "outputs": [picture]}]
+    >>> alternatives({"cells": cells})
+    ['Figure of the section "Misses", described by the text around it']
+    """
+    section, found = "", []
+    for cell in content["cells"]:
+        if cell["cell_type"] == "markdown":
+            section = (HEADING.findall("".join(cell["source"])) or [section])[-1]
+        pictures = [output for output in cell.get("outputs", []) if PICTURES & output.get("data", {}).keys()]
+        found += [f'Figure of the section "{section}", described by the text around it'] * len(pictures)
+    return found
+
+
+HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
+PICTURES = {"image/png", "image/jpeg"}
 KEPT = ("jupytext", "kernelspec")  # of the metadata
 WIDGET = "application/vnd.jupyter.widget-view+json"
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -314,8 +314,9 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
             )
         if verify and meta["checksum"] != meta_checksum(meta):
             raise _damaged(f"{META} does not have its checksum {meta['checksum']}", folder)
-        if len(meta["name"]) > LONGEST_NAME or len(meta["format"]) > LONGEST_NAME:
-            raise ValueError("a name is too long")
+        for name in (meta["name"], meta["format"]):
+            if not isinstance(name, str) or len(name) > LONGEST_NAME:
+                raise ValueError(f"{name!r:.40} is no name")
         block_bytes = check_block(meta["block_bytes"])
         lengths = dict.fromkeys(BY_BLOCK, meta["blocks"])
         columns: dict[str, Any] = dict.fromkeys(COLUMNS)

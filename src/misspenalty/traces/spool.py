@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from misspenalty.errors import InputError
 from misspenalty.traces.reader import is_compressed, unreadable
+from misspenalty.traces.text import MOST_IDLE
 
 STANDARD_INPUT = "-"
 CHUNK = 1 << 20  # bytes copied at a time
@@ -67,7 +68,7 @@ def _copy(path: Path, copy: Path, piped: bool) -> Path:
             raise InputError("is a terminal", path="standard input", remedy="pipe a trace into it, or name a file")
         try:
             with open(copy, "wb") as target:
-                shutil.copyfileobj(source, target, CHUNK)
+                _pour(source, target, "standard input" if piped else path)
         except OSError as error:
             shown = "standard input" if piped else path
             raise InputError(
@@ -76,6 +77,16 @@ def _copy(path: Path, copy: Path, piped: bool) -> Path:
                 remedy="set TMPDIR to a disk with room",
             ) from error
     return copy
+
+
+def _pour(source: BinaryIO, target: BinaryIO, name: str | Path) -> None:
+    """Copy to the end; white space without end is refused before it has filled the disk."""
+    blank = True
+    while chunk := source.read(CHUNK):
+        blank = blank and chunk.isspace()
+        target.write(chunk)
+        if blank and target.tell() > MOST_IDLE:
+            raise InputError(f"{MOST_IDLE >> 20} MB of white space at its beginning", path=name, expected="a trace")
 
 
 def _with_suffix(copy: Path) -> Path:

@@ -45,6 +45,16 @@ function sizes(text, blocks) {
   return [...new Set(found)].sort((a, b) => a - b);
 }
 
+// So many clients, or so many µs between requests that do not wait for one another
+const MOST = { clients: 1000, interval: 1000000 };
+function amount(load, text) {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1 || number > MOST[load]) {
+    throw new Error(`load "${text}": expected a whole number from 1 to ${MOST[load]}`);
+  }
+  return { clients: 0, interval: 0, [load]: number };
+}
+
 const policy = (name) => manifest.policies.find((one) => one.name === name);
 
 async function run() {
@@ -55,15 +65,14 @@ async function run() {
   const { references, blocks } = await open(name);
   const wanted = sizes(form.elements.sizes.value, blocks);
   const device = manifest.devices.find((made) => made.name === form.elements.device.value);
-  const clients = Number(form.elements.clients.value);
-  if (device && !(Number.isInteger(clients) && clients >= 1 && clients <= 1000)) throw new Error("clients: expected 1 to 1000");
+  const load = device && amount(form.elements.load.value, form.elements.amount.value);
   rows = [];
   for (const one of chosen) {
     for (const capacity of wanted) {
       say(`${one}, ${capacity} blocks: ${rows.length} of ${chosen.length * wanted.length}`);
       if (device) {
-        const row = await call("penalty", { name, policy: policy(one), capacity, device, clients });
-        rows.push({ policy: one, cache_blocks: capacity, device: device.name, clients, ...row, hit_ratio: row.hits / row.requests });
+        const row = await call("penalty", { name, policy: policy(one), capacity, device, ...load });
+        rows.push({ policy: one, cache_blocks: capacity, device: device.name, clients: load.clients || "", interval_us: load.interval || "", ...row, hit_ratio: row.hits / row.requests });
       } else {
         const { requests, hits, ms } = await call("replay", { name, policy: policy(one), capacity });
         rows.push({ policy: one, cache_blocks: capacity, requests, hits, misses: requests - hits, hit_ratio: hits / requests, ms });

@@ -100,8 +100,11 @@ def behind(trace, device):
     return devices.Disk(made), array("q", (place * sectors for place in places)), sectors
 
 
-def penalty(name, policy, capacity, device, clients):
-    """Response times of the reads in a closed loop of clients, as `misspenalty.penalty`; µs, as JSON."""
+def penalty(name, policy, capacity, device, clients, interval):
+    """Response times of the reads, as `misspenalty.penalty`; µs, as JSON.
+
+    In a closed loop of `clients`, or, where that is 0, one request every `interval` µs whatever became of the others.
+    """
     trace, policy = TRACES[name], json.loads(policy)
     timed = importlib.import_module("misspenalty.latency._replay_timed")
     if len(trace.ids) > LONGEST:
@@ -115,8 +118,9 @@ def penalty(name, policy, capacity, device, clients):
         kernel = cache(trace, policy, capacity)
     write = trace.marks.translate(bytes([1, 0]) + bytes(254)) if 0 in trace.marks else b""
     made, lbn, sectors = behind(trace, json.loads(device))
+    arrival = array("q") if clients else array("q", (1000 * interval * i for i in range(len(trace.ids))))
     counts, latency = timed.Replay(kernel, made, lbn, sectors, 0, False).run(
-        trace.ids, write, array("q"), ahead, 0, clients, 0
+        trace.ids, write, arrival, ahead, 0, clients, 0
     )
     served = sorted(ns for ns in memoryview(latency) if ns >= 0)
     n = len(served)

@@ -73,7 +73,7 @@ const actions = {
     for (const kind of Object.keys(files)) python.FS.unlink(`/${name}.${kind}`);
     return { references: trace.ids.length, blocks: trace.address.length / 8 };
   },
-  async penalty({ name, policy, capacity, device, clients }) {
+  async penalty({ name, policy, capacity, device, clients, interval }) {
     const path = `/${device.name}.drive`;
     if (device.path && !python?.FS.analyzePath(path).exists) {
       const bytes = await unzipped(device.path);
@@ -81,7 +81,7 @@ const actions = {
       python.FS.writeFile(path, bytes);
     }
     await ready;
-    return JSON.parse(python.globals.get("penalty")(name, JSON.stringify(policy), capacity, JSON.stringify({ ...device, path }), clients));
+    return JSON.parse(python.globals.get("penalty")(name, JSON.stringify(policy), capacity, JSON.stringify({ ...device, path }), clients, interval));
   },
   async replay({ name, policy, capacity }) {
     await ready;

@@ -62,6 +62,7 @@ LEAST_OBJECTS = 1000
 SIEVE_SOURCES = ("CDN1", "CDN2", "TencentPhoto", "Twitter", "Wiki", "meta_cdn", "meta_kv")
 WEB = (*SIEVE_SOURCES, "SocialNetwork1")
 CONFIDENCE = 0.95
+AGGREGATED = ("reductions", "datasets", "selection", "examples", "floors")  # tables that `aggregate` makes
 BATCH = 25  # draws held in memory at a time
 
 

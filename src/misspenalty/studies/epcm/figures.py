@@ -29,7 +29,7 @@ def _name(row):
     """A bar as the paper writes it: ps/mo, with P or E before it."""
     if row["model"] in ("pcm", "epcm"):
         return f"{row['model'][0].upper()} {row['partition_size']:.0f}/{row['model_order']:.0f}"
-    return {"last_successor": "last\nsucc."}.get(row["model"], row["model"])
+    return {"last_successor": "last succ."}.get(row["model"], row["model"])
 
 
 @styled
@@ -195,9 +195,7 @@ def components(table):
         mine = table[table["benchmark"] == name].copy()
         order = mine.groupby(["model", "partition_size"], dropna=False)["model_order"].transform("min")
         mine = mine[mine["model_order"].isna() | (mine["model_order"] == order)]
-        mine["bar"] = [
-            "cold" if row["model"] == "cold" else _name(row).replace("\n", " ") for _, row in mine.iterrows()
-        ]
+        mine["bar"] = [_name(row) for _, row in mine.iterrows()]
         wide = mine.pivot_table(index="bar", columns="component", values="s", sort=False)
         stack(axis, wide[list(looks)], looks)
         axis.set_title(BENCHMARKS[name], fontsize=7)

@@ -5,6 +5,7 @@ done for each seed on its own; the tables are then averaged row by row, with the
 interval of each mean (Student's t).
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pandas as pd
@@ -58,16 +59,31 @@ def samples(paths, machine, fit, sizes):
 
 def read_sweeps(paths):
     """Sweeps by seed and traversal, from files in the order of `STATIC`."""
-    return by_seed({name: pd.read_parquet(path) for name, path in zip(STATIC, paths, strict=True)})
+    return BySeed({name: pd.read_parquet(path) for name, path in zip(STATIC, paths, strict=True)})
 
 
-def by_seed(sweeps):
-    """Sweeps by seed and traversal, from sweeps by traversal with a column ``seed``."""
-    seeds = next(iter(sweeps.values()))["seed"].unique()
-    return {
-        int(seed): {name: runs[runs["seed"] == seed].drop(columns="seed") for name, runs in sweeps.items()}
-        for seed in seeds
-    }
+class BySeed(Mapping):
+    """Sweeps by seed and traversal, from sweeps by traversal with a column ``seed``; a seed is copied when asked for.
+
+    Examples
+    --------
+    >>> sweeps = BySeed({"T1": pd.DataFrame({"seed": [1, 2, 2], "fetches": [5, 6, 7]})})
+    >>> list(sweeps), sweeps[2]["T1"]["fetches"].tolist()
+    ([1, 2], [6, 7])
+    """
+
+    def __init__(self, sweeps):
+        self.sweeps = sweeps
+        self.seeds = [int(seed) for seed in next(iter(sweeps.values()))["seed"].unique()]
+
+    def __getitem__(self, seed):
+        return {name: runs[runs["seed"] == seed].drop(columns="seed") for name, runs in self.sweeps.items()}
+
+    def __iter__(self):
+        return iter(self.seeds)
+
+    def __len__(self):
+        return len(self.seeds)
 
 
 def mean_over_seeds(tables, keys):

@@ -11,7 +11,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac.prices import Costs, fit_install, load_fitted, penalty
 from misspenalty.studies.hac.runs import MISSES, count_misses, database
-from misspenalty.studies.hac.seeds import by_seed, mean_over_seeds
+from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds
 from misspenalty.studies.points import as_written
 from misspenalty.systems.object_server.object_client import REPLACEMENT, load_testbed
 from misspenalty.systems.object_server.page_server import COMPONENTS
@@ -219,7 +219,7 @@ def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
     testbed = load_testbed(machine)
     runs = [
         (sweeps["T1"], Costs(testbed, len(database(seed, **sizes).pages), seed))
-        for seed, sweeps in by_seed({"T1": pd.read_parquet(sweep)}).items()
+        for seed, sweeps in BySeed({"T1": pd.read_parquet(sweep)}).items()
     ]
     return fit(runs, cache_mb, published["value"], *target.range)
 
@@ -249,7 +249,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
         ``fig9, fig9_frames, fig10, fig11, peaks, misses``.
     """
     testbed, found = load_fitted(machine, fit), {name: [] for name in (*AXES.values(), "fig10", "fig11", "misses")}
-    by_axis = {"fig9": by_seed(total), "fig9_frames": by_seed(frames)}
+    by_axis = {"fig9": BySeed(total), "fig9_frames": BySeed(frames)}
     for seed, sweeps in by_axis["fig9"].items():
         costs = Costs(testbed, len(database(seed, **sizes).pages), seed)
         at_points = points(sweeps, points_mb, costs)

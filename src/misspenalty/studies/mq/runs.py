@@ -72,27 +72,37 @@ def replay(
     DataFrame
         ``cache_mb, policy, writes, hit_ratio_pct, requests, hits, evictions, ghost_hits, parameters``.
     """
+    options = {"label": label, "warm_up": warm_up, "threads": threads, "progress": progress}
+    choices = itertools.product(writes, _combinations(parameters, grid))
+    return _best([_curve(trace, policy, cache_mb, mode, chosen, **options) for mode, chosen in choices])
+
+
+def _combinations(parameters, grid):
+    """Every combination of a grid, with the parameters that are not varied."""
+    grid = grid or {}
+    return [(parameters or {}) | dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, threads=1, progress=False):
+    """Hit ratios of one policy with these parameters over cache sizes, in the columns of `replay`."""
     sizes = [blocks_of(trace, mb) for mb in cache_mb]
-    rows = []
-    for mode, choice in itertools.product(writes, _combinations(grid or {})):
-        chosen = {**(parameters or {}), **choice}
-        curve = hit_ratio_curve(
-            trace, policy, sizes, threads=threads, writes=mode, warm_up=warm_up, progress=progress, **chosen
-        )
-        curve.insert(0, "cache_mb", list(cache_mb))
-        curve["policy"] = label or policy
-        curve["writes"] = mode
-        curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
-        curve["parameters"] = " ".join(f"{name}={value:g}" for name, value in chosen.items() if value is not None)
-        rows.append(curve)
-    table = pd.concat(rows, ignore_index=True)
+    curve = hit_ratio_curve(
+        trace, policy, sizes, threads=threads, writes=mode, warm_up=warm_up, progress=progress, **parameters
+    )
+    curve.insert(0, "cache_mb", list(cache_mb))
+    curve["policy"] = label or policy
+    curve["writes"] = mode
+    curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
+    curve["parameters"] = " ".join(f"{name}={value:g}" for name, value in parameters.items() if value is not None)
+    return curve
+
+
+def _best(curves):
+    """Of all combinations of a policy's grid, the one with the most hits at each size; the first of equal ones."""
+    table = pd.concat(curves, ignore_index=True)
     best = table.sort_values("hits", ascending=False, kind="stable").drop_duplicates(KEYS).sort_index()
     columns = [*KEYS, "hit_ratio_pct", "requests", "hits", "evictions", "ghost_hits", "parameters"]
     return best.sort_values(["writes", "cache_mb"], kind="stable")[columns].reset_index(drop=True)
-
-
-def _combinations(grid):
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def distance_split(trace, policy, cache_mb, *, label=None, writes="count", parameters=None):
@@ -297,7 +307,7 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
     cache_mb, writes, warm_up
         As in `replay`.
     threads : int
-        Policies replayed at a time.
+        Combinations of policy, treatment of writes and parameters replayed at a time.
 
     Returns
     -------
@@ -305,15 +315,22 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
         ``capture`` and the columns of `replay`.
     """
     opened = misspenalty.open_trace(trace)
+    points = [
+        (label, mode, chosen)
+        for label, entry in policies.items()
+        for mode, chosen in itertools.product(writes, _combinations(entry.get("parameters"), entry.get("grid")))
+    ]
 
-    def replayed(label):
-        entry = policies[label]
-        options = {"parameters": entry.get("parameters"), "grid": entry.get("grid"), "threads": 1}
-        table = replay(opened, entry["policy"], cache_mb, label=label, writes=writes, warm_up=warm_up, **options)
-        print(f"{label}: {len(table)} points", file=sys.stderr)
-        return table
+    def replayed(point):
+        label, mode, chosen = point
+        curve = _curve(opened, policies[label]["policy"], cache_mb, mode, chosen, label=label, warm_up=warm_up)
+        print(f"{label}, writes {mode}, {chosen}", file=sys.stderr)
+        return label, curve
 
-    table = pd.concat(in_threads(replayed, policies, threads), ignore_index=True)
+    curves = {label: [] for label in policies}
+    for label, curve in in_threads(replayed, points, threads):
+        curves[label].append(curve)
+    table = pd.concat([_best(found) for found in curves.values()], ignore_index=True)
     table.insert(0, "capture", capture)
     return table
 
