@@ -493,7 +493,7 @@ def budget(table):
                 axis.bar(place, own[purpose], 0.24, bottom=base, color=colour, linewidth=0)
                 base += own[purpose].to_numpy()
             look = policy_line(policy)
-            mark = {"color": look["color"], "marker": look["marker"], "markersize": 3, "markeredgecolor": "white"}
+            mark = {"color": look["color"], "marker": look["marker"], "markersize": 3.5, "markeredgecolor": INK}
             axis.plot(place, own["needed_operations"], linestyle="", zorder=4, **mark)
         axis.set(title=CONFIGS[config], xlabel="Scaled IOPS")
         axis.set_xticks(range(len(loads)), [f"{load:g}" for load in loads])

@@ -1,9 +1,9 @@
 """The SARC study's readings: what the paper prints or leaves open, what was decided, and what each decision is worth.
 
-Every reading was decided on the date beside it by the paper's words, before its result. Here the claims are counted
-with one reading turned at a time, with all that were turned since the first version turned back together, and with
-further mechanisms that the paper does not exclude. All of it runs in short phases with the values of the fit, which is
-not repeated: a count says what a reading moves, and nothing is chosen by it.
+A reading is decided by the paper's words, before its result; where a result had been seen all the same, it is not
+blind. Here the claims are counted with one reading turned at a time, with all that were decided on 2026-11-24 turned
+back together, and with further mechanisms that the paper does not exclude. All of it runs in short phases with the
+values of the fit, which is not repeated: a count says what a reading moves, and nothing is chosen by it.
 """
 
 import itertools
@@ -32,7 +32,9 @@ class Reading:
     fact : str
         What was decided, and by which words.
     decided : str
-        Date.
+        Date, or "earlier": before dates were noted.
+    blind : bool
+        Whether no result of it had been seen.
     values : dict of str to object
         Parameters of the machine with the reading turned.
     policies : tuple of str
@@ -42,6 +44,7 @@ class Reading:
     kind: str
     fact: str
     decided: str
+    blind: bool
     values: dict = field(hash=False)
     policies: tuple = PAPERS
 
@@ -51,74 +54,95 @@ READINGS = {  # what the model is with the reading turned -> the reading
         "printed",
         "IV-E: the host stripes narrowly, over four arrays, and the controller does not see it",
         "2026-11-24",
+        True,
         {"host_stripe_kb": 0},
     ),
     "host strips of 16 KB": Reading(
-        "open", "the host's strip is not printed; 64 KB by IBM's guide for AIX", "2026-11-24", {"host_stripe_kb": 16}
+        "open",
+        "the host's strip is not printed; 64 KB by IBM's guide for AIX",
+        "2026-11-24",
+        True,
+        {"host_stripe_kb": 16},
     ),
     "host strips of 1 MB": Reading(
-        "open", "the host's strip is not printed; 64 KB by IBM's guide for AIX", "2026-11-24", {"host_stripe_kb": 1024}
+        "open",
+        "the host's strip is not printed; 64 KB by IBM's guide for AIX",
+        "2026-11-24",
+        True,
+        {"host_stripe_kb": 1024},
     ),
     "eight working drives an array": Reading(
-        "printed", "IV-B: + parity + spare, so that one of eight drives is idle", "2026-11-24", {"array_members": 8}
+        "printed", "IV-B: + parity + spare, so that one of eight drives is idle", "earlier", True, {"array_members": 8}
     ),
     "the controller is a delay": Reading(
         "printed",
         "IV-B: four processors a cluster; they serve requests, and requests queue for them",
         "2026-11-24",
+        True,
         {"processor_queue": "none"},
     ),
     "a queue for each processor": Reading(
         "open",
         "IV-A: a cluster is a symmetrical multiprocessor, which speaks for one queue",
         "2026-11-24",
+        True,
         {"processor_queue": "own"},
     ),
     "strips of 32 KB": Reading(
         "open",
         "the strip of the arrays is not printed; 64 KB by the same group's WOW",
         "2026-11-24",
+        False,
         {"strip_kb": 32},
     ),
     "an adapter of 100 MB/s": Reading(
         "open",
         "IV-B: the client's two cards are more than sufficient, which 1 Gbit/s would not be",
         "2026-11-24",
+        False,
         {"adapter_mb_per_s": 100},
     ),
     "a trigger near the group's end": Reading(
         "printed",
         "II-B: a preset fraction of the group; half by the same group's AMP",
-        "2026-11-24",
+        "earlier",
+        True,
         {"trigger": 1},
     ),
     "LRU variants without the remedy": Reading(
         "open",
         "II-C describes the anomaly as one of LRU caching; whether the LRU variants had the remedy is not printed",
-        "2026-11-24",
+        "earlier",
+        True,
         {"remedy": False},
         LRU,
     ),
     "written tracks are random data": Reading(
         "open",
         "II-A makes no difference between reads and writes",
-        "2026-11-24",
+        "earlier",
+        True,
         {"writes_sequential": False},
     ),
     "SARC counts writes": Reading(
-        "open", "abstract: the cache is partitioned for read misses", "2026-11-24", {"count_writes": True}, ("sarc",)
+        "open",
+        "abstract: the cache is partitioned for read misses",
+        "earlier",
+        False,
+        {"count_writes": True},
+        ("sarc",),
     ),
     "a parity from cached tracks": Reading(
-        "mechanism", "nothing is read for a parity that the cache holds", "2026-11-24", {"parity_from_cache": True}
+        "mechanism", "nothing is read for a parity that the cache holds", "earlier", True, {"parity_from_cache": True}
     ),
     "groups of 16 tracks": Reading(
-        "mechanism", "II-B: the degree is tunable", "2026-11-24", {"degree": 16, "trigger": 8}
+        "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 16, "trigger": 8}
     ),
     "groups of 4 tracks": Reading(
-        "mechanism", "II-B: the degree is tunable", "2026-11-24", {"degree": 4, "trigger": 2}
+        "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 4, "trigger": 2}
     ),
     "SARC's large ratio at 5": Reading(
-        "mechanism", "the value of LargeRatio is not known", "2026-11-24", {"large_ratio": 5}, ("sarc",)
+        "mechanism", "the value of LargeRatio is not known", "earlier", True, {"large_ratio": 5}, ("sarc",)
     ),
 }
 TURNED_SINCE = ("no striping by the host", "the controller is a delay", "strips of 32 KB", "an adapter of 100 MB/s")
@@ -196,8 +220,8 @@ def effects(ledger, table2, fig6, internals):
     Returns
     -------
     DataFrame
-        ``turned`` (what the model is then), ``kind, decided, fact``, ``reproduced`` (claims, without the conditions
-        that hold for any numbers) and ``effect`` against the model as read; ``sarc_over_better.cs`` and ``.ci``: SARC's
+        ``turned`` (what the model is then), ``kind, decided, blind, fact``, ``reproduced`` (claims, without the
+        conditions that hold for any numbers) and ``effect`` against the model as read; ``sarc_over_better.cs`` and ``.ci``: SARC's
         response over the better LRU variant's at the highest load.
     """
     every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
@@ -220,13 +244,14 @@ def effects(ledger, table2, fig6, internals):
                 "turned": name,
                 "kind": about.kind if about else "joint",
                 "decided": about.decided if about else "",
+                "blind": about.blind if about else "",
                 "fact": about.fact if about else "; ".join(JOINT.get(name, ("as read",))),
                 "reproduced": held,
                 **{f"sarc_over_better.{claims.SHORT[config]}": _ahead(own["sarc_fig6"], config) for config in CONFIGS},
             }
         )
     table = pd.DataFrame(rows)
-    table.insert(5, "effect", table["reproduced"] - table["reproduced"].iloc[0])
+    table.insert(6, "effect", table["reproduced"] - table["reproduced"].iloc[0])
     return table
 
 
