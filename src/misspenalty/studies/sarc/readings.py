@@ -221,8 +221,8 @@ def effects(ledger, table2, fig6, internals):
     -------
     DataFrame
         ``turned`` (what the model is then), ``kind, decided, blind, fact``, ``reproduced`` (claims, without the
-        conditions that hold for any numbers) and ``effect`` against the model as read; ``sarc_over_better.cs`` and ``.ci``: SARC's
-        response over the better LRU variant's at the highest load.
+        conditions that hold for any numbers) and ``effect`` against the model as read; ``sarc_over_better.cs`` and
+        ``.ci``: SARC's response over the better LRU variant's at the highest load.
     """
     every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
     frames = {"table2": table2, "fig6": fig6, "internals": internals}
