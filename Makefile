@@ -98,6 +98,7 @@ bench: build  ## speed, memory and agreement beside libCacheSim, to results/benc
 	$(BIN)/python benchmarks/virtual_log.py --csv results/bench/virtual_log.csv
 	$(BIN)/python benchmarks/disks.py speed --csv results/bench/disks.csv
 	$(BIN)/python benchmarks/disks.py demerit --csv results/bench/demerit.csv
+	$(BIN)/python benchmarks/disksim.py --csv results/bench/disksim.csv
 
 bench-giant: build  ## cost per request and memory of a replay of a billion requests next to one of 10 million: minutes
 	$(BIN)/python benchmarks/library.py --giant --csv results/bench/giant.csv

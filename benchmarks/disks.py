@@ -4,8 +4,10 @@
 per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
 
 `demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
-parameters (`misspenalty.disks.disksim.decisions`) does alone; then, per departure, what leaving one drive out says: the
-mean change of the demerit over the other drives that meet its condition, and the change on the one left out.
+parameters (`misspenalty.disks.disksim.decisions`) does alone; then the matrix of drives and departures, with the
+demerit out (DiskSim's reading) and in (this departure alone), also where a drive meets the condition and was not given
+it; then, per departure, what leaving one drive out says: the mean change of the demerit over the other drives that meet
+its condition, and the change on the one left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -34,6 +36,7 @@ DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
     "hp_c2247a": 0.090, "hp_c3323a": 0.306, "dec_rz26": 0.340, "atlas_III": 0.378, "cheetah9LP": 0.107,
     "ibm18es": 0.135,
 }  # fmt: skip
+UNSUPPORTED = "not held: "  # before a departure whose condition a drive meets without being given it
 LOAD, DEPTH = 0.95, 64  # share of the time a drive is busy; requests its scheduler sees
 
 
@@ -99,9 +102,41 @@ def compare_with_measured():
             for one in decisions:
                 others = [other for other in decisions if other != one]
                 readings[f"{one} alone"] = kind.as_disksim(*others)
+        for one, change in unsupported(kind, decisions):
+            readings[f"{UNSUPPORTED}{one} alone"] = kind.as_disksim().replace(change)
         for reading, variant in readings.items():
             row = {"reading": reading, "decisions": " ".join(decisions), "disksim_demerit_ms": theirs}
             yield replay(variant, asked).row() | row
+
+
+def unsupported(kind, decisions):
+    """Departures whose condition the description shows, and that the drive does not have: (name, changes)."""
+    literal = kind.as_disksim().data
+    if literal["cache"]["read_ahead"] == "next_track" and "sequential_ahead" not in decisions:
+        yield "sequential_ahead", {"cache.ahead_when": "sequential", "cache.read_ahead": "segment"}
+    if literal["mechanics"]["write_settle_ms"] < 0 and "write_settle" not in decisions:
+        yield "write_settle", {"mechanics.write_settle_ms": 0}
+
+
+def alone(row):
+    """The departure that a row's reading consists of; None where there are several or none."""
+    if row.reading == "as we read it":
+        return row.decisions if row.decisions in NAMES else None
+    return row.reading.removeprefix(UNSUPPORTED).removesuffix(" alone") if row.reading.endswith(" alone") else None
+
+
+def matrix(table):
+    """One row per drive and departure whose condition it meets: demerit without and with it, and whether it is held."""
+    baseline = table[table["reading"] == "as DiskSim reads it"].set_index("drive")["demerit_ms"]
+    for row in table.itertuples():
+        if (departure := alone(row)) is not None:
+            yield {
+                "drive": row.drive,
+                "departure": departure,
+                "out_ms": baseline[row.drive],
+                "in_ms": row.demerit_ms,
+                "held": not row.reading.startswith(UNSUPPORTED),
+            }
 
 
 def left_out(table):
@@ -110,12 +145,9 @@ def left_out(table):
     `others_ms` is the mean over the other drives, by which one would choose; `left_out_ms` is what that choice then
     does on the drive left out. Without others there is nothing to choose by.
     """
-    baseline = table[table["reading"] == "as DiskSim reads it"].set_index("drive")["demerit_ms"]
     changes = {}
-    for row in table.itertuples():
-        alone = row.decisions if row.reading == "as we read it" else row.reading.removesuffix(" alone")
-        if alone in NAMES:
-            changes.setdefault(alone, {})[row.drive] = row.demerit_ms - baseline[row.drive]
+    for cell in matrix(table):
+        changes.setdefault(cell["departure"], {})[cell["drive"]] = cell["in_ms"] - cell["out_ms"]
     for departure, by_drive in changes.items():
         for drive, change in by_drive.items():
             others = [other for name, other in by_drive.items() if name != drive]
@@ -136,12 +168,16 @@ def main():
             sys.exit(f"{TRACES} is missing: set MISSPENALTY_SHARED_TRACES to the folder that holds drives/*.trace")
         table = pd.DataFrame(compare_with_measured())
         print(table.drop(columns=["requests", "decisions"]).round(3).to_string(index=False))
+        departures = pd.DataFrame(matrix(table))
+        print(f"\n{departures.round(3).to_string(index=False)}")
         print(f"\n{pd.DataFrame(left_out(table)).round(3).to_string(index=False)}")
     else:
         table = pd.DataFrame(speed(options.requests, options.repeat))
         print(table.round(2).to_string(index=False))
     if options.csv:
         write_csv(table, options.csv)
+        if options.what == "demerit":
+            write_csv(departures, Path(options.csv).with_name("departures.csv"))
 
 
 if __name__ == "__main__":

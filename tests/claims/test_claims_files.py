@@ -1,15 +1,18 @@
 """From a folder of results to tables of verdicts, the calibration record, the summary."""
 
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
-from misspenalty.claims import format_summary, judge, load_calibration, load_ledger, summary
+from misspenalty.claims import MISSED, format_summary, judge, load_calibration, load_ledger, summary
 from misspenalty.errors import InputError
 from misspenalty.studies.claims import STUDIES, table_files, write_claims
 
 ROOT = Path(__file__).parents[2]
+PRINTED_AGAINST_PRINTED = {"kvcache.s531.nodes"}  # no run of ours enters them, so that no condition can change them
 LEDGER = load_ledger(ROOT / "data" / "published" / "claims.yaml")
 
 
@@ -31,9 +34,63 @@ def test_the_archived_results_give_the_archived_verdicts(tmp_path, variant, basi
     pd.testing.assert_frame_equal(again, frame, check_dtype=False)
 
 
+def test_statements_of_this_project_have_the_day_they_were_made(tmp_path):
+    own = [claim for claim in LEDGER if claim.status == "own"]
+    assert own and all(date.fromisoformat(claim.stated_on) for claim in own)
+    assert not any(claim.stated_on for claim in LEDGER if claim.status != "own")
+    verdicts = write_claims(ROOT / "results", tmp_path / "claims.csv", data=ROOT / "data").set_index("id")
+    assert "stated on 2026-11-23" in verdicts.loc["kvcache.own.once", "note"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"status": "own"}, "'stated_on' is a required property"),
+        ({"stated_on": "2026-11-23"}, "does not allow '2026-11-23'"),
+        ({"status": "own", "stated_on": "soon"}, "'soon' does not match"),
+    ],
+)
+def test_a_day_without_an_own_statement_or_the_other_way_round_is_an_error(tmp_path, change, words):
+    entry = yaml.safe_load((ROOT / "data/published/claims.yaml").read_text())[0] | change
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump([entry]))
+    with pytest.raises(InputError, match=words):
+        load_ledger(tmp_path / "claims.yaml", ROOT / "data/published/claims.schema.yaml")
+
+
 def test_every_table_that_claims_read_is_archived():
     for path in (*table_files().values(), *table_files("_calibrated", studies=["mq"]).values()):
         assert (ROOT / "results" / path).is_file(), path
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """The archived tables, judged."""
+    return write_claims(ROOT / "results", tmp_path_factory.mktemp("judged") / "claims.csv", data=ROOT / "data")
+
+
+def test_each_archived_claim_that_is_missed_has_its_measured_conditions(judged):
+    missed = judged[judged["verdict"].isin(MISSED)].set_index("id")
+    alone = missed.index.isin(PRINTED_AGAINST_PRINTED)
+    assert missed.loc[alone, "note"].str.contains("does not follow from the printed numbers").all()
+    for study, rows in missed[~alone].groupby("study"):
+        tried = pd.read_csv(ROOT / "results" / study / "conditions.csv")
+        assert set(rows.index) == set(tried["claim"])
+        for claim, part in tried.groupby("claim"):
+            holds = part.loc[part["verdict"] == "reproduced", "condition"]
+            words = f"comes out with {holds.iloc[0]}" if len(holds) else f"under none of {len(part)} conditions tried"
+            assert rows.loc[claim, "note"].endswith(words)
+            assert part["condition"].is_unique
+
+
+def test_what_is_made_of_fitted_cells_counts_as_fitted(judged):
+    basis = judged.set_index("id")["basis"]
+    for claim in (
+        "hac.fig9.conversion_over_fetch.t1", "hac.fig9.dominated",  # the target itself
+        "hac.proj.ppro_conversion.t1", "hac.proj.ppro_order.t1", "hac.proj.slower_network",  # quotients and sums
+        "sarc.fig6.power.cs", "epcm.fig8.shift",
+    ):  # fmt: skip
+        assert basis[claim] == "fitted", claim
+    assert basis["hac.proj.ppro_conversion.t1minus"] == basis["hac.fig9.replacement_over_fetch.t1"] == "predicted"
 
 
 def test_a_variant_reads_only_its_own_tables(tmp_path):

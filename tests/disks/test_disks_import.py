@@ -8,7 +8,7 @@ import pytest
 from misspenalty import disks
 from misspenalty.cli.main import main
 from misspenalty.disks.disksim import importer, parameter_file
-from misspenalty.disks.drive.description import check
+from misspenalty.disks.drive.description import Description, check
 from misspenalty.errors import InputError
 
 SECTIONS = ("geometry", "mechanics", "overheads", "bus", "cache")
@@ -88,7 +88,7 @@ def test_every_value_of_a_packaged_drive_has_a_source(name):
     assert kind.path.stem == kind.name == name
     sections = FLASH_SECTIONS if kind.data["kind"] == "flash" else SECTIONS
     for section in sections:
-        for key in kind.data[section]:
+        for key in (key for key, value in kind.data[section].items() if value != []):  # nothing left out
             entry = kind.source(f"{section}.{key}")
             assert entry is not None and len(entry["source"]) > 3, f"{section}.{key}"
     for key in kind.data["sources"]:
@@ -111,6 +111,24 @@ def test_a_drive_of_ones_own(capsys, made, tmp_path):
     assert record["overhead"] >= 700_000
     assert main(arguments) == 2  # it is there already
     assert "exists" in capsys.readouterr().err
+
+
+def test_a_far_seek_below_that_over_one_cylinder_is_a_slip(made):
+    points = [(1, 1.0), (8, 0.9), (10, 1.5), (20, 0.4), (30, 2.5)]  # 8: near enough to be noise
+    seek = f"Seek distances measured: {len(points)}\n" + "".join(f"{at}, {ms}\n" for at, ms in points)
+    kind = Description(
+        check(
+            importer.from_disksim(
+                made(model=MODEL.replace("= 9,", "= 39,").replace("cylinders = 10", "cylinders = 40"), seek=seek)
+            )
+        )
+    )
+    assert kind.data["mechanics"]["seek_left_out"] == [20]
+    assert kind.mechanics.seek(20) == 2_000_000 and kind.as_disksim().mechanics.seek(20) == 400_000
+    assert kind.mechanics.seek(8) == 900_000
+    for wrong in ([1], [9]):
+        with pytest.raises(InputError, match="seek_left_out"):
+            kind.replace({"mechanics.seek_left_out": wrong})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from reference import oo7 as oo7_reference
 from misspenalty.errors import ParameterError
 from misspenalty.objects import oo7
 from misspenalty.objects.cache import FPC, HAC
-from misspenalty.objects.format import ARRAY, CLASS_SHIFT, LARGEST, OID_BITS, PAGE, STRING, Class, Pages
+from misspenalty.objects.format import ARRAY, CLASS_SHIFT, LARGEST, OID_BITS, PAGE, STRING, Class, Pages, object_sizes
 from misspenalty.objects.oo7_plan import COMPOSITE, PART
 from misspenalty.objects.traversals import HIT_STEPS, Dynamic, Ladder, Program
 
@@ -90,6 +90,18 @@ def headers_of(database):
         headers.append(words[offsets // 4])
         assert (headers[-1] & 0x1FF == np.arange(count)).all()
     return np.concatenate(headers)
+
+
+def test_sizes_are_those_of_the_objects_read_back(tiny):
+    orefs, sizes = object_sizes(tiny.pages)
+    assert len(orefs) == tiny.objects and (np.diff(orefs.astype(np.int64)) > 0).all()
+    for oref, size in zip(orefs.tolist(), sizes.tolist(), strict=True):
+        thing = tiny.read(oref)
+        if thing.kind in (ARRAY, STRING):
+            own = 8 + len(thing.values) * (4 if thing.kind == ARRAY else 1)
+        else:
+            own = oo7.CLASSES[thing.kind].size
+        assert size == own + 7 & ~7
 
 
 def test_every_object_is_reached_and_back_references_agree(tiny):

@@ -53,7 +53,7 @@ def test_code_blocks_run(page, reader, tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -87,7 +87,7 @@ def test_documentation_builds_without_warnings(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "html" / "index.html").read_text()

@@ -153,7 +153,7 @@ def solve(channel, specs, cache):
     gateway = rattler.Gateway(cache_dir=cache)
     return asyncio.run(
         rattler.solve(
-            [channel], specs, gateway=gateway, platforms=["linux-64", "noarch"], timeout=timedelta(seconds=30)
+            [channel], specs, gateway=gateway, platforms=["linux-64", "noarch"], timeout=timedelta(minutes=10)
         )
     )
 

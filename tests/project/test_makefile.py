@@ -29,7 +29,7 @@ def make(folder, *arguments):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
 
 

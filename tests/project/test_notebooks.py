@@ -20,7 +20,7 @@ RUN = """
 import sys, nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], 4)
-NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
+NotebookClient(notebook, timeout=900, kernel_name="python3", allow_errors=True).execute()
 nbformat.write(notebook, sys.argv[1])
 """
 
@@ -57,7 +57,7 @@ def execute(path, cells=slice(None), folder=None):
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
-    subprocess.run([sys.executable, "-c", RUN, str(copy)], check=True, cwd=path.parent, env=environment, timeout=300)
+    subprocess.run([sys.executable, "-c", RUN, str(copy)], check=True, cwd=path.parent, env=environment, timeout=1800)
     return json.loads(copy.read_text())["cells"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -39,3 +40,13 @@ def test_container_installs_what_the_documentation_names():
     documented = re.search(r"^apt-get install (.*)$", (ROOT / "docs" / "reproduce.md").read_text(), re.MULTILINE)[1]
     installed = re.search(r"apt-get install (.*?) \\$", (ROOT / "Containerfile").read_text(), re.MULTILINE)[1]
     assert set(documented.split()) <= set(installed.split())
+
+
+def test_variants_say_what_the_recipe_leaves_open():
+    variants = yaml.safe_load((ROOT / "recipe" / "variants.yaml").read_text())
+    asked_of_them = {f"c_{kind}" for kind in re.findall(r"\$\{\{ (\w+)\(\"c\"\) \}\}", str(RECIPE).replace("\\", ""))}
+    assert asked_of_them == {"c_compiler", "c_stdlib"} and asked_of_them <= set(variants)
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][0]
+    assert all(
+        version.removesuffix(".*") in SpecifierSet(conda.removeprefix("python")) for version in variants["python"]
+    )

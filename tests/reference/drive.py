@@ -54,7 +54,8 @@ class Drive:
         data = self.kind.data
         self.s, self.rpm = self.kind.settings, data["mechanics"]["rpm"]
         self.layout = self.layout or Layout(data["geometry"])
-        self.seeks = [int(t) for t in seek_table(data["mechanics"]["seek"], data["geometry"]["cylinders"])]
+        arm = data["mechanics"]
+        self.seeks = [int(t) for t in seek_table(arm["seek"], data["geometry"]["cylinders"], arm["seek_left_out"])]
         self.head_switch = round(1e6 * data["mechanics"]["head_switch_ms"])
         self.settle_ns = round(1e6 * data["mechanics"]["write_settle_ms"])
         self.segments = [Segment() for _ in range(self.s["segments"])]

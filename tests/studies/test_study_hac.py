@@ -7,11 +7,13 @@ import pandas as pd
 import pytest
 import yaml
 
+from misspenalty.claims import load_calibration
 from misspenalty.errors import ParameterError
 from misspenalty.objects.cache import COUNTS, TIMED
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac import claims
 from misspenalty.studies.hac import conditions as hac_conditions
+from misspenalty.studies.hac import layouts as hac_layouts
 from misspenalty.studies.hac import measured as hac_measured
 from misspenalty.studies.hac import projections as hac_projections
 from misspenalty.studies.hac import runs as hac_runs
@@ -296,6 +298,34 @@ def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def test_used_shares_of_pages_are_those_of_the_objects_read(data):
+    table = hac_layouts.used(data, "between").set_index("traversal")
+    cache = hac_runs.make_cache(data, "fpc", 4)
+    hac_layouts.Program(cache, data).run("T1-")
+    inside = {thing.oref for frame in cache.contents() for thing, _, installed, _ in frame["things"] if installed}
+    assert cache.installed().tolist() == sorted(inside)
+    rows = {oref >> 9 for oref in inside}
+    counts = data.pages.view(np.uint16).reshape(len(data.pages), -1)[:, 2]
+    assert table.loc["T1-", "pages"] == len(rows)
+    there = sum(int(counts[row - 1]) for row in rows)
+    assert table.loc["T1-", "used_objects_pct"] == pytest.approx(100 * len(inside) / there)
+    assert table.loc[list(STATIC), "used_bytes_pct"].is_monotonic_increasing
+    assert table["used_bytes_pct"].between(0, 100).all()
+
+
+def test_layouts_are_compared_as_the_calibration_declares():
+    calibration = ROOT / "data" / "calibration.yaml"
+    table = hac_layouts.layouts(calibration, [1], SMALL["database"]).set_index(["documents", "traversal"])
+    (declared,) = [fit for fit in load_calibration(calibration) if fit.basis == "recollected"]
+    for target in declared.published:
+        assert f"hac_{Path(declared.sensitivity).stem}" == target["table"]
+        row = table.loc[(target["where"]["documents"], target["where"]["traversal"])]
+        assert row[target["column"]] > 0 and row[f"recollected_{target['column']}"] == target["value"]
+    assert table.loc["between", "recollected_used_bytes_pct"].isna().all()
+    pages = table["pages"].unstack("traversal")
+    assert pages.loc["between", "T6"] > pages.loc["apart", "T6"]
 
 
 def test_tables_under_conditions(tmp_path, sweeps):

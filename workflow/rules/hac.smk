@@ -130,6 +130,7 @@ OUTPUTS += collect(
         "server",
         "cost_sensitivity",
         "dynamic",
+        "layouts",
     ],
 )
 SOURCES += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
@@ -243,6 +244,25 @@ rule hac_variants:
         shares=HAC["gom_shares"],
         sizes=HAC["database"],
         job=job("hac.jobs.other_tables"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule hac_layouts:
+    input:
+        calibration="data/calibration.yaml",
+    output:
+        table="results/hac/layouts.csv",
+    log:
+        "results/logs/hac_layouts.log",
+    benchmark:
+        "results/benchmarks/hac_layouts.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        seeds=HAC["seeds"],
+        sizes=HAC["database"],
+        job=job("hac.layouts.layouts"),
     script:
         "../scripts/simulate.py"
 

@@ -23,6 +23,7 @@ class Claim:
     unit: str = ""
     tolerance: dict | None = None
     tie: bool = False
+    stated_on: str = ""
     note: str = ""
 
 
@@ -37,7 +38,7 @@ class Fit:
     unit: str
     sensitivity: str
     reason: str
-    basis: str = "fitted"  # or "calibrated": no claim reads the targets
+    basis: str = "fitted"  # or "calibrated", "recollected": no claim reads the targets
     follows: tuple = ()  # dicts: table, where, column; cells that depend on the parameter as directly as the targets
 
 

@@ -189,7 +189,8 @@ def _decide(claim, study):
         outcome = form.decide(claim)
     reports = [f"{name}: {text(values)}" for name, values in study.reports[claim.id].items()]
     condition = f"a condition: {study.conditions[claim.id]}" if claim.id in study.conditions else ""
-    outcome.note = "; ".join(filter(None, [outcome.note, *reports, claim.note, condition]))
+    stated = f"stated on {claim.stated_on}" if claim.stated_on else ""
+    outcome.note = "; ".join(filter(None, [outcome.note, *reports, stated, claim.note, condition]))
     return outcome
 
 

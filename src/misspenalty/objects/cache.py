@@ -135,6 +135,11 @@ class ClientCache:
         """Bytes of (frames in use, the one that is kept free included; indirection table)."""
         return self.kernel.memory_used
 
+    def installed(self):
+        """Orefs of the objects that are installed, in ascending order; uint32."""
+        _, _, entries = self.kernel.snapshot()
+        return np.sort(np.array([oref for address, oref, _, _ in entries[1:].tolist() if address], np.uint32))
+
     def contents(self):
         """Everything in the frames, for tests and for looking at it.
 

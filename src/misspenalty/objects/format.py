@@ -172,6 +172,29 @@ def read_object(pages, classes, oref):
     return Object(oref, kind, tuple(int(value) for value in fields))
 
 
+def object_sizes(pages):
+    """Where every object of a database is, and how many bytes it takes.
+
+    Parameters
+    ----------
+    pages : uint8 array, shape (pages, 8192)
+
+    Returns
+    -------
+    (uint32 array, int64 array), each of shape (objects,)
+        Orefs in ascending order; bytes, rounding included.
+    """
+    halves = pages.reshape(-1).view(np.uint16).reshape(len(pages), -1)
+    count, end = halves[:, 2].astype(np.int64), halves[:, 3].astype(np.int64)
+    row = np.repeat(np.arange(len(pages)), count)
+    oid = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    begin = halves[row, PAGE // 2 - 1 - oid].astype(np.int64)
+    stop = np.append(begin[1:], 0)
+    last = oid == count[row] - 1
+    stop[last] = end[row[last]]
+    return ((row + FIRST_PAGE) << OID_BITS | oid).astype(np.uint32), stop - begin
+
+
 def references_by_page(database):
     """How many references each page holds, and to how many distinct pages they lead.
 

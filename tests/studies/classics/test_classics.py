@@ -8,7 +8,9 @@ import pydantic
 import pytest
 
 from misspenalty import simulate
+from misspenalty.policies.arc import ARC
 from misspenalty.studies.classics import conditions, figures, runs, tables
+from misspenalty.studies.classics.lirs2 import LIRS2
 from misspenalty.studies.classics.settings import FILES, TRACES, ClassicsSettings
 from misspenalty.traces import open_trace
 
@@ -31,7 +33,8 @@ def replays(make_trace):
 
 
 def test_every_combination_is_replayed_once(replays):
-    assert replays.groupby("policy").size().to_dict() == {"lru": 3, "2q": 8, "frc": 3, "lirs_program": 2}
+    as_program = dict.fromkeys(tables.AS_PROGRAM, 2)
+    assert replays.groupby("policy").size().to_dict() == {"lru": 3, "2q": 8, "frc": 3} | as_program
     assert not replays.duplicated(["cache_blocks", "policy", "parameters"]).any()
     assert set(replays["references"]) == {3000}
 
@@ -68,6 +71,8 @@ def test_conditions_take_the_place_of_what_they_change(tmp_path):
         ("P6", 10, "frc", "target=0.05", 40),
         ("cs", 10, "lirs", "", 20),
         ("cs", 10, "lirs_program", "hir_blocks=2", 22),
+        ("cs", 10, "arc", "", 25),
+        ("cs", 10, "arc_program", "", 27),
     ]
     replays = pd.DataFrame(rows, columns=["trace", "cache_blocks", "policy", "parameters", "misses"])
     replays = replays.assign(references=100, hit_ratio_pct=100.0 - replays["misses"])
@@ -103,6 +108,38 @@ def test_immediate_repeats_are_left_out(make_trace):
     assert trace.address[runs.without_repeats(trace).ids].tolist() == [5, 7, 5, 9]
 
 
+def test_the_programs_arc_loses_its_target_at_a_hit_in_b2():
+    ours, theirs = ARC(4), runs.ProgramARC(4)
+    for cache in (ours, theirs):
+        cache.p = 3.0
+        cache._adapt(1.75)
+    assert (ours.p, theirs.p) == (4.0, 4.0)
+    for cache in (ours, theirs):
+        cache._adapt(-1)
+    assert (ours.p, theirs.p) == (3.0, 0.0)
+    theirs._adapt(1.75)
+    assert theirs.p == 1.0
+
+
+def test_lirs2_keeps_what_was_used_three_times_in_a_short_time():
+    """Of six blocks, two stay (1, 2) and four pass. 3 is used once more: it is not yet known to be used soon again. At
+    its third use it takes the place of 1, whose use before the last is the oldest, so that 1 is evicted first."""
+    cache = LIRS2(6)
+    assert not any(cache.access(block) for block in (1, 2, 3, 4, 5, 6))
+    assert cache.access(3) and cache.stay == {1, 2}
+    assert cache.access(3) and cache.stay == {2, 3}
+    assert list(cache.queue) == [4, 5, 6, 1]
+    assert not cache.access(7) and list(cache.queue) == [5, 6, 1, 7]
+
+
+def test_lirs2_never_holds_more_than_the_cache_or_a_stack_beyond_its_limit():
+    cache = LIRS2(20)
+    for block in np.random.default_rng(3).zipf(1.2, 5000) % 300:
+        cache.access(int(block))
+        assert len(cache.stay) + len(cache.queue) <= 20 and not cache.stay & set(cache.queue)
+        assert len(cache.stack) <= 8 * 20
+
+
 @pytest.mark.parametrize(
     ("block", "message"),
     [
@@ -128,7 +165,7 @@ def lirs_traces():
 
 
 @pytest.mark.parametrize("name", lirs_traces())
-def test_lirs_lru_and_opt_equal_the_authors_program(shared_traces, name):
+def test_policies_equal_the_authors_program(shared_traces, name):
     trace = open_trace(shared_traces / FILES[name])
     settings = ClassicsSettings()
     replays = settings.traces[name].model_copy(update={"rows": ("lru", "opt")})
@@ -138,8 +175,10 @@ def test_lirs_lru_and_opt_equal_the_authors_program(shared_traces, name):
         ("lru", "own"),
         ("opt", "own"),
         ("lirs", "program"),
+        ("lirs2", "program"),
+        ("arc", "program"),
     }
-    assert len(table) == 3 * len(replays.cache_blocks)
+    assert len(table) == 5 * len(replays.cache_blocks)
     assert (table["difference"] == 0).all()
 
 

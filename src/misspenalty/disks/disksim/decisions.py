@@ -1,11 +1,12 @@
 """Where a description imported from DiskSim is read differently from DiskSim 4.0.
 
 Each decision follows from the description itself or from the literature, none is fitted, and each can be switched off.
-How far a decision reaches is decided by leaving one drive out. Of the drives whose measured requests are at hand, those
-that meet its condition are looked at: if there are at least two, and for each the others speak for the decision and it
-then brings the one left out closer to its measurements, every drive that meets the condition gets it. With one such
-drive there is nothing to leave out, so only that drive gets it (`MEASURED`). ``python benchmarks/disks.py demerit``
-prints the table. A description notes in its sources what was decided and DiskSim's value, so that
+How far a decision reaches is decided by leaving one drive out, except for ``seek_slip``. Of the drives whose measured
+requests are at hand, those that meet its condition are looked at: if there are at least two, and for each the others
+speak for the decision and it then brings the one left out closer to its measurements, every drive that meets the
+condition gets it. Otherwise only the drive that it was seen on gets it (`MEASURED`): there is no other one to leave
+out, or the others speak against it. ``python benchmarks/disks.py demerit``
+prints the tables. A description notes in its sources what was decided and DiskSim's value, so that
 ``Description.as_disksim`` can restore it.
 
 ``head_switch``
@@ -21,11 +22,19 @@ prints the table. A description notes in its sources what was decided and DiskSi
     The drive reads ahead only after a read that continues the previous one, up to the description's maximum. DiskSim
     reads to the end of the track after any read. Seen on the Quantum Atlas III; the product manual of a later drive of
     that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor Atlas 10K
-    III product manual, 6.2).
+    III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, and its demerit would rise
+    from 0.107 to 0.605 ms.
 ``write_water``
     A write watermark is, like a read's, the share of a request that is in the cache before the other side is asked for:
     the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
     most writes. DiskSim begins with the first block. Seen on the HP C3323A.
+``seek_slip``
+    A seek over ten cylinders or more that the file says to take less than one over a single cylinder is a slip of the
+    file: it is left out, and the points next to it are joined. No arm can do that, so the file's other values decide,
+    not measured requests. DiskSim takes the point as it is. Found in the Ultrastar 18ES's file alone: 1.020 ms over 10
+    cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373 and 7.643. With
+    ``head_switch`` it takes that drive further from its measurements (0.079 to 0.090 ms), alone nearer (0.136 to
+    0.134); both were known when it was decided, on 2026-11-24.
 ``write_settle``
     A write's additional settling time is not negative. DiskSim adds whatever the description says. Seen on the DEC
     RZ26.
@@ -33,7 +42,9 @@ prints the table. A description notes in its sources what was decided and DiskSi
 
 from misspenalty.disks.drive.layout import skew_ms
 
-NAMES = ("head_switch", "sequential_ahead", "write_water", "write_settle")
+NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "write_settle")
+UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # defaults
+FAR = 10  # cylinders: noise in measuring shorter seeks may be as large as what they differ by
 MEASURED = {  # by decision: the only drive that measured requests support it for, as the parameter files call it
     "sequential_ahead": "QUANTUM_QM39100TD-SW",
     "write_water": "HP_C3323A",
@@ -57,6 +68,12 @@ def decide(data, facts, first_seek_ms):
     held = {decision for decision, drive in MEASURED.items() if data["model"].removesuffix("_validate") == drive}
     if "write_settle" in held and mechanics["write_settle_ms"] < 0:
         _put(data, "write_settle", "mechanics.write_settle_ms", 0, "additional settling time is never negative")
+    slips = [
+        distance for distance, ms in mechanics["seek"].get("table_ms", ()) if distance >= FAR and ms < first_seek_ms
+    ]
+    if slips:
+        reason = "the file has them at less than a single cylinder: left out, the points next to them are joined"
+        _put(data, "seek_slip", "mechanics.seek_left_out", slips, reason)
     if facts["bulk_transfer"]:
         least = min(first_seek_ms, round(skew_ms(data) - max(mechanics["write_settle_ms"], 0), 4))
         if least > mechanics["head_switch_ms"]:
@@ -79,6 +96,6 @@ def _put(data, decision, key, value, reason):
         "source": source["source"],
         "reason": reason,
         "decision": decision,
-        "disksim": data[section].get(name, {"cache.ahead_when": "always", "bus.write_water": 0}.get(key)),
+        "disksim": data[section].get(name, UNWRITTEN.get(key)),
     }
     data[section][name] = value

@@ -301,7 +301,7 @@ def _mechanics(data):
         tracks.view(np.uint8),
         runs.view(np.uint8),
         by_track,
-        seek_table(mechanics["seek"], geometry["cylinders"]),
+        seek_table(mechanics["seek"], geometry["cylinders"], mechanics["seek_left_out"]),
         mechanics["rpm"],
         ns(mechanics["head_switch_ms"]),
         ns(mechanics["write_settle_ms"]),
@@ -309,16 +309,19 @@ def _mechanics(data):
     )
 
 
-def seek_table(seek, cylinders):
+def seek_table(seek, cylinders, left_out=()):
     """Seek time by distance, ns, for distances below `cylinders`.
 
-    A measured table is joined by straight lines, the last of them going on beyond it; or the three-part curve of
-    Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994): a root for short seeks, a
-    line for long ones.
+    A measured table, without the distances left out, is joined by straight lines, the last of them going on beyond it;
+    or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
+    a root for short seeks, a line for long ones.
     """
     distance = np.arange(cylinders)
+    strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}
+    if strange:
+        raise ParameterError(f"seek_left_out: {min(strange)} is no distance of the seek table behind its first")
     if "table_ms" in seek:
-        points = np.array(seek["table_ms"], float)
+        points = np.array([point for point in seek["table_ms"] if point[0] not in left_out], float)
         if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any() or not (np.isfinite(points).all()):
             raise ParameterError("seek table: expected distances from 1 on, each above the one before")
         if len(points) == 1:

@@ -12,6 +12,7 @@ IN_PLACE = {  # words -> the policy, and the row of other parameters that stands
     "MQ's history as large as the cache, its life time fixed at 500 accesses": ("mq", "mq_fixed"),
     "LRU-2 that knows nothing of evicted blocks": ("lru2", "lru2_history_0"),
     "LIRS under the conventions of its authors' program": ("lirs", "lirs_program"),
+    "ARC under the conventions of the program of LIRS2's authors": ("arc", "arc_program"),
 }
 FIXED = "fixed splits of 1 to 99 % of the cache, none without a page"
 UNTUNED = {  # words -> policies replayed without the parameter that was tuned

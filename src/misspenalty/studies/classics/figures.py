@@ -2,6 +2,7 @@
 
 from matplotlib.lines import Line2D
 
+from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import (
     COLUMN,
     INK,
@@ -18,6 +19,15 @@ from misspenalty.plotting.style import (
 NAMES = {"clockpro": "CLOCK-Pro", "clock": "CLOCK", "car": "CAR"}
 LOOPING = ("cs", "gli", "multi2", "sprite")
 LOOPING_POLICIES = ("opt", "lirs", "clockpro", "arc", "car", "lru")
+PROGRAM_SERIES = (
+    ("opt", "own"),
+    ("lru", "own"),
+    ("lirs", "program"),
+    ("lirs2", "program"),
+    ("arc", "program"),
+    ("lirs", "own"),
+    ("arc", "own"),
+)
 COLUMNS = ["trace", "cache_blocks", "policy", "hit_ratio_pct"]
 MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
 
@@ -47,7 +57,8 @@ def oltp(table, published):
     sizes = sorted(printed["cache_blocks"].unique())
     ours = table[(table["trace"] == "OLTP") & table["cache_blocks"].isin(sizes)]
     policies = policy_order(set(printed["policy"]) & set(ours["policy"]))
-    figure = new_figure(PAGE, 0.5 * PAGE)
+    counted = {"color": policy_line("lfu")["color"], "linestyle": ":", "label": "LFU, counts of evicted pages kept"}
+    figure = new_figure(PAGE, 0.53 * PAGE)
     panels = figure.subplots(2, 5, sharex=True, sharey=True, squeeze=False)
     for axes in panels.flat[len(policies) :]:
         axes.set_visible(False)
@@ -56,7 +67,7 @@ def oltp(table, published):
         axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], **policy_line(policy))
         if policy == "lfu":
             rows = ours[ours["policy"] == "lfu_history"].sort_values("cache_blocks")
-            axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], color=policy_line("lfu")["color"], linestyle=":")
+            axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], **counted)
         marks = printed[printed["policy"] == policy]
         axes.plot(marks["cache_blocks"], marks["hit_ratio_pct"], **MARK)
         axes.set_title(_name(policy))
@@ -64,6 +75,8 @@ def oltp(table, published):
         axes.set_ylim(0, 80)
     figure.supxlabel("Cache size (pages)", fontsize=7)
     figure.supylabel("Hit ratio (%)", fontsize=7)
+    ours = Line2D([], [], color=INK, linestyle="-", label="ours")
+    legend_above(figure, [ours, Line2D([], [], **counted), Line2D([], [], **MARK, label="published (ARC's Table 1)")])
     return figure
 
 
@@ -99,8 +112,8 @@ def looping(table, published):
 
 @styled
 def program(table):
-    """Differences from the authors' program, in points of the miss ratio, per trace and policy: every cache size is one
-    mark, and a mark on the line of zero is equality.
+    """Differences from the program of LIRS2's authors, in points of the miss ratio, per trace and policy: every cache
+    size is one mark, and a mark on the line of zero is equality. Hollow: under the conventions of the program.
 
     Parameters
     ----------
@@ -112,24 +125,22 @@ def program(table):
     Figure
     """
     need(table, ["trace", "policy", "reading", "difference", "references"], "program")
-    table = table.assign(
-        series=table["policy"].where(table["reading"] == "own", "lirs, conventions of the program"),
-        points=100 * table["difference"] / table["references"],
-    )
-    names = ("opt", "lru", "lirs, conventions of the program", "lirs", "arc")
-    shown = [name for name in names if (table["series"] == name).any()]
+    table = table.assign(points=100 * table["difference"] / table["references"])
     traces = list(dict.fromkeys(table["trace"]))
-    figure = new_figure(COLUMN, 0.8 * COLUMN)
+    groups = {both: rows for both, rows in table.groupby(["policy", "reading"])}
+    shown = [both for both in PROGRAM_SERIES if both in groups]
+    figure = new_figure(COLUMN, 0.95 * COLUMN)
     axes = figure.subplots()
-    for number, name in enumerate(shown):
-        rows = table[table["series"] == name]
-        line = policy_line(name.split(",")[0]) | {"linestyle": "", "markersize": 3, "marker": "ovs^D"[number]}
-        if name not in ("lirs", "arc", "lru", "opt"):
-            line |= {"markerfacecolor": "none", "markeredgecolor": INK}
-        places = rows["trace"].map(traces.index) + 0.15 * (number - (len(shown) - 1) / 2)
-        label = policy_name(name) if "," not in name else "LIRS as the program"
-        axes.plot(places, rows["points"], **line | {"label": label})
+    for number, (policy, reading) in enumerate(shown):
+        rows = groups[policy, reading]
+        colour = policy_line(policy)["color"]
+        look = {"linestyle": "", "color": colour, "markersize": 3, "marker": "ovsDh^X"[number]}
+        if reading == "program":
+            look |= {"markerfacecolor": "none", "markersize": 4}
+        places = rows["trace"].map(traces.index) + 0.12 * (number - (len(shown) - 1) / 2)
+        label = _name(policy) + (", program's conventions" if reading == "program" else "")
+        axes.plot(places, rows["points"], label=label, **look)
     axes.set_xticks(range(len(traces)), traces)
     axes.set_ylabel("Ours minus the program's miss ratio (points)")
-    figure.legend(loc="outside upper center", ncols=3)
+    figure.legend(loc="outside upper center", ncols=2)
     return figure

@@ -5,13 +5,32 @@ import itertools
 import numpy as np
 import pandas as pd
 
+from misspenalty.policies.arc import ARC
 from misspenalty.replay.simulation import hit_ratio_curve
+from misspenalty.studies.classics.lirs2 import LIRS2
 from misspenalty.studies.classics.settings import FILES, ClassicsSettings
 from misspenalty.traces import Trace, open_trace
 
 COLUMNS = ["trace", "cache_blocks", "policy", "parameters", "references", "misses", "hit_ratio_pct"]
-HIR_BLOCKS = 2  # the LIRS authors' program keeps at least this many, and 1 % of the cache
+HIR_BLOCKS = 2  # the program of LIRS2's authors keeps at least this many, and 1 % of the cache
 HIR_SHARE = 0.01
+
+
+class ProgramARC(ARC):
+    """ARC as the program of LIRS2's authors has it: steps of whole blocks, and a target of 0 after every hit in B2.
+
+    Where the figure of the paper has max(p - δ, 0), the program takes the smaller of p - δ, which has no sign there,
+    and 0: its target is lost whenever a block is found in B2.
+
+    >>> cache = ProgramARC(10)
+    >>> cache._adapt(2.5), cache.p
+    (None, 2.0)
+    >>> cache._adapt(-1), cache.p
+    (None, 0.0)
+    """
+
+    def _adapt(self, step):
+        self.p = min(self.p + int(step), self.capacity) if step > 0 else 0.0
 
 
 def replay_trace(name, trace, settings, threads=None):
@@ -30,8 +49,8 @@ def replay_trace(name, trace, settings, threads=None):
     -------
     DataFrame
         ``trace, cache_blocks, policy, parameters, references, misses, hit_ratio_pct``; one row per size, policy and
-        combination of parameters. Policy ``frc`` is ARC with its split held fixed, ``lirs_program`` is LIRS under the
-        conventions of its authors' program.
+        combination of parameters. Policy ``frc`` is ARC with its split held fixed; ``lirs_program``, ``lirs2_program``
+        and ``arc_program`` follow the conventions of the program of LIRS2's authors.
     """
     replays = settings.traces[name]
     sizes, tables = list(replays.cache_blocks), []
@@ -72,17 +91,24 @@ def without_repeats(trace):
 
 
 def _as_program(name, trace, sizes):
-    """LIRS as its authors' program runs it: two HIR blocks at least, and immediate repeats (hits) change nothing."""
+    """Policies as the program of LIRS2's authors runs them: immediate repeats, which are hits, change nothing."""
     shorter = without_repeats(trace)
     tables = []
     for size in sizes:
         blocks = max(HIR_BLOCKS, int(HIR_SHARE * size))
         # the middle of the shares that make this many whole blocks, clear of rounding
         table = hit_ratio_curve(shorter, "lirs", [size], hirs=min((blocks + 0.5) / size, 1.0))
-        table = table.assign(requests=len(trace), hits=len(trace) - table["misses"])
-        table = table.assign(hit_ratio=table["hits"] / table["requests"])
-        tables.append(_rows(name, "lirs_program", table, {"hir_blocks": blocks}))
+        tables.append(_rows(name, "lirs_program", _of_all(table, trace), {"hir_blocks": blocks}))
+    for label, policy in (("lirs2_program", LIRS2), ("arc_program", ProgramARC)):
+        table = hit_ratio_curve(shorter, policy, sizes, threads=1)
+        tables.append(_rows(name, label, _of_all(table, trace), {}))
     return pd.concat(tables, ignore_index=True)
+
+
+def _of_all(table, trace):
+    """The same misses as shares of all references."""
+    table = table.assign(requests=len(trace), hits=len(trace) - table["misses"])
+    return table.assign(hit_ratio=table["hits"] / table["requests"])
 
 
 def _rows(trace, label, table, parameters):

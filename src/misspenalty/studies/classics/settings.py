@@ -58,6 +58,8 @@ ROWS = {
     "mq_history_1": Row(policy="mq", parameters={"history": 1}),
     "mq_fixed": Row(policy="mq", parameters={"history": 1, "life_time": 500}),
     "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
+    # How much of what LIRS misses on sprite is the share of the cache for HIR blocks.
+    "lirs_shares": Row(policy="lirs", grid={"hirs": (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)}),
     # Both parameters of the full version. Grids reach far enough that the best values are inside.
     "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),
     "lrfu": Row(
@@ -86,13 +88,18 @@ ROWS = {
 TRACES = {
     "OLTP": Replays(
         cache_blocks=TABLE_1,
-        rows=tuple(ROWS),
+        rows=tuple(name for name in ROWS if name != "lirs_shares"),
         more_sizes=(250, 500, 750, 1250, 1500, 1750),
     ),
     **{name: Replays(cache_blocks=POWERS, rows=("lru", "opt", "arc", "car", "clock"), fixed_split=(32768,))
        for name in ("P3", "P6")},
     **{
-        name: Replays(cache_blocks=sizes, rows=SIMPLE, more_sizes=more, program=True)
+        name: Replays(
+            cache_blocks=sizes,
+            rows=(*SIMPLE, "lirs_shares") if name == "sprite" else SIMPLE,
+            more_sizes=more,
+            program=True,
+        )
         for name, sizes, more in (
             ("2_pools", (60, 80, 100, 120, 140, 160, 180, 200, 250, 300, 350, 400, 450), ()),
             ("cpp", (20, 35, 50, 80, 100, 200, 300, 400, 500, 600, 700, 800, 900), ()),

@@ -3,6 +3,7 @@
 import pandas as pd
 
 KEYS = ["trace", "cache_blocks", "policy"]
+AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "arc"}  # as in the program -> policy
 
 
 def hit_ratios(replays):
@@ -63,12 +64,12 @@ def program(hit_ratios, published):
     Returns
     -------
     DataFrame
-        ``trace, cache_blocks, policy, reading, program_misses, misses, difference, references``: LIRS twice, as defined
-        here (``own``) and under the program's conventions (``program``).
+        ``trace, cache_blocks, policy, reading, program_misses, misses, difference, references``: as the policies are
+        defined here (``own``), and LIRS, ARC and LIRS2 under the program's conventions (``program``).
     """
     own = hit_ratios.assign(reading="own")
-    same = own[own["policy"] == "lirs_program"].assign(policy="lirs", reading="program")
-    own = own[own["policy"] != "lirs_program"]
+    same = own[own["policy"].isin(AS_PROGRAM)].replace({"policy": AS_PROGRAM}).assign(reading="program")
+    own = own[~own["policy"].isin(AS_PROGRAM)]
     columns = [*KEYS, "reading", "misses", "references"]
     table = published.rename(columns={"misses": "program_misses"}).merge(
         pd.concat([own[columns], same[columns]]), on=KEYS

@@ -60,6 +60,12 @@ def means(table, published):
         axis.axvline(0, color=GREY, linewidth=0.7)
         axis.set(xlabel="Lower miss ratio than FIFO (%)", title=title)
     _policies(axes[0])
+    handles = [
+        Line2D([], [], color=INK, linewidth=2.5, marker="o", markersize=3, label="mean, 95 % interval, traces drawn"),
+        Line2D([], [], color=GREY, linewidth=0.8, label="95 % interval, whole data sets drawn"),
+        Line2D([], [], **MARK, label="published"),
+    ]
+    legend_above(figure, handles)
     return figure
 
 
@@ -82,6 +88,7 @@ def worse(table, published):
         rows = _chosen(table, size)
         axis.barh(range(len(rows)), rows["worse_than_fifo_pct"], 0.6, color=GREY)
         _marks(axis, published, "worse_than_fifo_pct", size)
+        axis.legend(loc="lower right")
         axis.set(xlabel="Traces with more misses than FIFO (%)", title=title, xlim=(0, None))
     _policies(axes[0])
     return figure
@@ -160,6 +167,7 @@ def sieve(table, cells, published):
         left.plot(found, range(len(found)), marker, color=INK if marker == "o" else GREY, markersize=4, label=label)
     _marks(left, published, "mean_of_datasets", max(SIZES), SIEVE_FIGURE_1)
     _policies(left, SIEVE_FIGURE_1)
+    left.legend(loc="lower left")
     left.set(xlabel="Lower miss ratio than FIFO (%)", title="Seven sources of web traces", xlim=(0, None))
     found = cells[cells["size_ratio"].map(cells["size_ratio"].value_counts()) > 1]  # sizes of more traces than one
     names = list(found.sort_values(["kind", "trace"])["trace"].unique())
@@ -202,5 +210,3 @@ def _marks(axis, published, quantity, size, policies=FIGURE_6):
     """What is printed of a quantity at a size, at the places of the policies."""
     said = published[(published["quantity"] == quantity) & (published["size_ratio"] == size)]
     axis.plot(said["value"], [policies.index(policy) for policy in said["policy"]], label="published", **MARK)
-    if len(said):
-        axis.legend(loc="lower right" if len(policies) > len(SIEVE_FIGURE_1) else "lower left")

@@ -204,6 +204,10 @@ class HacSettings(Settings):
                     f"{points[name]:g} MB is not in hac.sweep_mb.{name}; add it there", "points_mb", name
                 )
         fits = (info.context or {}).get("fits")
-        if fits is not None and len([fit for fit in fits if fit.study == "hac"]) != 1:
-            raise ParameterError("data/calibration.yaml: expected one entry of the HAC study, install_instructions")
+        if fits is not None and [fit.parameter for fit in fits if fit.study == "hac" and fit.basis == "fitted"] != [
+            "install_instructions"
+        ]:
+            raise ParameterError(
+                "data/calibration.yaml: expected one fitted parameter of the HAC study, install_instructions"
+            )
         return self

@@ -31,8 +31,9 @@ NAMES = {"clockpro": "CLOCK-Pro", "slru": "SLRU", "random": "Random", "wtinylfu"
 
 @styled
 def capacity(table, published):
-    """Hits of one cache by its size, on the whole trace. Left: LRU, counted in three ways, and the values of the
-    paper's Figure 9 as black marks where the trace is the paper's. Right: policies, as shares of the possible hits.
+    """Hits of one cache by its size, on the whole trace. Left: LRU, counted in three ways. Right: policies, as shares
+    of the possible hits. Where the trace is the paper's, black marks are the values of its Figure 9, which are LRU's,
+    and on the right their shares of its highest value.
 
     Parameters
     ----------
@@ -51,12 +52,14 @@ def capacity(table, published):
     sizes = lru["cache_tokens"]
     marks = published[published["workload"].isin(whole["workload"]) & published["cache_tokens"].le(sizes.max())]
     if len(marks):
-        left.plot(marks["cache_tokens"], marks["hit_pct"], label="published", **MARK)
+        left.plot(marks["cache_tokens"], marks["hit_pct"], label="published (Figure 9)", **MARK)
     left.set(ylabel="Hit ratio of LRU (%)", ylim=(0, None))
     left.legend(loc="upper left")
     for policy in policy_order(set(SHOWN) & set(whole["policy"])):
         rows = whole[whole["policy"] == policy]
-        right.plot(rows["cache_tokens"], rows["share_of_possible_pct"], **policy_line(policy) | {"markersize": 3})
+        right.plot(rows["cache_tokens"], rows["share_of_possible_pct"], **policy_line(policy) | {"markersize": 4.5})
+    if len(marks):
+        right.plot(marks["cache_tokens"], _share_of_highest(marks, published), label="published (LRU)", **MARK)
     right.set(ylabel="Share of the possible hits (%)", ylim=(0, 102))
     right.legend(loc="upper left")
     for axes in (left, right):
@@ -83,7 +86,7 @@ def second_level(table):
     for axes, first in zip(panels, firsts, strict=True):
         for policy in shown:
             rows = whole[(whole["policy"] == policy) & (whole["first_tokens"] == first)]
-            axes.plot(rows["second_tokens"], rows["block_hit_pct"], **policy_line(policy) | {"markersize": 3})
+            axes.plot(rows["second_tokens"], rows["block_hit_pct"], **policy_line(policy) | {"markersize": 4.5})
         axes.set(title=f"Behind {_tokens(first)} tokens", ylim=(0, None))
         _token_axis(axes, steps=(1, 2, 5))
     panels[0].set_ylabel("Hit ratio of the second level (%)")
@@ -158,6 +161,11 @@ def ttft(table):
     handles.append(Line2D([], [], color=GREY, linestyle="--", label="no second level"))
     legend_above(figure, handles, columns=3)
     return figure
+
+
+def _share_of_highest(marks, published):
+    highest = published.groupby("workload")["hit_pct"].max()
+    return 100 * marks["hit_pct"] / marks["workload"].map(highest)
 
 
 def _name(policy):

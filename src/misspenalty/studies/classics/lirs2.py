@@ -1,0 +1,110 @@
+"""LIRS2: as LIRS, but a block is judged by the sum of its last two reuse distances; as its authors' program has it.
+
+C. Zhong, X. Zhao, S. Jiang: "LIRS2: an improved LIRS replacement algorithm", SYSTOR 2021. Only its abstract was at
+hand: the rules are those of the authors' program (repository zhongch4g/LIRS2, no licence; nothing of it is copied).
+"""
+
+import heapq
+from collections import OrderedDict
+from itertools import count
+
+HIR_SHARE = 0.01
+HIR_BLOCKS = 4
+STACK_LIMIT = 8  # references in the stack, in multiples of the cache
+
+
+class LIRS2:
+    """LIRS with two reuse distances: a block stays if it was used three times in a short time.
+
+    The stack has the last reference to every block and the one before it, as far down as the oldest "one before" of a
+    block that stays (LIR). Another block (HIR) waits in a queue, whose oldest is the victim. It comes to stay when it
+    is used while the reference before its last is in the stack; the block that reached down deepest goes to the queue.
+
+    Parameters
+    ----------
+    capacity : int
+        Cache size, blocks; at least 2. The program's own smallest is 5, as it has 4 HIR blocks at least.
+
+    Examples
+    --------
+    >>> cache = LIRS2(5)
+    >>> [cache.access(block) for block in (1, 2, 2, 1)]
+    [False, False, True, True]
+    """
+
+    def __init__(self, capacity):
+        self.capacity = capacity
+        self.hirs = min(max(int(HIR_SHARE * capacity), HIR_BLOCKS), capacity - 1)
+        self.stay, self.queue = set(), OrderedDict()  # the latter oldest first
+        self.stack = OrderedDict()  # time of a reference -> block, oldest first
+        self.last, self.before = {}, {}  # block -> time of its last reference, and of the one before
+        self.used_once = set()
+        self.passing = []  # heap of times of HIR blocks' references; some are of the stack no more, or of LIR blocks
+        self.clock = count()
+
+    def access(self, block):
+        """Reference `block`; whether it was in the cache."""
+        hit = block in self.stay or block in self.queue
+        if hit:
+            self.queue.pop(block, None)
+        else:
+            self._make_room(block)
+        if block not in self.last:
+            self._push_first(block)
+        else:
+            short = block not in self.used_once and self.before[block] in self.stack
+            self._push(block)
+            if block not in self.stay and short:
+                self._promote(block)
+        if block not in self.stay:
+            self._pass(block)
+        self._limit_stack()
+        return hit
+
+    def _make_room(self, block):
+        free = self.capacity - len(self.stay) - len(self.queue)
+        if not free:
+            self.queue.popitem(last=False)
+        elif free > self.hirs:
+            self.stay.add(block)
+
+    def _push_first(self, block):
+        """A new block has a reference before its first, which never makes it stay."""
+        self.used_once.add(block)
+        for times in (self.before, self.last):
+            times[block] = next(self.clock)
+            self.stack[times[block]] = block
+
+    def _push(self, block):
+        self.used_once.discard(block)
+        self.stack.pop(self.before[block], None)
+        self.before[block], self.last[block] = self.last[block], next(self.clock)
+        self.stack[self.last[block]] = block
+        self._trim()
+
+    def _promote(self, block):
+        self.stay.add(block)
+        deepest = next(iter(self.stack.values()))
+        self.stay.remove(deepest)
+        self._pass(deepest)
+        self._trim()
+
+    def _pass(self, block):
+        self.queue[block] = True
+        for times in (self.before, self.last):
+            heapq.heappush(self.passing, times[block])
+
+    def _trim(self):
+        """Down to the oldest reference that is the one before the last of a block that stays."""
+        while True:
+            time, block = next(iter(self.stack.items()))
+            if block in self.stay and self.before[block] == time:
+                return
+            del self.stack[time]
+
+    def _limit_stack(self):
+        """The oldest references of HIR blocks leave the stack where it is too long."""
+        while len(self.stack) > STACK_LIMIT * self.capacity:
+            time = heapq.heappop(self.passing)
+            if time in self.stack and self.stack[time] not in self.stay:
+                del self.stack[time]

@@ -1,0 +1,81 @@
+"""How much of its pages each traversal uses, by the database's layout.
+
+How an object is represented was chosen by shares of a page and a size of the database that are recollected from the
+paper (``data/calibration.yaml``); this table shows what came out next to them.
+"""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.claims.ledger import load_calibration
+from misspenalty.objects.format import OID_BITS, PAGE, object_sizes
+from misspenalty.objects.traversals import STATIC, Program
+from misspenalty.studies.hac.runs import MB, database, make_cache
+from misspenalty.studies.hac.seeds import mean_over_seeds
+
+KEYS = ["documents", "traversal"]
+
+
+def layouts(calibration, seeds, sizes):
+    """A job of the workflow: `used` for documents between the composite parts and apart from them; means over seeds.
+
+    Parameters
+    ----------
+    calibration : path-like
+        ``data/calibration.yaml``, whose `object_layout` has the recollected values.
+    seeds : sequence of int
+    sizes : dict
+        Of the database.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `used`, with the half width of a 95 % confidence interval of each mean; then the recollected values
+        as ``recollected_<column>``, in the rows that they were compared with.
+    """
+    tables = [
+        pd.concat([used(database(seed, **sizes | {"documents": where}), where) for where in ("between", "apart")])
+        for seed in seeds
+    ]
+    table = mean_over_seeds(tables, KEYS)
+    (declared,) = [fit for fit in load_calibration(calibration) if fit.parameter == "object_layout"]
+    for target in declared.published:
+        rows = (table[KEYS] == pd.Series(target["where"])[KEYS]).all(axis=1)
+        table.loc[rows, f"recollected_{target['column']}"] = float(target["value"])
+    return table
+
+
+def used(data, documents):
+    """Pages that each traversal touches, and what it uses of them, in a cache that holds everything.
+
+    Parameters
+    ----------
+    data : Database
+    documents : str
+        What the rows are labelled with.
+
+    Returns
+    -------
+    DataFrame
+        ``documents, traversal, database_mb`` (10**6 bytes), ``pages, used_bytes_pct`` (of the pages touched),
+        ``used_objects_pct`` (of the objects on them).
+    """
+    orefs, sizes = object_sizes(data.pages)
+    rows = []
+    for name in STATIC:
+        cache = make_cache(data, "fpc", 3 * data.pages.nbytes / MB)
+        Program(cache, data).run(name)
+        taken = np.isin(orefs, cache.installed())
+        pages = np.unique(orefs[taken] >> OID_BITS)
+        there = np.isin(orefs >> OID_BITS, pages)
+        rows.append(
+            {
+                "documents": documents,
+                "traversal": name,
+                "database_mb": data.pages.nbytes / 1e6,
+                "pages": len(pages),
+                "used_bytes_pct": 100 * sizes[taken].sum() / (len(pages) * PAGE),
+                "used_objects_pct": 100 * taken.sum() / there.sum(),
+            }
+        )
+    return pd.DataFrame(rows)
