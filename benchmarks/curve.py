@@ -2,24 +2,25 @@
 
 Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are drawn by Zipf(1.0) over a
 million objects, or those of any trace (``--trace``), cut to ``--references``. One row per policy: CPU time for its
-eight sizes, million references per second, and, where libCacheSim is installed and has the policy, the CPU time of its
+eight sizes, million references per second, and, where libCacheSim has the policy, the CPU time of its
 caches at the same sizes on the same references relative to ours. Then the sum, and the wall-clock time of one call with
-two threads.
+two threads. libCacheSim runs as in policies.py: its replay loop alone is timed, with its best hash table.
 """
 
 import argparse
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from policies import PEERS, run_peer, write_oracle_general
 
 import misspenalty
 from misspenalty.io.files import write_csv
 
 SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8)
 OBJECTS = 1_000_000
-PEER = {"lru": "LRU", "fifo": "FIFO", "clock": "Clock", "sieve": "Sieve", "arc": "ARC", "lirs": "LIRS", "slru": "SLRU",
-        "s3fifo": "S3FIFO", "2q": "TwoQ", "wtinylfu": "WTinyLFU", "lfu": "LFU"}  # fmt: skip
 
 
 def drawn(references, seed=1):
@@ -30,36 +31,21 @@ def drawn(references, seed=1):
     return misspenalty.Trace.from_blocks(random.permutation(OBJECTS)[ranks], name="zipf")
 
 
-def peer_seconds(trace, policy, sizes):
+def peer_seconds(path, policy, sizes, references):
     """CPU time of libCacheSim's caches, s; NaN where it has none."""
-    try:
-        import libcachesim as peer
-    except ImportError:
+    name, options, _ = PEERS.get(policy, (None, {}, {}))
+    if name is None:
         return float("nan")
-    if policy not in PEER:
-        return float("nan")
-    import tempfile
-
-    record = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
-    rows = np.zeros(len(trace), record)
-    rows["object"], rows["size"], rows["next"] = trace.ids, 1, -1
-    with tempfile.NamedTemporaryFile(suffix=".oracleGeneral") as file:
-        rows.tofile(file)
-        file.flush()
-        begin = time.process_time()
-        for size in sizes:
-            reader = peer.TraceReader(file.name, trace_type=peer.TraceType.ORACLE_GENERAL_TRACE)
-            getattr(peer, PEER[policy])(size).process_trace(reader)
-        return time.process_time() - begin
+    return sum(run_peer(path, name, options, size, references)[0] for size in sizes)
 
 
-def measure(trace, sizes, policies):
-    """One row per policy."""
+def measure(trace, sizes, policies, path):
+    """One row per policy; `path` is the trace as libCacheSim reads it."""
     for policy in policies:
         begin = time.process_time()
         misspenalty.hit_ratio_curve(trace, policy, sizes, threads=1)
         took = time.process_time() - begin
-        theirs = peer_seconds(trace, policy, sizes)
+        theirs = peer_seconds(path, policy, sizes, len(trace))
         yield {
             "policy": policy,
             "cpu_s": took,
@@ -84,15 +70,19 @@ def main():
     sizes = [max(round(share * trace.blocks), 1) for share in SHARES]
     policies = [name for name, policy in misspenalty.policies().items() if policy.kernel and not policy.offline]
     print(f"{trace}; sizes {sizes}")
-    table = pd.DataFrame(measure(trace, sizes, policies))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.oracleGeneral")
+        write_oracle_general(trace.ids, trace.blocks, path)
+        table = pd.DataFrame(measure(trace, sizes, policies, path))
     print(table.round(2).to_string(index=False))
     print(f"\n{len(policies)} online policies, {len(sizes)} sizes: {table['cpu_s'].sum():.1f} s of CPU time")
     begin, cpu = time.perf_counter(), time.process_time()
     misspenalty.hit_ratio_curve(trace, policies, sizes, threads=2)
-    wall = time.perf_counter() - begin
-    print(f"one call with two threads: {wall:.1f} s, {time.process_time() - cpu:.1f} s of CPU time")
+    wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    print(f"one call with two threads: {wall:.1f} s, {cpu:.1f} s of CPU time")
     if options.csv:
-        write_csv(table, options.csv)
+        total = {"policy": "all, one call with two threads", "cpu_s": cpu, "wall_s": wall}
+        write_csv(pd.concat([table, pd.DataFrame([total])]), options.csv)
 
 
 if __name__ == "__main__":

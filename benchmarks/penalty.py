@@ -1,21 +1,28 @@
 """Speed of `misspenalty.penalty` and `misspenalty.delayed_hits`: requests per second on one core.
 
 Run as ``python benchmarks/penalty.py``. The workload is drawn: 4 KB references by a Zipf-like law over 1,000,000
-blocks, one in four a write, at a rate that the device can follow. The goals are 10 million requests per second with a
-fixed time and 1 million with a disk. What the same trace costs without a device (`misspenalty.simulate`) and what the
-drive costs without a cache (the misses alone, through the drive's queue) are printed next to it: `ratio` is the time
-of `penalty` over the sum of the two, so that 1 means that putting them together costs nothing.
+blocks, one in four a write, at a rate that the device can follow, through a cache of half the blocks and of one in a
+thousand. The goals are 10 million requests per second with a fixed time and 1 million with a disk. `over_parts` is the
+time of `penalty` over that of its parts alone: the same trace without a device (`misspenalty.simulate`), and the
+misses without a cache (through the drive's queue); 1 means that putting them together costs nothing.
+`libcachesim_over_ours` is the time of libCacheSim, which knows no device, for hits and misses of the same references,
+over that of `penalty`. Times are CPU times, the least of three.
 """
 
 import argparse
+import tempfile
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from policies import PEERS, run_peer, write_oracle_general
 
 import misspenalty
 from misspenalty import disks
 from misspenalty.disks.drive._replay import as_they_arrive
+from misspenalty.io.files import write_csv
 
 BLOCKS = 1_000_000
 REPEATS = 3
@@ -54,29 +61,60 @@ def misses_alone(trace, size, name):
     return best(lambda: as_they_arrive(disks.load(name).drive(), trace.time[missed], lbn, count, write))[0]
 
 
-def measure(trace, device, size):
-    """Print one line per policy."""
+def measure(trace, device, size, path):
+    """One row per policy; `path` is the trace as libCacheSim reads it."""
     drive = misses_alone(trace, size, device) if device == "cheetah9lp" else 0.0
     for policy in ("lru", "arc"):
         without, _ = best(partial(misspenalty.simulate, trace, policy, size))
         took, frame = best(partial(misspenalty.penalty, trace, policy, size, device, threads=1))
-        ratio = "" if device == "dc_p3700" else f"{took / (without + drive):.2f}"
-        misses = frame["misses"].iloc[0] / frame["requests"].iloc[0]
-        print(f"{device:12} {policy:8} {len(trace) / took / 1e6:18.2f} {misses:9.3f} {ratio:>6}", flush=True)
+        name, options, _ = PEERS[policy]
+        theirs = min(run_peer(path, name, options, size, len(trace))[0] for _ in range(REPEATS))
+        yield {
+            "device": device,
+            "policy": policy,
+            "cache_blocks": size,
+            "miss_share": frame["misses"].iloc[0] / frame["requests"].iloc[0],
+            "million_requests_per_s": len(trace) / took / 1e6,
+            "over_parts": np.nan if device == "dc_p3700" else took / (without + drive),
+            "libcachesim_over_ours": theirs / took,
+        }
+
+
+def steps(references):
+    """One row per policy of the step model, whose fetches take 100 steps."""
+    drawn_ids = drawn(references, 1).ids.astype(np.int64)
+    for policy in ("lru", "arc", "opt"):
+        took, _ = best(partial(misspenalty.delayed_hits, drawn_ids, policy, BLOCKS // 2, 100))
+        yield {
+            "device": "100 steps",
+            "policy": policy,
+            "cache_blocks": BLOCKS // 2,
+            "million_requests_per_s": references / took / 1e6,
+        }
+
+
+def rows(references):
+    """All rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.oracleGeneral")
+        for device, gap in (("200us", 10_000), ("dc_p3700", 100_000), ("cheetah9lp", 20_000_000)):
+            trace = drawn(references, gap)
+            write_oracle_general(trace.ids, trace.blocks, path)
+            for size in (BLOCKS // 2, BLOCKS // 1000):
+                yield from measure(trace, device, size, path)
+    yield from steps(references)
 
 
 def main():
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--references", type=int, default=4_000_000)
+    parser.add_argument("--csv")
     options = parser.parse_args()
-    size = BLOCKS // 2
-    print(f"{'device':12} {'policy':8} {'million requests/s':>18} {'misses':>9} {'ratio':>6}")
-    for device, gap in (("200us", 10_000), ("dc_p3700", 100_000), ("cheetah9lp", 20_000_000)):
-        measure(drawn(options.references, gap), device, size)
-    steps = drawn(options.references, 1).ids.astype(np.int64)
-    for policy in ("lru", "arc", "opt"):
-        took, _ = best(partial(misspenalty.delayed_hits, steps, policy, size, 100))
-        print(f"{'100 steps':12} {policy:8} {len(steps) / took / 1e6:18.2f}", flush=True)
+    table = pd.DataFrame(rows(options.references))
+    print(table.round(3).to_string(index=False))
+    if options.csv:
+        write_csv(table, options.csv)
 
 
 if __name__ == "__main__":

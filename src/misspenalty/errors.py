@@ -43,11 +43,10 @@ class InputError(MissPenaltyError):
         expected: str | None = None,
         remedy: str | None = None,
     ) -> None:
-        self.path, self.line, self.byte = path, line, byte
+        self.path, self.line, self.byte, self.remedy = path, line, byte, remedy
+        self.what = f"{what}; expected {expected}" if expected else what
         place = "" if line is None and byte is None else f", line {line}" if byte is None else f", byte {byte}"
-        parts = [f"{path}{place}: {what}" if path is not None else what]
-        if expected:
-            parts.append(f"expected {expected}")
+        parts = [f"{path}{place}: {self.what}" if path is not None else self.what]
         if remedy:
             parts.append(remedy)
         super().__init__("; ".join(parts))

@@ -53,6 +53,7 @@ def test_penalty_of_policies_sizes_and_devices(capsys, tmp_path):
     mine.write_text("class Mine:\n    def __init__(self, capacity): ...\n    def access(self, block): return False\n")
     status, _, err = run(capsys, *asked, "--policy", f"lru,{mine}:Mine")
     assert status == 2 and "policy Mine cannot tell what it holds" in err
+    assert "'5' is a time without its unit; write 5ms" in run(capsys, *asked, "--device", "5")[2]
     for option, value in (("--device", "5"), ("--size", "0"), ("--interval", "x"), ("--policy", "best")):
         status, _, err = run(capsys, *asked, option, value)
         assert status == 2 and err.startswith("misspenalty: ")
@@ -221,6 +222,45 @@ def test_several_policies_in_one_call_in_any_case(capsys, arc, tmp_path):
     assert rows[-1][3] == "3"
     _, out, _ = run(capsys, "simulate", arc, "--policy", "ARC,lru", "--size", "40%", "--json")
     assert [(row["policy"], row["cache_blocks"]) for row in json.loads(out)] == [("arc", 2), ("lru", 2)]
+
+
+def test_a_device_that_is_overrun_is_named(capsys, tmp_path):
+    path = tmp_path / "x.spc"
+    path.write_text("".join(f"0,{n * 7919 % 10007 * 1000},4096,R,{n / 10_000}\n" for n in range(500)))
+    asked = ("penalty", str(path), "--policy", "lru", "--size", "10", "--device", "hp97560,5ms")
+    assert "requests come faster than hp97560 serves them" in run(capsys, *asked)[2]
+    assert run(capsys, *asked, "--speed", "0.001")[2] == ""
+    assert run(capsys, *asked, "--clients", "4")[2] == ""
+
+
+def test_info_of_objects_tells_their_sizes(capsys, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("time,key,size\n0,7,1000\n1,8,3000\n2,7,1000\n4,9,8000\n")
+    row = json.loads(run(capsys, "trace", "info", str(path), "--json")[1])
+    assert (row["object_bytes_mean"], row["object_bytes_median"], row["object_bytes_max"]) == (4000, 3000, 8000)
+    assert row["mb_per_s"] == pytest.approx(13_000 / 2**20 / 4)
+    text = run(capsys, "trace", "info", str(path))[1]
+    assert "3 objects, 11.7 KB" in text and "of 3.91 KB on average, half up to 2.93 KB, the largest 7.81 KB" in text
+    assert "half within 2 objects," in text and "blocks of 4096" not in text
+
+
+def test_a_name_that_is_no_utf8_is_shown_by_its_bytes(capsys, tmp_path):
+    path = tmp_path / "n\udcff.spc"
+    path.write_text("0,0,8192,R,1\n")
+    assert "n\\xff.spc (spc)" in run(capsys, "trace", "info", str(path))[1]
+    assert "n\\xff.spcc: no such file" in run(capsys, "trace", "info", f"{path}c")[2]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--size", "200%"], "'200%' is more than the footprint of"),
+        (["--size", "0"], "'0' is less than one block"),
+    ],
+)
+def test_impossible_sizes_say_what_to_do(capsys, arc, arguments, message):
+    status, out, err = run(capsys, "curve", arc, *arguments)
+    assert (status, out) == (2, "") and message in err and ("name a larger" in err or "choose a larger" in err)
 
 
 @pytest.mark.parametrize(

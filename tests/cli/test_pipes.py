@@ -212,3 +212,10 @@ def test_warm_up_by_another_trace(capsys, tmp_path):
     options = ["--size", "977", "--warm-up", tmp_path / "x.spc", "--json"]
     status, out, _ = told(capsys, "simulate", tmp_path / "x.spc", *options)
     assert status == 0 and json.loads(out)["misses"] == 0
+
+
+def test_a_closed_standard_input_is_an_error():
+    done = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -m misspenalty trace info - <&-"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "standard input: is closed; pipe a trace into it" in done.stderr

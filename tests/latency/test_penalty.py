@@ -303,6 +303,11 @@ class Blind:
         return False
 
 
+class Silent(OwnLru):
+    def access(self, block):
+        super().access(block)
+
+
 def test_a_policy_in_python_equals_the_kernel():
     rng = np.random.default_rng(5)
     trace = misspenalty.Trace.from_blocks(
@@ -317,7 +322,9 @@ def test_a_policy_in_python_equals_the_kernel():
 def test_what_a_policy_in_python_lacks_or_raises():
     with pytest.raises(ParameterError, match=r"policy Blind cannot tell what it holds.*__contains__"):
         misspenalty.penalty([1, 2], Blind, 1, "1ms")
-    with pytest.raises(ParameterError, match=r"policy OwnLru: raised RuntimeError\('broken'\)"):
+    with pytest.raises(ParameterError, match=r"policy OwnLru: raised RuntimeError: broken \(test_penalty.py, line"):
         misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), OwnLru, 1, "1ms", fault=True)
+    with pytest.raises(ParameterError, match=r"policy Silent: access\(1\) returned None; expected True where"):
+        misspenalty.penalty([1, 2], Silent, 1, "1ms")
     with pytest.raises(ParameterError, match="no policy has a parameter 'fualt', did you mean 'fault'"):
         misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), [OwnLru, "lru"], 1, "1ms", fualt=True)

@@ -88,6 +88,17 @@ def test_every_package_has_a_floor():
     assert {package_of(name) for name in MODULES} == set(FLOOR_OF)
 
 
+def test_the_architecture_page_shows_every_package():
+    docs = SOURCE.parent / "docs"
+    table = set(re.findall(r"^\| (`[^|]*)\|", (docs / "architecture.md").read_text(), re.MULTILINE))
+    listed = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
+    drawn = set(
+        re.findall(r"\w+", " ".join(re.findall(r'font-weight="bold">([^<]*)<', (docs / "floors.svg").read_text())))
+    )
+    packages = set(FLOOR_OF) - {"__init__", "__main__", "_kernel"}
+    assert (packages - listed, packages - drawn) == (set(), set())
+
+
 def test_imports_of_kernels_are_seen():
     assert ("misspenalty.policies._log.pxd", "add") in IMPORTS["misspenalty.policies._lru"]
     assert ("misspenalty.policies._policy.pxd", "block_t") in IMPORTS["misspenalty.policies._log.pxd"]

@@ -221,3 +221,10 @@ def test_no_result_is_typed_into_a_figure():
     source = "".join(path.read_text() for path in (ROOT / "src" / "misspenalty" / "figures").glob("*.py"))
     printed = {f"{value:g}" for value in PRINTED4["hit_ratio_pct"]}
     assert printed.isdisjoint(re.findall(r"\d+\.\d+", source))
+
+
+def test_a_single_size_shows_every_policy_and_its_own_tick():
+    table = pd.DataFrame({"policy": ["lru", "opt"], "cache_blocks": 18_688, "device": "5ms", "mean_us": [700.0, 200.0]})
+    axes = curve.response_time(table, 512).axes[0]
+    assert all(line.get_marker() not in ("", "None") for line in axes.get_lines())
+    assert list(axes.get_xticks()) == [18_688 * 512]

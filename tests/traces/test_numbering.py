@@ -61,6 +61,22 @@ def test_a_trace_compiled_in_shards_is_the_same(tmp_path, monkeypatch):
     assert np.array_equal(one.ids, two.ids) and np.array_equal(one.address, two.address)
 
 
+def test_objects_keep_their_sizes_in_shards(tmp_path, monkeypatch):
+    """An object's size is that of its first reference, wherever in the chunks and shards that lies."""
+    monkeypatch.setattr(numbering, "CHUNK", 1000)
+    monkeypatch.setattr("misspenalty.traces.compiled.CHUNK", 700)
+    rng = np.random.default_rng(6)
+    names = rng.zipf(1.1, 20_000) % 9000
+    lines = [f"{second},{name},{name * 3 + 1}" for second, name in enumerate(names)]
+    (raw := tmp_path / "raw.csv").write_text("\n".join(["time,obj_id,obj_size", *lines]) + "\n")
+    whole = open_trace(raw)
+    monkeypatch.setattr(numbering.Numbering.__init__, "__defaults__", (100,))
+    sharded = open_trace(raw)
+    assert sharded.blocks > 4000
+    assert sharded.object_bytes.tolist() == (sharded.address.astype(np.int64) * 3 + 1).tolist()
+    assert np.array_equal(whole.ids, sharded.ids) and np.array_equal(whole.object_bytes, sharded.object_bytes)
+
+
 def test_an_error_in_the_middle_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

@@ -164,8 +164,8 @@ def test_real_traces_are_recognised_and_counted(shared_traces, name, form, refer
         (b"*\n\n", "lirs", "holds no requests"),
         (b"1 2 3\n", "arc", r"line 1: field 4 \(reqno\) missing.*expected 'start:integer nblocks:integer"),
         (b"1 1 0 0\n1 2 3 4 5\n", "arc", "line 2: too many fields"),
-        (b"1 0 0 0\n", "arc", "a request of 0 blocks"),
-        (b"1 99999999999 0 0\n", "arc", "a request of 99999999999 blocks.*expected 1 to"),
+        (b"1 0 0 0\n", "arc", "request 1 is one of 0 blocks"),
+        (b"1 99999999999 0 0\n", "arc", "request 1 is one of 99999999999 blocks.*expected 1 to"),
         (b"9223372036854775808\n", "lirs", "line 1: field 1"),
         (b"-5\n", "lirs", "line 1: field 1"),
         (b"1.5\n", "lirs", "line 1: field 1"),
@@ -275,9 +275,28 @@ def test_requests_that_add_up_to_too_many_references(tmp_path, monkeypatch):
         open_trace(path)
 
 
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        (
+            "x.spc",
+            b"0,8,4096,R,0.0\n0,8,4096,R,1.0 junk\n",
+            r"x\.spc, line 2: .*timestamp.*junk.*read as spc; if it is",
+        ),
+        ("x.spc", b"0,8,4096,Q,0.0\n", r"x\.spc, line 1: .*opcode.*read as spc"),  # by its suffix
+        ("x", b"5\n6\n7 x\n", r"x, line 3: too many fields in '7 x'.*read as lirs"),
+        ("x.csv", b"time,key,size\n0,1,100\n1,2,-5\n", r"x\.csv, line 3: .*size.*'1,2,-5'.*read as csv"),
+        ("x.csv", b"time,what\n0,1\n", r"x\.csv, line 1: the header names no place.*--columns"),
+    ],
+)
+def test_a_wrong_line_near_the_head_is_named(tmp_path, name, content, message):
+    with pytest.raises(InputError, match=message):
+        open_trace(write(tmp_path / name, content))
+
+
 def test_a_request_longer_than_any_is_taken_for_damage(tmp_path):
     assert len(open_trace(write(tmp_path / "x.lis", b"0 262144 0 0\n"))) == 1 << 18
-    with pytest.raises(InputError, match="a request of 262145 blocks; expected 1 to 262144"):
+    with pytest.raises(InputError, match="request 1 is one of 262145 blocks; expected 1 to 262144"):
         open_trace(write(tmp_path / "y.lis", b"0 262145 0 0\n"))
 
 

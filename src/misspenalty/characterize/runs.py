@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def _copied(source: Path, target: Path, file_name: str) -> Path:
     """A copy under the registered name; a mirror's compressed copy keeps its further suffix."""
     target = target.with_name(file_name + source.name[len(file_name) :])
     with atomic_path(target) as partial:
-        partial.write_bytes(source.read_bytes())
+        shutil.copyfile(source, partial)
     return target
 
 

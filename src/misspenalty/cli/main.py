@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import misspenalty
 from misspenalty.cli import completion, disks, new, penalty, policies, record, replay, traces
-from misspenalty.cli.output import show
+from misspenalty.cli.output import encodable, show
 from misspenalty.errors import MissPenaltyError, did_you_mean
 
 COMMANDS = (traces, replay, penalty, disks, policies, new, record, completion)  # modules, in the order of the help
@@ -75,7 +75,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _refused(message: str) -> int:
-    print(f"misspenalty: {message}", file=sys.stderr)
+    print(f"misspenalty: {encodable(message)}", file=sys.stderr)
     return 2
 
 

@@ -17,7 +17,7 @@ class Described:
     text: str
 
 
-def _encodable(value):
+def encodable(value):
     """`value`; the bytes of a file's name that are no UTF-8 as in ``\\xff``, for pandas has no other strings."""
     return (
         value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -31,7 +31,7 @@ def show(result, options):
     text = result.text if isinstance(result, Described) else None
     result = result.table if isinstance(result, Described) else result
     if isinstance(result, dict):
-        result = {key: _encodable(value) for key, value in result.items()}
+        result = {key: encodable(value) for key, value in result.items()}
     frame = result if isinstance(result, pd.DataFrame) else pd.DataFrame([result])
     if options.json:
         rows = [
@@ -41,7 +41,7 @@ def show(result, options):
     elif options.csv:
         frame.to_csv(sys.stdout, index=False, lineterminator="\n")
     elif text is not None:
-        print(text)
+        print(encodable(text))
     elif isinstance(result, dict):
         width = max(map(len, result))
         print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))

@@ -1,8 +1,10 @@
 """The command line's ``penalty``."""
 
+import sys
 from pathlib import Path
 
 import misspenalty
+from misspenalty import disks
 from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
@@ -66,6 +68,28 @@ def add(commands):
     add_format_options(command)
 
 
+QUEUED = 0.9  # of the time that a fetch takes; from there on a device is taken to be overrun
+
+
+def overrun(table):
+    """A hint about devices that a trace overruns at its own times, so that response times grow with its length.
+
+    Returns
+    -------
+    str or None
+    """
+    service = table[[f"{part}_us" for part in disks.COMPONENTS if part != "queue"]].sum(axis=1)
+    waiting = (table["load"] == "open") & (table["queue_us"] > QUEUED * (table["queue_us"] + service))
+    if not waiting.any():
+        return None
+    devices = ", ".join(dict.fromkeys(table.loc[waiting, "device"]))
+    return (
+        f"misspenalty: requests come faster than {devices} serves them; nearly all of their time is spent in its queue,"
+        " and grows with the trace: slow it down (--speed 0.1), close the loop (--clients 16), or choose a faster"
+        " device"
+    )
+
+
 def _penalty(options):
     policies = parse_policies(options.policy)
     plot = None if options.plot is None else plot_path(options.plot)
@@ -87,6 +111,8 @@ def _penalty(options):
         threads=options.threads,
         **dict(parse_setting(text) for text in options.set),
     )
+    if hint := overrun(table):
+        print(hint, file=sys.stderr)
     if plot:
         from misspenalty.plotting import curve, save_figure
 

@@ -9,6 +9,7 @@ from misspenalty.disks.drive._state cimport IDLE, NEVER, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.policies.python_policy import was_held
 from misspenalty.systems.engine._engine cimport queue_t, pop, schedule
 
 COUNTS = ("hits", "delayed_hits", "misses", "delayed", "queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
@@ -62,7 +63,7 @@ cdef class PythonCache(Policy):
 
     cdef object policy, address
     cdef str name
-    cdef readonly object failure            # what access raised; the first one is kept
+    cdef readonly object failure            # what the policy raised first
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, str name, policy, address):
         self.name, self.policy, self.address = name, policy, address
@@ -83,7 +84,9 @@ cdef class PythonCache(Policy):
         if self.failure is not None:
             return False
         try:
-            return (self.address[block] in self.policy) if whether else bool(self.policy.access(self.address[block]))
+            if whether:
+                return self.address[block] in self.policy
+            return was_held(self.name, self.address[block], self.policy.access(self.address[block]))
         except Exception as error:
             self.failure = error
             return False

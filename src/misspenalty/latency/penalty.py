@@ -27,6 +27,7 @@ comes.
 """
 
 import itertools
+import re
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
@@ -40,6 +41,7 @@ from misspenalty.latency._devices import Disk, FixedTime
 from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.policies import find_policy
+from misspenalty.policies.python_policy import shown
 from misspenalty.replay.simulation import processors
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, is_time, parse_time
@@ -167,7 +169,7 @@ def penalty(
         counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead, part["warm_up"],
                                      load["clients"], load["think"])  # fmt: skip
         if isinstance(cache, PythonCache) and cache.failure is not None:
-            raise ParameterError(f"policy {name}: raised {cache.failure!r}") from cache.failure
+            raise _refusal(name, cache.failure) from cache.failure
         latency = np.asarray(latency)
         return {"policy": name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
                 "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
@@ -182,6 +184,11 @@ def penalty(
         return pd.DataFrame(list(pool.map(run, jobs)))
 
 
+def _refusal(name, failure):
+    """What is raised for what a policy written in Python raised in a replay."""
+    return failure if isinstance(failure, ParameterError) else ParameterError(f"policy {name}: raised {shown(failure)}")
+
+
 def _settings(definition, parameters, several):
     """The parameters of a policy, checked; of several policies each takes those it has."""
     if definition.offline and definition.name != "opt":
@@ -191,7 +198,7 @@ def _settings(definition, parameters, several):
     if definition.kernel is None and not hasattr(definition.reference, "__contains__"):
         raise ParameterError(
             f"policy {definition.name} cannot tell what it holds, which response times need; give the class a method"
-            " __contains__(block)"
+            " __contains__(self, block) that returns whether the block is in the cache, without referencing it"
         )
     return own
 
@@ -255,6 +262,10 @@ def _device(device, trace, scheduler):
             raise ParameterError(f"device {device}: expected more than 0")
         lbn = np.zeros(trace.blocks, np.int64)
         return {"name": device.strip(), "make": lambda: FixedTime(latency), "lbn": lbn, "sectors": 1, "layout": "none"}
+    if isinstance(device, str) and re.fullmatch(r"\s*[0-9.]+\s*", device):
+        raise ParameterError(
+            f"device {device.strip()!r} is a time without its unit; write {device.strip()}ms, or name a drive"
+        )
     kind = device if isinstance(device, Kind) else disks.load(device)
     flash = kind.data["kind"] == "flash"
     sectors = -(-trace.block_bytes // kind.data["geometry"]["sector_bytes"])

@@ -1,7 +1,7 @@
 """Hit ratio against cache size, for any trace: what ``misspenalty curve --plot`` draws."""
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, policy_order, styled
 from misspenalty.traces.trace import format_bytes
@@ -40,8 +40,8 @@ def hit_ratio(table, block_bytes=None, title=None):
     for policy in policy_order(table["policy"]):
         rows = table[table["policy"] == policy].sort_values("cache_blocks")
         size, percent = rows["cache_blocks"].to_numpy() * scale, 100 * rows["hit_ratio"].to_numpy()
-        line = policy_line(policy)
-        axes.plot(size, percent, **line | ({"marker": ""} if len(rows) > MARKED else {}))
+        line = _line(policy, len(rows))
+        axes.plot(size, percent, **line)
         if "hit_ratio_error" in rows:
             error = 100 * rows["hit_ratio_error"].to_numpy()
             low, high = np.maximum(percent - error, 0), np.minimum(percent + error, 100)
@@ -87,7 +87,7 @@ def response_time(table, block_bytes=None, title=None):
         unit, name = next((u, n) for u, n in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= u or u == 1)
         for policy in policy_order(rows["policy"]):
             line = rows[rows["policy"] == policy].sort_values("cache_blocks")
-            axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **policy_line(policy))
+            axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **_line(policy, len(line)))
         _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes)
         axes.set_ylim(0, 1.1 * top / unit)
         axes.set_ylabel(f"Mean response time ({name})")
@@ -102,7 +102,15 @@ def title(trace):
     """Trace and footprint, as a title of its curves."""
     name = trace.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("$", r"\$")
     name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-    return f"{name}, footprint {format_bytes(trace.blocks * trace.block_bytes)}"
+    return f"{name}, footprint {format_bytes(trace.footprint_bytes)}"
+
+
+def _line(policy, points):
+    """How a policy is drawn: of many points none has a marker, a single one has in any case."""
+    line = policy_line(policy)
+    if points > MARKED:
+        return line | {"marker": ""}
+    return line | ({"marker": "_", "markersize": 9} if points == 1 and not line["marker"] else {})
 
 
 def _size_axis(axes, sizes, block_bytes):
@@ -112,7 +120,8 @@ def _size_axis(axes, sizes, block_bytes):
     octaves = np.log(sizes.max() / sizes.min()) / np.log(base)
     if octaves < 1:  # so narrow that no round size may lie within
         axes.set_xlim(sizes.min() / base**0.5, sizes.max() * base**0.5)
-    axes.xaxis.set_major_locator(LogLocator(base=base, numticks=TICKS))
+    one = sizes.min() == sizes.max()
+    axes.xaxis.set_major_locator(FixedLocator([sizes.min()]) if one else LogLocator(base=base, numticks=TICKS))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size) if block_bytes else f"{size:,.0f}"))
     axes.set_xlabel("Cache size" if block_bytes else "Cache size (blocks)")

@@ -81,17 +81,33 @@ class PythonPolicy:
             try:
                 found = access(block)
             except Exception as error:
-                raise ParameterError(f"policy {self.name}: access({block}) raised {_shown(error)}") from error
-            if found is not True and found is not False and not isinstance(found, int | np.integer | np.bool_):
-                raise ParameterError(
-                    f"policy {self.name}: access({block}) returned {found!r};"
-                    " expected True where the block was in the cache, else False"
-                )
-            hit[number] = bool(found)
+                raise ParameterError(f"policy {self.name}: access({block}) raised {shown(error)}") from error
+            hit[number] = was_held(self.name, block, found)
             hits += bool(found)
         self.requests += len(ids)
         self.misses += len(ids) - hits - left_out
         return hits
+
+
+def was_held(name: str, block: int, found: Any) -> bool:
+    """What ``access(block)`` returned, as a truth value.
+
+    Raises
+    ------
+    ParameterError
+        It is none: most likely the method lacks a ``return``.
+
+    Examples
+    --------
+    >>> was_held("mine", 7, True)
+    True
+    """
+    if found is not True and found is not False and not isinstance(found, int | np.integer | np.bool_):
+        raise ParameterError(
+            f"policy {name}: access({block}) returned {found!r};"
+            " expected True where the block was in the cache, else False"
+        )
+    return bool(found)
 
 
 def construct(
@@ -115,7 +131,7 @@ def construct(
     except ParameterError:
         raise
     except Exception as error:
-        raise ParameterError(f"policy {name}: its constructor raised {_shown(error)}") from error
+        raise ParameterError(f"policy {name}: its constructor raised {shown(error)}") from error
     return PythonPolicy(name, policy, capacity, address)
 
 
@@ -172,7 +188,7 @@ def load_class(text: str) -> type:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise InputError(f"cannot be run: {_shown(error)}", path=file) from error
+        raise InputError(f"cannot be run: {shown(error)}", path=file) from error
     cls = getattr(module, name, None)
     if not isinstance(cls, type):
         own = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module_name]
@@ -180,8 +196,17 @@ def load_class(text: str) -> type:
     return cls
 
 
-def _shown(error: BaseException) -> str:
-    """An exception in a line, with the place it was raised at."""
+def shown(error: BaseException) -> str:
+    """An exception in a line, with the place it was raised at.
+
+    Examples
+    --------
+    >>> try:
+    ...     {}["seven"]
+    ... except KeyError as error:
+    ...     shown(error).partition(" (")[0]
+    "KeyError: 'seven'"
+    """
     what = traceback.format_exception_only(error)[-1].strip()
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{what} ({Path(place.filename).name}, line {place.lineno})"

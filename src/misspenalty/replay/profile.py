@@ -17,7 +17,8 @@ def profile(trace: Trace) -> dict[str, Any]:
     dict
         ``name, format``; ``references, reads, writes, blocks, block_bytes, footprint_bytes, seconds``; ``read_share``;
         ``requests`` with their ``request_blocks_mean, _median, _p95, _max`` (before they were split into blocks) and
-        ``requests_per_s``, ``references_per_s``, ``mb_per_s`` (2**20 bytes); ``sequential_share``: of the references,
+        ``requests_per_s``, ``references_per_s``, ``mb_per_s`` (2**20 bytes); of objects ``object_bytes_mean, _median,
+        _max``, over the objects; ``sequential_share``: of the references,
         those to the block after that of the reference before; ``used_once_share``: of the blocks;
         ``reused_share``: of the references, those to a block used before; of these the quantiles
         ``reuse_distance_p50, _p90, _p99``, the LRU cache in blocks that serves so many of them. None where the trace
@@ -34,7 +35,10 @@ def profile(trace: Trace) -> dict[str, Any]:
     seconds = None if trace.time is None else int(trace.time.max() - trace.time.min()) / 1e9
     per_s = 1 / seconds if seconds else None
     requests = None if sizes is None else sizes.requests
-    distances, used_once, sequential = _walk(trace)
+    distances, uses, sequential = _walk(trace)
+    used_once = int(np.count_nonzero(uses == 1))
+    size = trace.object_bytes
+    moved = n * trace.block_bytes if size is None else int(uses @ size)
     reused = int(distances.sum())
     reach = [int(np.searchsorted(np.cumsum(distances), share * reused)) if reused else None for share in QUANTILES]
     return {
@@ -55,7 +59,10 @@ def profile(trace: Trace) -> dict[str, Any]:
         "request_blocks_max": None if sizes is None else sizes.largest,
         "requests_per_s": None if per_s is None or requests is None else requests * per_s,
         "references_per_s": None if per_s is None else n * per_s,
-        "mb_per_s": None if per_s is None else n * trace.block_bytes / (1 << 20) * per_s,
+        "mb_per_s": None if per_s is None else moved / (1 << 20) * per_s,
+        "object_bytes_mean": None if size is None else float(size.mean()),
+        "object_bytes_median": None if size is None else int(np.sort(size)[len(size) // 2]),
+        "object_bytes_max": None if size is None else int(size.max()),
         "sequential_share": sequential / n,
         "used_once_share": used_once / trace.blocks,
         "reused_share": reused / n,
@@ -68,8 +75,8 @@ def profile(trace: Trace) -> dict[str, Any]:
 QUANTILES = (0.5, 0.9, 0.99)
 
 
-def _walk(trace: Trace) -> tuple[np.ndarray, int, int]:
-    """References at each stack distance (none at 0), blocks used once, and references to the block after the last."""
+def _walk(trace: Trace) -> tuple[np.ndarray, np.ndarray, int]:
+    """References at each stack distance (none at 0), references to each block, and how many go to the next block."""
     stack = StackDistances(trace.blocks)
     histogram, uses = np.zeros(trace.blocks + 1, np.int64), np.zeros(trace.blocks, np.int64)
     distances, before, sequential = np.empty(min(SLICE, len(trace)), np.uint32), None, 0
@@ -83,7 +90,7 @@ def _walk(trace: Trace) -> tuple[np.ndarray, int, int]:
         sequential += before is not None and int(address[0]) == before + 1
         before = int(address[-1])
     histogram[0] = 0
-    return histogram, int(np.count_nonzero(uses == 1)), sequential
+    return histogram, uses, sequential
 
 
 def describe(found: dict[str, Any]) -> str:
@@ -105,7 +112,13 @@ def describe(found: dict[str, Any]) -> str:
         "references": f"{found['references']:,}, {found['read_share']:.2%} reads",
         "footprint": f"{found['blocks']:,} blocks of {block} bytes, {format_bytes(found['footprint_bytes'])}",
     }
-    if found["requests"] is not None:
+    if found["object_bytes_max"] is not None:
+        lines["footprint"] = f"{found['blocks']:,} objects, {format_bytes(found['footprint_bytes'])}"
+        lines["objects"] = (
+            f"of {format_bytes(found['object_bytes_mean'])} on average, half up to"
+            f" {format_bytes(found['object_bytes_median'])}, the largest {format_bytes(found['object_bytes_max'])}"
+        )
+    elif found["requests"] is not None:
         lines["requests"] = (
             f"{found['requests']:,}; of {format_bytes(found['request_blocks_mean'] * block)} on average, half up to"
             f" {format_bytes(found['request_blocks_median'] * block)},"
@@ -116,15 +129,21 @@ def describe(found: dict[str, Any]) -> str:
         rates = [f"{found['references_per_s']:,.1f} references per s", f"{found['mb_per_s']:,.2f} MB per s"]
         if found["requests_per_s"] is not None:
             rates.insert(0, f"{found['requests_per_s']:,.1f} requests per s")
-        lines["rate"] = f"{', '.join(rates)}, over {found['seconds']:,.1f} s"
+        seconds = found["seconds"]
+        lines["rate"] = f"{', '.join(rates)}, over {seconds:{',.1f' if seconds >= 1 else '.3g'}} s"
     lines["sequential"] = f"{found['sequential_share']:.2%} of the references, to the block after the last one"
     lines["reuse"] = (
         f"{found['reused_share']:.2%} of the references; {found['used_once_share']:.2%} of the blocks are used once"
     )
     if found["reuse_distance_p50"] is not None:
-        reach = {"half": "p50", "90 %": "p90", "99 %": "p99"}
+        reach = {
+            "half": found["reuse_distance_p50"],
+            "90 %": found["reuse_distance_p90"],
+            "99 %": found["reuse_distance_p99"],
+        }
+        what = "objects" if found["object_bytes_max"] is not None else "blocks"
         lines["reuse distance"] = ", ".join(
-            f"{share} within {(d := found[f'reuse_distance_{key}']):,} blocks ({format_bytes(d * block)})"
-            for share, key in reach.items()
+            f"{share} within {d:,} {what}" + (f" ({format_bytes(d * block)})" if what == "blocks" else "")
+            for share, d in reach.items()
         )
     return "\n".join(f"{name:14}  {line}" for name, line in lines.items())

@@ -197,7 +197,7 @@ def _compile(
         open(folder / "size", "wb") as size,
     ):
         for requests in form.read(path, block_bytes, **options):
-            references += _references(requests, path)
+            references += _references(requests, path, int(lengths.sum()))
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
             for start, writes, times in _expand(requests):
@@ -253,14 +253,18 @@ def _check_references(references: int, most: int | None, path: Path) -> None:
         )
 
 
-def _references(requests: Requests, path: Path) -> int:
-    """How many references of one block the requests make."""
+def _references(requests: Requests, path: Path, before: int) -> int:
+    """How many references of one block the requests make, after as many requests `before`."""
     count = requests.count
     if count is None:
         return requests.start.size
-    if count.size and (count.max() > LONGEST_REQUEST or count.min() < 1):
-        odd = int(count.max() if count.max() > LONGEST_REQUEST else count.min())
-        raise InputError(f"a request of {odd} blocks", path=path, expected=f"1 to {LONGEST_REQUEST}")
+    if (odd := np.flatnonzero((count > LONGEST_REQUEST) | (count < 1))).size:
+        raise InputError(
+            f"request {before + int(odd[0]) + 1} is one of {int(count[odd[0]])} blocks",
+            path=path,
+            expected=f"1 to {LONGEST_REQUEST}",
+            remedy="mend or leave out the line, or choose larger blocks (--block-size, block_bytes=…)",
+        )
     return int(count.sum())
 
 

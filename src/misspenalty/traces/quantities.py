@@ -51,7 +51,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
     Raises
     ------
     ParameterError
-        The text is no size, or smaller than a block.
+        The text is no size, smaller than a block, or a share of more than 100 %.
 
     Examples
     --------
@@ -61,12 +61,19 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
     if blocks is not None and (share := re.fullmatch(r"\s*([0-9]{1,4}(?:\.[0-9]{1,9})?)\s*%\s*", text)):
         size = int(float(share[1]) / 100 * blocks + 0.5)
         if size < 1:
-            raise ParameterError(f"{text!r} is less than one of the {blocks} blocks of the footprint")
+            raise ParameterError(
+                f"{text!r} is less than one of the {blocks} blocks of the footprint; choose a larger share"
+            )
+        if float(share[1]) > 100:
+            raise ParameterError(
+                f"{text!r} is more than the footprint of {blocks} blocks, which is 100%; name a larger cache in blocks"
+                " or bytes"
+            )
         return size
     number, unit = _quantity(text, "blocks (65536)", " or a share of the footprint (5%)" if blocks is not None else "")
     size = int(number) if unit is None else int(float(number) * unit) // block_bytes
     if size < 1:
-        raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes")
+        raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes; choose a larger size")
     return size
 
 

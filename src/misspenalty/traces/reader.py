@@ -262,11 +262,35 @@ def find_format(path, name=None):
     matching = [form for form in known.values() if form.sniff(bare, head)]
     if len(matching) != 1:
         found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
+        if not matching and (complaint := _complaint(path, bare, head, known)):
+            raise complaint
         remedy = f"name it with --format (format=…): {', '.join(known)}"
         if re.match(DRIVE_REQUESTS, head):
             remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"
         raise InputError(f"the content {found}", path=path, remedy=remedy)
     return matching[0]
+
+
+def _complaint(path, name, head, known):
+    """What the format that follows the file furthest, by its suffix or its first lines, says of it; else None."""
+    lines, complaints = head.splitlines(keepends=True), []
+    beginnings = [b"".join(lines[:count]) for count in (1, 2)]
+    for form in known.values():
+        named = name.lower().endswith(f".{form.name.lower()}")
+        if not named and not any(form.sniff(name, beginning) for beginning in beginnings):
+            continue
+        try:
+            next(iter(form.read(path, form.block_bytes)), None)
+        except InputError as error:
+            if error.line is not None:
+                complaints.append((error.line, named, form.name, error))
+    if not complaints:
+        return None
+    _, _, form, error = max(complaints, key=lambda complaint: complaint[:2])
+    remedy = f"read as {form}; if it is of another format, name it with --format (format=…)"
+    if error.remedy:
+        remedy = f"{error.remedy}; {remedy}"
+    return InputError(error.what, path=path, line=error.line, remedy=remedy)
 
 
 PARQUET = b"PAR1"

@@ -59,6 +59,8 @@ def _is_pipe(path: Path) -> bool:
 
 
 def _copy(path: Path, copy: Path, piped: bool) -> Path:
+    if piped and sys.stdin is None:
+        raise InputError("is closed", path="standard input", remedy="pipe a trace into it, or name a file")
     with contextlib.ExitStack() as stack:
         try:
             source: BinaryIO = sys.stdin.buffer if piped else stack.enter_context(open(path, "rb"))
