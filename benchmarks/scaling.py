@@ -10,6 +10,7 @@ takes the job with the longest path to the end first. Jobs that were not measure
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
+`--estimate RULE=SECONDS,MB` stands in for jobs that were not measured, per job; the first pattern that fits counts.
 """
 
 import argparse
@@ -98,8 +99,12 @@ def plan(folder=".", options=()):
     return read_plan(done.stdout)
 
 
-def measure(jobs, folders, factors):
-    """Fill in time and memory from the files of `results/benchmarks` in these folders, the first that has one."""
+def measure(jobs, folders, factors, estimates=()):
+    """Fill in time and memory from the files of `results/benchmarks` in these folders, the first that has one.
+
+    Jobs without one take an estimate, ``(pattern, seconds, megabytes)``, if their rule, or the file with what they
+    took, fits its pattern.
+    """
     for job in jobs:
         paths = [Path(folder, job.benchmark) for folder in folders if job.benchmark]
         path = next((path for path in paths if path.exists()), None)
@@ -108,6 +113,11 @@ def measure(jobs, folders, factors):
             factor = next((float(f) for rule, f in factors.items() if fnmatch.fnmatch(job.rule, rule)), 1.0)
             job.cpu_s = factor * np.nan_to_num(row["cpu_time"])
             job.megabytes = np.nan_to_num(row["max_rss"])
+            continue
+        for pattern, seconds, megabytes in estimates:
+            if fnmatch.fnmatch(job.rule, pattern) or fnmatch.fnmatch(job.benchmark or "", f"*/{pattern}.tsv"):
+                job.cpu_s, job.megabytes = float(seconds), float(megabytes)
+                break
 
 
 def lengths(jobs):
@@ -246,13 +256,15 @@ def main():
     parser.add_argument("--configfile", nargs="+", default=[], help="of the run that is planned")
     parser.add_argument("--measured", nargs="+", default=["."], help="folders of runs, for results/benchmarks")
     parser.add_argument("--factor", nargs="*", default=[], metavar="RULE=NUMBER", help="CPU time of a rule, times")
+    parser.add_argument("--estimate", nargs="*", default=[], metavar="RULE=SECONDS,MB", help="of jobs not measured")
     parser.add_argument("--csv", help="table by cores")
     parser.add_argument("--jobs", help="table by rule")
     parser.add_argument("--figure", help="wall time by cores")
     parser.add_argument("--profile", action="store_true", help="write the SLURM profile's resources")
     options = parser.parse_args()
     jobs = plan(options=["--configfile", *options.configfile] if options.configfile else [])
-    measure(jobs, options.measured, dict(factor.split("=") for factor in options.factor))
+    estimates = [(rule, *numbers.split(",")) for rule, numbers in (text.split("=") for text in options.estimate)]
+    measure(jobs, options.measured, dict(factor.split("=") for factor in options.factor), estimates)
     missing = sorted({job.rule for job in jobs if np.isnan(job.cpu_s)} - {"all", "manifest"})
     if missing:
         print(f"not measured, and left out: {', '.join(missing)}", file=sys.stderr)

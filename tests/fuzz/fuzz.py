@@ -144,13 +144,15 @@ def main(arguments=None):
     rows = []
     print(f"{'target':18}{'executions':>12}{'read':>10}{'refused':>10}{'failed':>8}{'per s':>8}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
-        runs = list(pool.map(lambda name: run(name, each, options.seed, options.kept), options.target))
-    for name, (counts, failures, rate) in zip(options.target, runs, strict=True):
-        count = sum(counts.values()) + len(failures)
-        rows.append({"target": name, "executions": count, **counts, "failed": len(failures)})
-        print(f"{name:18}{count:12}{counts['read']:10}{counts['refused']:10}{len(failures):8}{rate:8.0f}", flush=True)
-        for place, what in failures:
-            print(f"  {place}: {what}")
+        runs = pool.map(lambda name: run(name, each, options.seed, options.kept), options.target)
+        for name, (counts, failures, rate) in zip(options.target, runs, strict=True):
+            count = sum(counts.values()) + len(failures)
+            rows.append({"target": name, "executions": count, **counts, "failed": len(failures)})
+            print(
+                f"{name:18}{count:12}{counts['read']:10}{counts['refused']:10}{len(failures):8}{rate:8.0f}", flush=True
+            )
+            for place, what in failures:
+                print(f"  {place}: {what}")
     table = pd.DataFrame(rows)
     failed = int(table["failed"].sum())
     print(f"{'all':18}{table['executions'].sum():12}{'':20}{failed:8}")

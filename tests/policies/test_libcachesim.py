@@ -44,6 +44,14 @@ def test_kernel_equals_definition(ids, capacity, name):
             assert sum(block in kernel for block in range(max(ids) + 1)) == kernel.resident
 
 
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_kernel_equals_definition_over_many_times_the_cache(name):
+    """More distinct blocks than ghosts are kept: LIRS' stack reaches its limit of twice the cache."""
+    ids = np.random.default_rng(1).integers(0, 300, 6000)
+    numbers = {block: number for number, block in enumerate(dict.fromkeys(ids.tolist()))}
+    outcome(DEFINITIONS[name], 20, [numbers[block] for block in ids.tolist()], {})
+
+
 def test_counters_are_halved_in_a_long_run(monkeypatch):
     halve, halved = libcachesim.Counters.halve, []
     monkeypatch.setattr(libcachesim.Counters, "halve", lambda counters: halved.append(halve(counters)))

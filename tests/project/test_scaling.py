@@ -98,6 +98,9 @@ def test_measured_jobs_fill_the_profile(scaling, tmp_path):
     ]
     scaling.measure(jobs, [tmp_path], {"a*": "2"})
     assert jobs[0].seconds() == pytest.approx(1600 + scaling.START) and np.isnan(jobs[1].cpu_s)
+    guessed = scaling.Job("b", benchmark="results/benchmarks/b/x.tsv")
+    scaling.measure([jobs[0], guessed], [tmp_path], {"a*": "2"}, [("b/x", "7", "80"), ("*", "1", "1")])
+    assert (guessed.cpu_s, guessed.megabytes, jobs[0].cpu_s) == (7, 80, 1600)
     (profile := tmp_path / "config.yaml").write_text((PROFILE / "config.yaml").read_text())
     scaling.write_profile(scaling.by_rule(jobs), profile)
     assert yaml.safe_load(profile.read_text())["set-resources"] == {"a": {"mem_mb": 2500, "runtime": 54}}

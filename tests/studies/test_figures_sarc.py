@@ -56,6 +56,12 @@ def tables(points):
         (config, space, threshold, 90 / threshold**2, threshold / 4, 3.0)
         for config, space, threshold in itertools.product(LOADS, (200, 400), (3, 6, 12))
     ]
+    grid = [
+        {"step": step, "phases": phases, "mean_factor": factor}
+        | ({"load_factor": x, "host_slots": 4} if step == "load" else {"footprint_sensitive_gb": x, "insertion": 0.1})
+        for step, phases, x, factor in itertools.product(("load", "space"), ("short", "whole"), (1, 2), (1.1, 9.0))
+    ]
+    spent = dict.fromkeys(sarc.PURPOSES, 0.3) | {"needed_operations": 1.0}
     response = points.groupby(["config", "scaled_iops", "policy"], sort=False)["response_ms"].mean().reset_index()
     published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
     varied = table(varied, "parameter", "value", "config", "policy", "response_ms")
@@ -74,11 +80,25 @@ def tables(points):
         "detection": {
             "table": table(errors, "config", "footprint_gb", "threshold", "false_pct", "missed_pct", "mean_error_pct")
         },
+        "fit_grid": {"table": pd.DataFrame(grid)},
+        "budget": {"table": table(POINTS, "config", "scaled_iops", "policy").assign(**spent)},
         "scale": {"table": pd.concat([response.assign(divisor=divisor) for divisor in (16, 8)])},
     }
 
 
-NAMES = ["table2", "fig6", "lists", "anomaly", "components", "beyond", "sensitivity", "scale", "detection"]
+NAMES = [
+    "table2",
+    "fig6",
+    "lists",
+    "anomaly",
+    "components",
+    "beyond",
+    "sensitivity",
+    "scale",
+    "detection",
+    "budget",
+    "fit_grid",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,7 +114,7 @@ def test_a_figure_is_drawn_the_same_twice(tables, name, tmp_path):
 def test_a_missing_column_or_an_empty_table_is_named(tables, name):
     frame = next(iter(tables[name]))
     whole = tables[name][frame]
-    lacking = next(column for column in ("policy", "strategy", "config") if column in whole)
+    lacking = next(column for column in ("policy", "strategy", "config", "step") if column in whole)
     with pytest.raises(InputError, match=f"has no column {lacking}"):
         getattr(sarc, name)(**tables[name] | {frame: whole.drop(columns=lacking)})
     with pytest.raises(InputError, match="has no rows"):
@@ -102,6 +122,6 @@ def test_a_missing_column_or_an_empty_table_is_named(tables, name):
 
 
 def test_one_configuration_alone_is_enough(tables):
-    for name in ("table2", "fig6", "lists", "components", "beyond", "sensitivity", "scale", "detection"):
+    for name in ("table2", "fig6", "lists", "components", "beyond", "sensitivity", "scale", "detection", "budget"):
         part = {key: frame[frame["config"] == "cache_sensitive"] for key, frame in tables[name].items()}
         getattr(sarc, name)(**part)

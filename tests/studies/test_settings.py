@@ -262,7 +262,10 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"sensitivity": ["colour"]}, r"sarc\.sensitivity: .*no parameter 'colour'"),
         ({"sensitivity": ["thresold"]}, r"sarc\.sensitivity: .*'thresold'; did you mean threshold\?"),
         ({"sensitivity": ["arrays"]}, r"sarc\.sensitivity: .*lists no other values for arrays"),
-        ({"values": {"degree": 5}}, r"sarc\.sensitivity: trigger = 6: .*expected a trigger below the degree"),
+        (
+            {"values": {"degree": 5}, "sensitivity": ["trigger"]},
+            r"sarc\.sensitivity: trigger = 6: .*expected a trigger below the degree",
+        ),
         ({"short": {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}}, r"sarc\.short: phases of 2"),
     ],
 )

@@ -21,6 +21,7 @@ SMALL = replace(
     arrays=1,
     cache_mb=8,
     write_cache_mb=8,
+    strip_kb=32,
     host_slots=64,
     controller_us=100,
     host_stripe_kb=0,

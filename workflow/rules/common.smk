@@ -11,6 +11,7 @@ from misspenalty.objects.traversals import STATIC
 from misspenalty.reporting.paper import paper_inputs
 from misspenalty.reporting.provenance import Sources
 from misspenalty.studies.claims import STUDIES
+from misspenalty.studies.sarc.fit import STEPS
 from misspenalty.studies.sarc.runs import PAPERS
 from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
@@ -51,6 +52,7 @@ wildcard_constraints:
     build="|".join(BUILDS),
     traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
     group="|".join([*PAPERS, "beyond"]),
+    step="|".join(STEPS),
 
 
 def check_build(installed, sources):
@@ -230,6 +232,12 @@ def recorded_files(path):
 def build_of(wildcards):
     """The files of the recorded build that a rule is about."""
     return build_files(wildcards.build)
+
+
+def sarc_fit_before(wildcards):
+    """What the second step of the fit builds on: the first."""
+    found = {"before": "results/sarc/runs/fit/load.csv"}
+    return found if wildcards.step == "space" else {}
 
 
 def sarc_policies(wildcards):

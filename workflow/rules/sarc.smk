@@ -14,12 +14,22 @@ TABLES["sarc"] = [
         "peaks",
         "minutes",
         "internals",
+        "budget",
         "components",
         "beyond",
         runs=collect("results/sarc/runs/{group}.csv", group=PAPERS),
         beyond=collect("results/sarc/runs/{group}.csv", group=["beyond"]),
         machine=SHARK,
+        published="data/published/sarc_table2.csv",
         options={"seed": SARC["seeds"][0], "values": SARC["values"]},
+    ),
+    table(
+        "sarc.readings.effects",
+        "readings",
+        ledger="data/published/claims.yaml",
+        table2="results/sarc/runs/conditions/table2.csv",
+        fig6="results/sarc/runs/conditions/fig6.csv",
+        internals="results/sarc/runs/conditions/internals.csv",
     ),
     table(
         "sarc.sensitivity.anomaly",
@@ -83,6 +93,20 @@ FIGURES["sarc"] = [
         table="detection",
     ),
     figure(
+        "sarc.figures.fit_grid",
+        "fit_grid",
+        "The fit",
+        "points that were tried",
+        table="fit_grid",
+    ),
+    figure(
+        "sarc.figures.budget",
+        "budget",
+        "Operations",
+        "what the drives do per request",
+        table="budget",
+    ),
+    figure(
         "sarc.figures.beyond",
         "beyond",
         "Beyond the paper",
@@ -107,7 +131,14 @@ FIGURES["sarc"] = [
 ]
 OUTPUTS += collect(
     "results/sarc/{item}.csv",
-    item=["detection", "fit", "fit_grid", "scale", "sensitivity", "orderings"],
+    item=[
+        "detection",
+        "fit",
+        "fit_grid",
+        "scale",
+        "sensitivity",
+        "orderings",
+    ],
 )
 SOURCES += [
     SHARK,
@@ -119,11 +150,38 @@ SEEDS["sarc"] = SARC["seeds"]
 CONDITIONS["sarc"] = ["table2", "fig6", "internals"]
 
 
-rule sarc_fit:
+rule sarc_fit_step:
     input:
+        unpack(sarc_fit_before),
         machine=SHARK,
         drives=SHARK_DRIVES,
         calibration="data/calibration.yaml",
+    output:
+        table="results/sarc/runs/fit/{step}.csv",
+    log:
+        "results/logs/sarc_fit_step/{step}.log",
+    benchmark:
+        "results/benchmarks/sarc_fit_step/{step}.tsv"
+    priority: 2  # every other job of the study waits for it
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        settings=SARC_MODEL,
+        start=SARC["fit"],
+        finalists=SARC["finalists"],
+        short=SARC["short"],
+        seeds=SARC["fit_seeds"],
+        job=job("sarc.fit.search"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule sarc_fit:
+    input:
+        calibration="data/calibration.yaml",
+        load="results/sarc/runs/fit/load.csv",
+        space="results/sarc/runs/fit/space.csv",
     output:
         fit="results/sarc/fit.csv",
         fit_grid="results/sarc/fit_grid.csv",
@@ -132,17 +190,11 @@ rule sarc_fit:
         "results/logs/sarc_fit.log",
     benchmark:
         "results/benchmarks/sarc_fit.tsv"
-    priority: 2  # every other job of the study waits for it
+    priority: 2
     conda:
         "../../environment.yml"
-    threads: 2
     params:
-        settings=SARC_MODEL,
-        grid=SARC["fit"],
-        offsets=SARC["fit_offsets"],
-        short=SARC["short"],
-        seeds=SARC["fit_seeds"],
-        job=job("sarc.fit.search"),
+        job=job("sarc.fit.gather"),
     script:
         "../scripts/simulate.py"
 
@@ -164,7 +216,8 @@ rule sarc_detection:
     params:
         thresholds=SARC["thresholds"],
         settings=SARC_MODEL,
-        grid=SARC["fit"],
+        values={name: start["value"] for name, start in SARC["fit"].items()},
+        spaces=SARC["detection_gb"],
         seed=SARC["seeds"][0],
         job=job("sarc.detection.by_threshold"),
     script:
@@ -191,7 +244,7 @@ rule sarc_under_conditions:
         settings=SARC_MODEL,
         short=SARC["short"],
         seed=SARC["seeds"][0],
-        job=job("sarc.sensitivity.under_conditions"),
+        job=job("sarc.readings.under_conditions"),
     script:
         "../scripts/simulate.py"
 

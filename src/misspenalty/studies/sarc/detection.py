@@ -3,9 +3,9 @@
 The paper leaves seqThreshold open (II-A): low values detect early, and take random tracks next to cached ones for
 streams; high ones find a stream late. The generator knows which requests belong to a stream, so each threshold has a
 share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
-``data/machines/shark.yaml`` is the one with the least mean of both, over both configurations and all spaces that the
-fit tries, in LRU Top's cache at the lowest load. No response time and no published value takes part. The caches
-are run without drives: requests look their tracks up in the same order, and what is cached is the same.
+``data/machines/shark.yaml`` is the one with the least mean of both, over both configurations and several spaces, in
+LRU Top's cache at the lowest load. No response time and no published value takes part. The caches are run without
+drives: requests look their tracks up in the same order, and what is cached is the same.
 """
 
 import sys
@@ -59,7 +59,7 @@ def detect(shark, config, seed):
     }
 
 
-def by_threshold(machine, thresholds, settings, grid, seed, threads):
+def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     """A job of the workflow: errors of detection by threshold.
 
     Parameters
@@ -70,8 +70,10 @@ def by_threshold(machine, thresholds, settings, grid, seed, threads):
         What is tried.
     settings : dict
         ``divisor`` and ``values`` of the configuration.
-    grid : dict of str to sequence
-        What the fit tries; each of its spaces is tried here, of the other parameters the first value.
+    values : dict
+        Of the parameters that are fitted: detection goes before the fit.
+    spaces : sequence of float
+        Spaces of the cache-sensitive configuration that are tried, 2^30 bytes, full size.
     seed, threads : int
         Threads are runs at a time.
 
@@ -81,10 +83,9 @@ def by_threshold(machine, thresholds, settings, grid, seed, threads):
         ``config``, the columns of `detect`, ``mean_error_pct`` over all runs of a threshold, ``least``: whether no
         other threshold tried has a lower one. One row per configuration, space and threshold.
     """
-    first = {name: values[0] for name, values in grid.items()}
-    shark, _ = load_shark(machine, settings["divisor"], {**first, **settings["values"]})
-    spaces = {"cache_sensitive": grid["footprint_sensitive_gb"], "cache_insensitive": [first["footprint_sensitive_gb"]]}
-    cases = [(config, space, value) for config in CONFIGS for space in spaces[config] for value in thresholds]
+    shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
+    tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # which has another space
+    cases = [(config, space, value) for config in CONFIGS for space in tried[config] for value in thresholds]
 
     def run(case):
         config, space, threshold = case

@@ -30,6 +30,14 @@ PAPERS = ("sarc", "lru_bottom", "lru_top")
 SLOWEST = 1000  # ms; a point beyond is a backlog that grows as long as the phase lasts, and lies outside the axis
 FAR = 20  # most that the sensitivity figure shows of a response over the unvaried model's
 READS = 0.4  # share of the paper's requests
+WORST = 3.0  # mean factor beyond which the map of the fit tells nothing apart
+MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion")
+PURPOSES = {  # of operations
+    "demand_reads": "#009e73",
+    "prefetch_reads": "#8fd0b8",
+    "destage_reads": "#c98a00",
+    "destage_writes": "#e8702a",
+}
 
 
 def _configs(table):
@@ -65,7 +73,7 @@ def _response_axis(axis, *columns):
 def table2(table, published):
     """Mean read and write response times over load, model and paper (Table II).
 
-    Dashed lines are the printed values; bars are 95 % confidence intervals over the seeds. Four parameters of the model
+    Dashed lines are the printed values; bars are 95 % confidence intervals over the seeds. Five parameters of the model
     were fitted to the rows of LRU Top and LRU Bottom (``data/calibration.yaml``); the rows of SARC are predicted.
 
     Parameters
@@ -349,7 +357,7 @@ def sensitivity(table, orderings):
 @styled
 def detection(table):
     """Tracks that sequential detection misjudges by threshold, in LRU Top's cache at the lowest load; a line per space
-    that the fit tries. The dotted line is the threshold used.
+    that was tried. The dotted line is the threshold used.
 
     Parameters
     ----------
@@ -404,4 +412,93 @@ def scale(table):
         look = {"color": INK, "marker": "o", "markerfacecolor": face, "linestyle": "", "label": f"1/{divisor}"}
         handles.append(Line2D([], [], **look))
     legend_above(figure, handles)
+    return figure
+
+
+@styled
+def fit_grid(table):
+    """Points that the fit tried, and the mean factor between model and paper at each.
+
+    Left: the load, the mean factor over the load factor, a colour per number of host slots; small marks are points of
+    the search in short phases, large ones those in the study's own. Right: the space, where the size of a mark and its
+    colour tell the mean factor. A cross is the point taken. A valley means that two parameters trade off.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``step, phases, mean_factor, load_factor, host_slots, footprint_sensitive_gb, insertion``.
+    """
+    need(table, ["step", "phases", "mean_factor", *MAP], "fit_grid")
+    figure = new_figure(PAGE, 2.5)
+    left, right = figure.subplots(1, 2)
+    load, space = (table[table["step"] == step] for step in ("load", "space"))
+    handles = []
+    for (slots, part), look in zip(load.groupby("host_slots"), itertools.cycle(SERIES), strict=False):
+        for phases, size in (("short", 2.5), ("whole", 5)):
+            here = part[part["phases"] == phases]
+            x, y = here["load_factor"], here["mean_factor"].clip(upper=WORST)
+            left.plot(x, y, "o", color=look["color"], markersize=size, markeredgecolor="none")
+        handles.append(Line2D([], [], color=look["color"], marker="o", linestyle="", label=f"{slots:g} host slots"))
+    shades = np.log(space["mean_factor"].clip(upper=WORST))
+    for phases, size in (("short", 10), ("whole", 40)):
+        here = space["phases"] == phases
+        right.scatter(
+            space.loc[here, "footprint_sensitive_gb"],
+            space.loc[here, "insertion"],
+            s=size,
+            c=shades[here],
+            cmap="cividis_r",
+            vmin=0,
+            vmax=np.log(WORST),
+            linewidths=0,
+        )
+    for axis, part, y in ((left, load, "mean_factor"), (right, space, "insertion")):
+        whole = part[part["phases"] == "whole"]
+        if len(whole):
+            best = whole.loc[whole["mean_factor"].idxmin()]
+            x = "load_factor" if axis is left else "footprint_sensitive_gb"
+            axis.plot(best[x], best[y], "x", color=INK, markersize=7)
+    left.set(title="load", xlabel="Load factor", ylabel=f"Mean factor (at most {WORST:g})")
+    right.set(title="space", xlabel="Space (GB)", ylabel="Insertion (share of the cache)")
+    figure.colorbar(right.collections[0], ax=right, label="ln(mean factor)")
+    legend_above(figure, handles)
+    return figure
+
+
+@styled
+def budget(table):
+    """Operations of the drives per request by purpose, and what the published response would allow (marks).
+
+    A mark below a bar means that the paper's machine had less to do than the model. There is none where the published
+    response lies outside the range of the model's own.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, scaled_iops, policy, demand_reads, prefetch_reads, destage_reads, destage_writes,
+        needed_operations``.
+    """
+    need(table, ["config", "scaled_iops", "policy", *PURPOSES, "needed_operations"], "budget")
+    configs = _configs(table)
+    figure = new_figure(PAGE, 2.4)
+    axes = figure.subplots(1, len(configs), squeeze=False, sharey=True)[0]
+    for axis, config in zip(axes, configs, strict=True):
+        part = table[table["config"] == config]
+        loads, policies = sorted(set(part["scaled_iops"])), policy_order(part["policy"])
+        for shift, policy in enumerate(policies):
+            own = part[part["policy"] == policy].sort_values("scaled_iops")
+            place = [loads.index(load) + (shift - (len(policies) - 1) / 2) * 0.27 for load in own["scaled_iops"]]
+            base = np.zeros(len(own))
+            for purpose, colour in PURPOSES.items():
+                axis.bar(place, own[purpose], 0.24, bottom=base, color=colour, linewidth=0)
+                base += own[purpose].to_numpy()
+            look = policy_line(policy)
+            mark = {"color": look["color"], "marker": look["marker"], "markersize": 3.5, "markeredgecolor": INK}
+            axis.plot(place, own["needed_operations"], linestyle="", zorder=4, **mark)
+        axis.set(title=CONFIGS[config], xlabel="Scaled IOPS")
+        axis.set_xticks(range(len(loads)), [f"{load:g}" for load in loads])
+    axes[0].set_ylabel("Operations per request")
+    bars = [Patch(color=colour, label=purpose.replace("_", " ")) for purpose, colour in PURPOSES.items()]
+    looks = [{**policy_line(policy), "linestyle": ""} for policy in policy_order(table["policy"])]
+    legend_above(figure, [*bars, *(Line2D([], [], **look) for look in looks)])
     return figure

@@ -1,13 +1,15 @@
 """The SARC study's fit: what no source states, found from the published rows of the two LRU variants alone.
 
-Two steps, each a search of a whole grid against the rows that hang on its parameters and on nothing later. The load:
-LRU Top's cache-insensitive rows know neither the cache-sensitive footprint nor an insertion point, so they alone give
-`load_factor` and `host_slots`. The space: the other rows of both variants give `footprint_sensitive_gb` and `insertion`
-together, since how far LRU Bottom is ahead of LRU Top hangs on both. No value of SARC is looked at. The measure is the
-mean factor between model and paper over read and write responses: exp(mean |ln(model / paper)|).
+Two steps, each a search against the rows that hang on its parameters and on nothing later. The load: LRU Top's
+cache-insensitive rows know neither the cache-sensitive footprint nor an insertion point, so they alone give
+`load_factor`, `controller_us` and `host_slots`. The space: the other rows of both variants give
+`footprint_sensitive_gb` and `insertion` together, since how far LRU Bottom is ahead of LRU Top hangs on both. No value
+of SARC is looked at. The measure is the mean factor between model and paper over read and write responses:
+exp(mean |ln(model / paper)|).
 
-Each step looks twice: at a coarse grid in runs shorter than the study's, with one seed, and then around the best point
-in the study's own phases, with several.
+A step goes from neighbour to neighbour, one parameter at a time, and halves its strides where no neighbour is better,
+in runs shorter than the study's and with one seed. The best few points of that search are
+then run in the study's own phases with several seeds, and the best of these is taken.
 """
 
 import itertools
@@ -18,11 +20,11 @@ import pandas as pd
 
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
-from misspenalty.studies.points import as_written, in_threads
+from misspenalty.studies.points import in_threads
 from misspenalty.studies.sarc.runs import load_shark, points, simulate
 
 STEPS = {  # step -> its parameters, and what it is fitted to: (configuration, policy)
-    "load": (("load_factor", "host_slots"), (("cache_insensitive", "lru_top"),)),
+    "load": (("load_factor", "controller_us", "host_slots"), (("cache_insensitive", "lru_top"),)),
     "space": (
         ("footprint_sensitive_gb", "insertion"),
         (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom")),
@@ -30,95 +32,68 @@ STEPS = {  # step -> its parameters, and what it is fitted to: (configuration, p
 }
 ALONE = {"footprint_sensitive_gb": "cache_sensitive", "insertion": "lru_bottom"}  # touches nothing else
 SIDES = ("read_ms", "write_ms")
+NEAR = 1.05  # points at most so much worse than the best tell how well a parameter is known
 
 
-def trials(step, config, policy, grid):
-    """What has to be run in a step for one group of rows: each point of the grid that makes a difference to them.
+def mattering(step, config, policy):
+    """Those of a step's parameters that one of its groups of rows hangs on.
 
-    Parameters
-    ----------
-    step : str
-        Of `STEPS`.
-    config, policy : str
-        One of the step's groups.
-    grid : dict of str to sequence
-        Values of each of the step's parameters.
-
-    Returns
-    -------
-    list of dict
-        Values.
+    Examples
+    --------
+    >>> mattering("space", "cache_insensitive", "lru_bottom")
+    ['insertion']
     """
-    names = [name for name in STEPS[step][0] if _matters(name, config, policy)]
-    return [dict(zip(names, values, strict=True)) for values in itertools.product(*(grid[name] for name in names))]
+    return [name for name in STEPS[step][0] if ALONE.get(name, config) in (config, policy)]
 
 
-def _matters(name, config, policy):
-    return ALONE.get(name, config) in (config, policy)
-
-
-def try_values(shark, step, config, policy, values, seeds):
+def try_values(shark, config, policy, seed):
     """Responses of one trial.
 
     Parameters
     ----------
     shark : Shark
-        With all other values, and with the phases of the trial.
-    step, config, policy, values
-        As in `trials`.
-    seeds : sequence of int
-        The responses are means over them.
+        With the values to try, and with the phases of the trial.
+    config, policy : str
+        One of a step's groups.
+    seed : int
 
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy``, the step's parameters (NaN where they don't matter), ``read_ms, write_ms``.
+        ``config, scaled_iops, policy, read_ms, write_ms``.
     """
-    runs = pd.concat([simulate(shark.with_values(values), config, policy, seed) for seed in seeds], ignore_index=True)
-    each = points(runs, shark.discarded_minutes)
-    table = each.groupby(["config", "scaled_iops", "policy"], sort=False)[list(SIDES)].mean().reset_index()
-    for place, name in enumerate(STEPS[step][0]):
-        table.insert(3 + place, name, values.get(name, np.nan))
-    return table
+    table = points(simulate(shark, config, policy, seed), shark.discarded_minutes)
+    return table[["config", "scaled_iops", "policy", *SIDES]]
 
 
-def choose(step, tried, targets):
-    """The best point of a step's grid.
+def mean_factor(tried, targets):
+    """How far responses are from the published ones, up or down.
 
     Parameters
     ----------
-    step : str
-        Of `STEPS`.
     tried : DataFrame
-        Rows of `try_values`.
+        Rows of `try_values`; of several seeds the mean counts.
     targets : dict of (str, float, str, str) to float
         (config, scaled IOPS, policy, column) -> published ms.
 
     Returns
     -------
-    DataFrame
-        The whole grid, best first: the step's parameters and ``mean_factor``.
+    float
+        exp(mean |ln(model / paper)|).
 
     Raises
     ------
     ParameterError
         There is no target, or a target was not run.
     """
-    names = list(STEPS[step][0])
     if not targets:
-        raise ParameterError(f"nothing to fit {', '.join(names)} to")
-    rows = []
-    for values in itertools.product(*(sorted(tried[name].dropna().unique()) for name in names)):
-        here = pd.Series(True, index=tried.index)
-        for name, value in zip(names, values, strict=True):
-            here &= (tried[name] == value) | tried[name].isna()
-        part = tried[here].set_index(["config", "scaled_iops", "policy"])
-        try:
-            off = [abs(np.log(part.loc[where[:3], where[3]] / ms)) for where, ms in targets.items()]
-        except KeyError as error:
-            raise ParameterError(f"{error.args[0]} is a target of the fit but was not run") from error
-        rows.append(dict(zip(names, values, strict=True)) | {"mean_factor": float(np.exp(np.mean(off)))})
-    return pd.DataFrame(rows).sort_values("mean_factor", kind="stable").reset_index(drop=True)
+        raise ParameterError("nothing to fit to")
+    table = tried.groupby(["config", "scaled_iops", "policy"])[list(SIDES)].mean()
+    try:
+        off = [abs(np.log(table.loc[where[:3], where[3]] / ms)) for where, ms in targets.items()]
+    except KeyError as error:
+        raise ParameterError(f"{error.args[0]} is a target of the fit but was not run") from error
+    return float(np.exp(np.mean(off)))
 
 
 def targets_of(fits, step):
@@ -134,7 +109,7 @@ def targets_of(fits, step):
     Returns
     -------
     dict of (str, float, str, str) to float
-        As `choose` takes them.
+        As `mean_factor` takes them.
 
     Raises
     ------
@@ -155,28 +130,111 @@ def targets_of(fits, step):
     return found
 
 
-def summary(coarse, fine, ranges):
-    """What was found, and what the next best points of the coarse grid are.
+def ranges_of(fits):
+    """Lowest and highest value of each of the study's parameters.
 
     Parameters
     ----------
-    coarse, fine : dict of str to DataFrame
-        Step -> from `choose`, of the coarse grid and of the points around its best.
-    ranges : dict of str to sequence
-        Values of the grid, by parameter.
+    fits : iterable of Fit
+        From `misspenalty.claims.load_calibration`.
+
+    Returns
+    -------
+    dict of str to (float, float)
+    """
+    return {fit.parameter: fit.range for fit in fits if fit.study == "sarc"}
+
+
+def neighbours(point, strides, ranges):
+    """Points one stride away.
+
+    Parameters
+    ----------
+    point : tuple of float
+    strides : sequence of float
+        By parameter.
+    ranges : sequence of (float, float)
+        Lowest and highest value of each parameter.
+
+    Returns
+    -------
+    list of tuple of float
+
+    Examples
+    --------
+    >>> neighbours((1.0, 5), (0.5, 1), ((0, 1), (3, 6)))
+    [(0.5, 5), (1.0, 4), (1.0, 6)]
+    """
+    found = []
+    for place, (stride, (low, high)) in enumerate(zip(strides, ranges, strict=True)):
+        for moved in (point[place] - stride, point[place] + stride):
+            if low <= round(moved, 10) <= high:
+                found.append((*point[:place], round(moved, 10), *point[place + 1 :]))
+    return found
+
+
+def descend(factors, start, strides, finest, ranges):
+    """From neighbour to neighbour, with ever smaller strides.
+
+    Parameters
+    ----------
+    factors : callable
+        Gives the factor of each point of a list.
+    start : tuple of float
+    strides, finest : sequence of float
+        By parameter: first strides and those at which the search ends; the first are the finest times a power of two.
+    ranges : sequence of (float, float)
+        As in `neighbours`.
+
+    Returns
+    -------
+    tuple of float
+        A point none of whose neighbours is better.
+
+    Examples
+    --------
+    >>> bowl = lambda points: [abs(x - 3) + abs(y - 2) for x, y in points]
+    >>> descend(bowl, (9, 9), (4, 4), (1, 1), ((0, 10), (0, 10)))
+    (3, 2)
+    """
+    point, best = start, factors([start])[0]
+    while True:
+        near = neighbours(point, strides, ranges)
+        least, nearest = min(zip(factors(near), near, strict=True), default=(best, point))
+        if least < best:
+            point, best = nearest, least
+        elif list(strides) == list(finest):
+            return point
+        else:
+            strides = [max(stride / 2, end) for stride, end in zip(strides, finest, strict=True)]
+            strides = [int(stride) if stride == int(stride) else stride for stride in strides]
+
+
+def summary(grid, ranges):
+    """What was found, and how well it is known.
+
+    Parameters
+    ----------
+    grid : DataFrame
+        Every point tried: ``step, phases``, the parameters, ``mean_factor``.
+    ranges : dict of str to (float, float)
+        Lowest and highest value that may be tried.
 
     Returns
     -------
     DataFrame
-        One row a parameter: ``parameter, value, lowest, highest`` (of the coarse grid), ``at_bound, step,
-        mean_factor`` (of the value), and ``within_low, within_high``: the values in points of the coarse grid at most
-        5 % worse than its best.
+        One row a parameter: ``parameter, value`` (of the best point in the study's own phases), ``lowest, highest,
+        at_bound, step, mean_factor`` (of that point), and ``within_low, within_high``: the values in points at most 5 %
+        worse than the best of the same phases.
     """
     rows = []
-    for step, table in coarse.items():
-        near = table[table["mean_factor"] <= 1.05 * table["mean_factor"].iloc[0]]
-        for name in STEPS[step][0]:
-            value, low, high = fine[step][name].iloc[0], min(ranges[name]), max(ranges[name])
+    for step, (names, _) in STEPS.items():
+        part = grid[grid["step"] == step]
+        near = part[part["mean_factor"] <= NEAR * part.groupby("phases")["mean_factor"].transform("min")]
+        whole = part[part["phases"] == "whole"]
+        best = whole.loc[whole["mean_factor"].idxmin()]
+        for name in names:
+            value, (low, high) = best[name], ranges[name]
             rows.append(
                 {
                     "parameter": name,
@@ -185,7 +243,7 @@ def summary(coarse, fine, ranges):
                     "highest": high,
                     "at_bound": not low < value < high,
                     "step": step,
-                    "mean_factor": fine[step]["mean_factor"].iloc[0],
+                    "mean_factor": best["mean_factor"],
                     "within_low": near[name].min(),
                     "within_high": near[name].max(),
                 }
@@ -193,73 +251,123 @@ def summary(coarse, fine, ranges):
     return pd.DataFrame(rows)
 
 
-def around(found, offsets):
-    """The points that are looked at around the best one of the coarse grid.
+class Search:
+    """Trials of one step in one kind of phases, each run once.
 
     Parameters
     ----------
-    found : dict of str to float
-    offsets : dict of str to sequence of float
-        What is added to a parameter's value; it stays where nothing is listed.
-
-    Returns
-    -------
-    dict of str to list
-
-    Examples
-    --------
-    >>> around({"insertion": 0.05, "host_slots": 4}, {"insertion": [-0.005, 0, 0.005]})
-    {'insertion': [0.045, 0.05, 0.055], 'host_slots': [4]}
+    shark : Shark
+        With all other values, and with the phases.
+    step : str
+        Of `STEPS`.
+    targets : dict
+        As in `mean_factor`.
+    seeds : sequence of int
+        The responses are means over them.
+    threads : int
+        Runs at a time.
     """
-    return {name: [round(value + offset, 10) for offset in offsets.get(name, [0])] for name, value in found.items()}
+
+    def __init__(self, shark, step, targets, seeds, threads):
+        self.shark, self.targets, self.seeds, self.threads = shark, targets, seeds, threads
+        self.names, self.groups = STEPS[step]
+        self.step, self.runs, self.tried = step, {}, {}
+
+    def _case(self, group, point, seed):
+        values = dict(zip(self.names, point, strict=True))
+        return group, seed, tuple((name, values[name]) for name in mattering(self.step, *group))
+
+    def factors(self, wanted):
+        """The mean factor of each point."""
+        cases = itertools.product(self.groups, wanted, self.seeds)
+        new = list(dict.fromkeys(case for case in itertools.starmap(self._case, cases) if case not in self.runs))
+
+        def run(case):
+            group, seed, values = case
+            return try_values(self.shark.with_values(dict(values)), *group, seed)
+
+        self.runs |= zip(new, in_threads(run, new, self.threads), strict=True)
+        for point in wanted:
+            cases = itertools.product(self.groups, [point], self.seeds)
+            tables = [self.runs[case] for case in itertools.starmap(self._case, cases)]
+            self.tried[point] = mean_factor(pd.concat(tables), self.targets)
+        return [self.tried[point] for point in wanted]
+
+    def best(self, number):
+        """The best points tried, best first."""
+        return sorted(self.tried, key=self.tried.get)[:number]
+
+    def table(self, phases):
+        """Every point tried, best first."""
+        rows = [dict(zip(self.names, point, strict=True)) | {"mean_factor": f} for point, f in self.tried.items()]
+        return pd.DataFrame(rows).assign(step=self.step, phases=phases).sort_values("mean_factor", kind="stable")
 
 
-def search(machine, calibration, settings, grid, offsets, short, seeds, threads):
-    """A job of the workflow: both steps of the fit.
+def search(machine, calibration, step, settings, start, finalists, short, seeds, threads, before=None):
+    """A job of the workflow: one step of the fit.
 
     Parameters
     ----------
     machine, calibration : path-like
-        ``shark.yaml``, ``data/calibration.yaml``.
+        ``shark.yaml``, ``data/calibration.yaml``, whose ranges the search keeps to.
+    step : str
+        Of `STEPS`.
     settings : dict
         ``divisor`` and ``values`` of the configuration.
-    grid : dict of str to sequence
-        What is tried for each parameter.
-    offsets : dict of str to sequence of float
-        As in `around`.
+    start : dict of str to dict
+        By parameter: ``value`` to start from, ``first`` and ``finest`` stride.
+    finalists : int
+        Points of the search that are run in the study's own phases.
     short : dict
-        Lengths of the phases on the coarse grid.
+        Lengths of the phases of the search.
     seeds : sequence of int
-        Of the points around the best; the coarse grid has the first alone.
+        Of the finalists; the search has the first alone.
     threads : int
-        Trials at a time.
+        Runs at a time.
+    before : path-like, optional
+        What this returned for the step before.
+
+    Returns
+    -------
+    DataFrame
+        Every point tried: the parameters, ``mean_factor``, ``step``, ``phases`` (short or whole); best first.
+    """
+    fits, names = load_calibration(calibration), STEPS[step][0]
+    found = {name: entry["value"] for name, entry in start.items()}
+    if before is not None:
+        earlier = pd.read_csv(before).query("phases == 'whole'").iloc[0]
+        found |= earlier[[name for name in found if name in earlier]].to_dict()
+    bounds = ranges_of(fits)
+    trials = {}
+    for phases, lengths, used in (("short", short, seeds[:1]), ("whole", {}, seeds)):
+        shark, _ = load_shark(machine, settings["divisor"], {**found, **settings["values"], **lengths})
+        trials[phases] = Search(shark, step, targets_of(fits, step), used, threads)
+    first, finest = ([start[name][key] for name in names] for key in ("first", "finest"))
+    origin = tuple(found[name] for name in names)
+    descend(trials["short"].factors, origin, first, finest, [bounds[name] for name in names])
+    trials["whole"].factors(trials["short"].best(finalists))
+    for phases, made in trials.items():
+        print(f"{step}, {phases} phases: {len(made.runs)} runs", file=sys.stderr)
+        print(made.table(phases).head(20).to_string(index=False), file=sys.stderr)
+    return pd.concat([trials[phases].table(phases) for phases in ("whole", "short")], ignore_index=True)
+
+
+def gather(calibration, load, space):
+    """A job of the workflow: what both steps found.
+
+    Parameters
+    ----------
+    calibration : path-like
+        ``data/calibration.yaml``.
+    load, space : path-like
+        What `search` returned.
 
     Returns
     -------
     dict of str to DataFrame
-        ``fit`` (of `summary`), ``fit_grid`` (every point of both steps with its ``step`` and its ``phases``, short or
-        whole), ``fitted`` (parameter and value, for the runs).
+        ``fit`` (of `summary`), ``fit_grid`` (every point of both steps), ``fitted`` (parameter and value, for the
+        runs).
     """
-    fits = load_calibration(calibration)
-    values = {name: tried[0] for name, tried in grid.items()}  # those that a trial does not set do not matter to it
-    coarse, fine = {}, {}
-
-    def rank(step, points, phases, seeds):
-        shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"], **phases})
-        cases = [(*group, trial) for group in STEPS[step][1] for trial in trials(step, *group, points)]
-        tables = in_threads(lambda case: try_values(shark, step, *case, seeds), cases, threads)
-        ranked = as_written(choose(step, as_written(pd.concat(tables, ignore_index=True)), targets_of(fits, step)))
-        print(f"{step}: {len(cases)} trials", ranked.head(20).to_string(index=False), sep="\n", file=sys.stderr)
-        return ranked
-
-    for step, (names, _) in STEPS.items():
-        coarse[step] = rank(step, grid, short, seeds[:1])
-        fine[step] = rank(step, around(coarse[step].iloc[0][list(names)].to_dict(), offsets), {}, seeds)
-        values |= fine[step].iloc[0][list(names)].to_dict()
-    table = summary(coarse, fine, grid)
-    every = [
-        ranked[step].assign(step=step, phases=phases)
-        for step in STEPS
-        for phases, ranked in (("short", coarse), ("whole", fine))
-    ]
-    return {"fit": table, "fit_grid": pd.concat(every), "fitted": table[["parameter", "value"]]}
+    grid = pd.concat([pd.read_csv(load), pd.read_csv(space)], ignore_index=True)
+    table = summary(grid, ranges_of(load_calibration(calibration)))
+    return {"fit": table, "fit_grid": grid, "fitted": table[["parameter", "value"]]}

@@ -22,9 +22,10 @@ LOADS = {  # scaled IOPS, the paper's Table II; the last is the peak
     "cache_insensitive": (1136, 5682, 9091, 10227, 10795, 11364),
 }
 PAPERS = ("lru_top", "lru_bottom", "sarc")
-FITTED = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion")
+FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion")
 WARM_UP = 0  # phase
 KEYS = ["config", "scaled_iops", "policy"]
+OPERATIONS = ("demand_reads", "prefetch_reads", "destage_reads", "destage_writes")  # of drives, by purpose
 MEASURES = [
     "read_ms",
     "write_ms",
@@ -37,6 +38,8 @@ MEASURES = [
     "utilisation",
     "write_cache_fill",
     "operations_per_request",
+    *(f"{name}_per_request" for name in OPERATIONS),
+    "destages_per_request",
 ]
 
 
@@ -275,6 +278,11 @@ def _row(run, interval, misses_before):
         "utilisation": interval.utilisation,
         "write_cache_fill": state["dirty_pages"] / run.write_cache_pages,
         "operations_per_request": operations / requests,
+        "demand_reads_per_request": (counts["stage_reads"] - counts["prefetch_reads"]) / requests,
+        "prefetch_reads_per_request": counts["prefetch_reads"] / requests,
+        "destage_reads_per_request": counts["destage_reads"] / requests,
+        "destage_writes_per_request": counts["destage_writes"] / requests,
+        "destages_per_request": counts["destages"] / requests,
         "sequential_misses": misses,
         "backlog": state["backlog"],
         **{name: flat[name] for name in flat if name.startswith(("read_", "write_")) and name.endswith("_ms")},

@@ -8,18 +8,9 @@ import pandas as pd
 
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.studies.points import as_written, in_threads
-from misspenalty.studies.sarc import tables
 from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
 
 TIE = 1.05  # the ledger's ties: responses this near are equal
-UNDER = {  # conditions that the claims are judged under: words -> values that they change; all in the short phases
-    "short phases": {},
-    "short phases; threshold 6": {"threshold": 6},
-    "short phases; strips of 64 KB": {"strip_kb": 64},
-    "short phases; no remedy": {"remedy": False},
-    "short phases; SARC counts writes": {"count_writes": True},
-    "short phases; threshold 6; strips of 64 KB": {"threshold": 6, "strip_kb": 64},
-}
 STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
     "synchronous": (None, 1),
     "asynchronous": (0.5, 0),
@@ -286,29 +277,3 @@ def scales(machine, fitted, settings, short, seed, divisors, loads, threads):
     cases = itertools.product(divisors, CONFIGS, PAPERS)
     found = in_threads(lambda case: scale(sharks[case[0]], *case[1:], seed, loads), cases, threads)
     return pd.concat(found, ignore_index=True)
-
-
-def under_conditions(machine, fitted, settings, short, seed, threads):
-    """A job of the workflow: the tables that claims read under each condition of `UNDER`.
-
-    Parameters
-    ----------
-    machine, fitted, settings, short, seed, threads
-        As in `vary_all`.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``table2, fig6, internals``, each with a column ``condition``.
-    """
-    shark, _ = fitted_shark(machine, fitted, settings, short)
-    cases = list(itertools.product(UNDER, CONFIGS, PAPERS))
-    runs = in_threads(lambda case: simulate(shark.with_values(UNDER[case[0]]), *case[1:], seed), cases, threads)
-    parts = {condition: [] for condition in UNDER}
-    for case, run in zip(cases, runs, strict=True):
-        parts[case[0]].append(points(run, shark.discarded_minutes))
-    made = {"table2": tables.table2, "fig6": tables.fig6, "internals": tables.internals}
-    return {
-        item: pd.concat([make(pd.concat(found)).assign(condition=words) for words, found in parts.items()])
-        for item, make in made.items()
-    }

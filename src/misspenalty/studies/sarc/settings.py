@@ -1,5 +1,6 @@
 """Settings of the SARC study: what can be configured, what it means, and what is refused before the first job."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,16 +11,14 @@ from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import check as check_prefetch
 from misspenalty.settings import Distinct, SettingError, Settings, at, nearest, setting
 from misspenalty.settings.types import Identifier, Label, Positive, Seed, Unique
-from misspenalty.studies.sarc.fit import STEPS, targets_of
+from misspenalty.studies.sarc.fit import STEPS, ranges_of, targets_of
 from misspenalty.studies.sarc.runs import CONFIGS, PAPERS, load_shark
 from misspenalty.studies.sarc.sensitivity import changes, variations
 
 MACHINE = "machines/shark.yaml"
 SENSITIVITY = [
-    "threshold", "degree", "trigger", "remedy", "writes_sequential", "delta", "count_writes", "large_ratio",
-    "insertion", "cache_mb", "write_cache_mb", "array_members", "strip_kb", "host_slots", "drive_scheduler",
-    "drive_window", "destage_low", "destages", "footprint_sensitive_gb", "footprint_insensitive_gb", "load_factor",
-    "climb", "warm_up_minutes",
+    "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
+    "drive_scheduler", "drive_window", "destages", "footprint_sensitive_gb", "load_factor", "climb",
 ]  # fmt: skip
 
 
@@ -50,27 +49,32 @@ class Phases(Settings):
         return self
 
 
-class FitGrid(Settings):
-    """What is tried for the fitted parameters."""
+class Start(Settings):
+    """Where the search of a fitted parameter starts."""
 
-    load_factor: Distinct[Positive] = setting(what="Requests per second per scaled IOPS, full size.")
-    host_slots: Distinct[Annotated[int, Field(ge=1)]] = setting(
-        what="Requests of one array that the host has in progress at most."
-    )
-    footprint_sensitive_gb: Distinct[Positive] = setting(
-        what="Space of the cache-sensitive configuration, 2^30 bytes, full size."
-    )
-    insertion: Distinct[Positive] = setting(
-        what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end."
-    )
+    value: Positive = setting(what="First value.")
+    first: Positive = setting(what="First stride; it is halved where no neighbour is better.")
+    finest: Positive = setting(what="Stride at which the search ends; the first is a power of two times as much.")
+
+    @model_validator(mode="after")
+    def check(self):
+        """Halving the first stride leads to the finest."""
+        halvings = math.log2(self.first / self.finest)
+        if halvings < -1e-9 or abs(halvings - round(halvings)) > 1e-9:
+            raise ParameterError(
+                f"first is {self.first:g}, finest {self.finest:g}; expected a power of two between them"
+            )
+        return self
 
 
-class FitOffsets(Settings):
-    """What is tried around the best point of the coarse grid, added to its values."""
+class Fit(Settings):
+    """How the fitted parameters are searched; full size."""
 
-    load_factor: Offsets = setting(what="Requests per second per scaled IOPS.")
-    footprint_sensitive_gb: Offsets = setting(what="Space, 2^30 bytes.")
-    insertion: Offsets = setting(what="Share of the cache.")
+    load_factor: Start = setting(what="Requests per second per scaled IOPS.")
+    controller_us: Start = setting(what="Time of a processor for a request, microseconds.")
+    host_slots: Start = setting(what="Requests of one array that the host has in progress at most.")
+    footprint_sensitive_gb: Start = setting(what="Space of the cache-sensitive configuration, 2^30 bytes.")
+    insertion: Start = setting(what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end.")
 
 
 class Anomaly(Settings):
@@ -107,35 +111,33 @@ class SarcSettings(Settings):
     )
     short: Phases = setting(
         {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
-        "Phases of the fit's coarse grid, of the sensitivity and of the scale runs.",
+        "Phases of the fit's search, of the sensitivity, of the readings and of the scale runs.",
         "The study's own are 30 minutes after a warm-up of 20.",
     )
-    fit: FitGrid = setting(
+    fit: Fit = setting(
         {
-            "load_factor": [0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05],
-            "host_slots": [3, 4, 5],
-            "footprint_sensitive_gb": [200, 250, 300, 350, 400],
-            "insertion": [0.02, 0.03, 0.04, 0.05, 0.07, 0.1],
+            "load_factor": {"value": 1.0, "first": 0.04, "finest": 0.01},
+            "controller_us": {"value": 120, "first": 20, "finest": 10},
+            "host_slots": {"value": 4, "first": 1, "finest": 1},
+            "footprint_sensitive_gb": {"value": 300, "first": 80, "finest": 20},
+            "insertion": {"value": 0.1, "first": 0.08, "finest": 0.005},
         },
-        "Values tried for each fitted parameter, in all combinations of a step; their ranges are those of "
+        "Where the search of each fitted parameter starts, and its strides; its range is that of "
         "data/calibration.yaml.",
-        "The first two are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
+        "The first three are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
         "and LRU Bottom's.",
         block=True,
     )
-    fit_offsets: FitOffsets = setting(
-        {
-            "load_factor": [-0.02, -0.01, 0, 0.01, 0.02],
-            "footprint_sensitive_gb": [-20, 0, 20],
-            "insertion": [-0.005, 0, 0.005],
-        },
-        "What is added to the best point of the grid, in the study's own phases.",
-        block=True,
+    finalists: Annotated[int, Field(ge=1, le=100)] = setting(
+        2, "Best points of the search that are run in the study's own phases, the best of which is taken."
     )
-    fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of the points around the best; the grid has the first alone.")
+    fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of these points; the search has the first alone.")
     thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(
-        [3, 4, 6, 8, 10, 12, 14, 16, 20],
+        [6, 8, 10, 12, 14, 16],
         "Thresholds of detection whose errors are compared, from which the machine's is taken.",
+    )
+    detection_gb: Distinct[Positive] = setting(
+        [200, 300, 400], "Spaces of the cache-sensitive configuration in which the thresholds are compared."
     )
     scale_divisors: Distinct[Divisor] = setting(
         [16, 8],
@@ -185,13 +187,11 @@ class SarcSettings(Settings):
         with at("values"):
             _check_phases(shark.phase_minutes, shark.discarded_minutes)
         self._check_sensitivity(shark, entries)
-        grid = self.fit.plain()
-        for choose in (min, max):  # the corners of the grid: all lowest, all highest
-            corner = {name: choose(values) for name, values in grid.items()}
-            tried = shark.with_values(corner | self.values)
-            for divisor in {self.divisor, *self.scale_divisors}:
-                with at("values"):
-                    _check_model(tried.with_values({"divisor": divisor}))
+        start = {name: entry["value"] for name, entry in self.fit.plain().items()}
+        tried = shark.with_values(start | self.values)
+        for divisor in {self.divisor, *self.scale_divisors}:
+            with at("values"):
+                _check_model(tried.with_values({"divisor": divisor}))
 
     def _check_sensitivity(self, shark, entries):
         listed = variations(shark, entries)
@@ -210,6 +210,11 @@ class SarcSettings(Settings):
         for step, (names, _) in STEPS.items():
             if not targets_of(fits, step):
                 raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
+        ranges = ranges_of(fits)
+        for name, start in self.fit.plain().items():
+            low, high = ranges[name]
+            if not low <= start["value"] <= high:
+                raise SettingError(f"{name} starts at {start['value']:g}; expected {low:g} to {high:g}", "fit")
 
 
 def _check_phases(minutes, discarded):

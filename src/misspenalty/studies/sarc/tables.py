@@ -6,12 +6,14 @@ rising order. A point of a phase is the mean of its one-minute averages without 
 value of a table is the mean of its points over the seeds.
 """
 
+import numpy as np
 import pandas as pd
 
-from misspenalty.studies.sarc.runs import CONFIGS, KEYS, MEASURES, PAPERS, load_shark, points
+from misspenalty.studies.sarc.runs import CONFIGS, KEYS, MEASURES, OPERATIONS, PAPERS, load_shark, points
 from misspenalty.studies.statistics import half_width
 
 CONFIDENCE = 0.95
+READ_SHARE = 0.4  # of the requests
 
 
 def over_seeds(table, columns):
@@ -89,6 +91,40 @@ def internals(table):
     """
     names = [name for name in MEASURES if name not in ("read_ms", "write_ms", "response_ms", "stage_rate")]
     return table.groupby(KEYS, sort=False)[names].mean().reset_index()
+
+
+def budget(internals_table, fig6_table, published):
+    """Operations of the drives per request by purpose, and what the published response would allow.
+
+    A policy's own six points tell which response goes with which rate of operations; the rate that goes with the
+    published response, over the load, is what the drives could do per request.
+
+    Parameters
+    ----------
+    internals_table, fig6_table : DataFrame
+        From `internals` and `fig6`.
+    published : DataFrame
+        ``config, scaled_iops, policy, read_ms, write_ms``.
+
+    Returns
+    -------
+    DataFrame
+        ``config, scaled_iops, policy, demand_reads, prefetch_reads, destage_reads, destage_writes, destages,
+        operations`` (per request), ``response_ms``, ``published_ms`` (the mix of the published read and write) and
+        ``needed_operations`` (per request; NaN where the published response lies outside the policy's own).
+    """
+    names = {f"{name}_per_request": name for name in (*OPERATIONS, "destages", "operations")}
+    table = internals_table[[*KEYS, *names]].rename(columns=names)
+    table = table.merge(fig6_table[[*KEYS, "response_ms"]], on=KEYS)
+    said = published.set_index(KEYS)
+    mix = READ_SHARE * said["read_ms"] + (1 - READ_SHARE) * said["write_ms"]
+    table = table.merge(mix.rename("published_ms").reset_index(), on=KEYS, how="left")
+    parts = []
+    for _, part in table.groupby(["config", "policy"], sort=False):
+        curve = pd.Series((part["operations"] * part["scaled_iops"]).to_numpy(), part["response_ms"]).sort_index()
+        rate = np.interp(np.log(part["published_ms"]), np.log(curve.index), curve, left=np.nan, right=np.nan)
+        parts.append(part.assign(needed_operations=rate / part["scaled_iops"]))
+    return pd.concat(parts).sort_index()
 
 
 def further(table):
@@ -171,7 +207,7 @@ def peaks(fig6_table, table2_table):
     return pd.DataFrame(rows, columns=["config", "policy", "quantity", "value", "unit"])
 
 
-def from_runs(runs, seed, machine, values, beyond=None):
+def from_runs(runs, seed, machine, values, published, beyond=None):
     """The tables that are made from runs of the load schedules.
 
     Parameters
@@ -184,13 +220,15 @@ def from_runs(runs, seed, machine, values, beyond=None):
         ``shark.yaml``.
     values : dict
         Of its parameters, where they are not the file's.
+    published : DataFrame
+        The paper's Table II.
     beyond : DataFrame, optional
         The same runs of further policies.
 
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, peaks, minutes, internals, components, beyond``.
+        ``table2, fig6, peaks, minutes, internals, budget, components, beyond``.
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = pd.concat([runs[runs["config"] == config] for config in CONFIGS], ignore_index=True)
@@ -200,5 +238,6 @@ def from_runs(runs, seed, machine, values, beyond=None):
     found["peaks"] = peaks(found["fig6"], found["table2"])
     found["minutes"] = over_time(first)
     found |= {"internals": internals(measured), "components": components(measured)}
+    found["budget"] = budget(found["internals"], found["fig6"], published)
     others = first if beyond is None else pd.concat([first, beyond], ignore_index=True)
     return found | {"beyond": further(points(others, discarded))}

@@ -1,0 +1,261 @@
+"""The SARC study's readings: what the paper prints or leaves open, what was decided, and what each decision is worth.
+
+A reading is decided by the paper's words, before its result; where a result had been seen all the same, it is not
+blind. Here the claims are counted with one reading turned at a time, with all that were decided on 2026-11-24 turned
+back together, and with further mechanisms that the paper does not exclude. All of it runs in short phases with the
+values of the fit, which is not repeated: a count says what a reading moves, and nothing is chosen by it.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from misspenalty.claims.ledger import load_ledger
+from misspenalty.claims.report import Study
+from misspenalty.studies.points import in_threads
+from misspenalty.studies.sarc import claims, tables
+from misspenalty.studies.sarc.runs import CONFIGS, PAPERS, fitted_shark, points, simulate
+
+AS_READ = "short phases"
+LRU = ("lru_top", "lru_bottom")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A fact, and what turning it changes.
+
+    Attributes
+    ----------
+    kind : {"printed", "open", "mechanism"}
+        Printed in the paper; left open by it, so that both sides are shown; not mentioned by it.
+    fact : str
+        What was decided, and by which words.
+    decided : str
+        Date, or "earlier": before dates were noted.
+    blind : bool
+        Whether no result of it had been seen.
+    values : dict of str to object
+        Parameters of the machine with the reading turned.
+    policies : tuple of str
+        Whose cache it touches.
+    """
+
+    kind: str
+    fact: str
+    decided: str
+    blind: bool
+    values: dict = field(hash=False)
+    policies: tuple = PAPERS
+
+
+READINGS = {  # what the model is with the reading turned -> the reading
+    "no striping by the host": Reading(
+        "printed",
+        "IV-E: the host stripes narrowly, over four arrays, and the controller does not see it",
+        "2026-11-24",
+        True,
+        {"host_stripe_kb": 0},
+    ),
+    "host strips of 16 KB": Reading(
+        "open",
+        "the host's strip is not printed; 64 KB by IBM's guide for AIX",
+        "2026-11-24",
+        True,
+        {"host_stripe_kb": 16},
+    ),
+    "host strips of 1 MB": Reading(
+        "open",
+        "the host's strip is not printed; 64 KB by IBM's guide for AIX",
+        "2026-11-24",
+        True,
+        {"host_stripe_kb": 1024},
+    ),
+    "eight working drives an array": Reading(
+        "printed", "IV-B: + parity + spare, so that one of eight drives is idle", "earlier", True, {"array_members": 8}
+    ),
+    "the controller is a delay": Reading(
+        "printed",
+        "IV-B: four processors a cluster; they serve requests, and requests queue for them",
+        "2026-11-24",
+        True,
+        {"processor_queue": "none"},
+    ),
+    "a queue for each processor": Reading(
+        "open",
+        "IV-A: a cluster is a symmetrical multiprocessor, which speaks for one queue",
+        "2026-11-24",
+        True,
+        {"processor_queue": "own"},
+    ),
+    "strips of 32 KB": Reading(
+        "open",
+        "the strip of the arrays is not printed; 64 KB by the same group's WOW",
+        "2026-11-24",
+        False,
+        {"strip_kb": 32},
+    ),
+    "an adapter of 100 MB/s": Reading(
+        "open",
+        "IV-B: the client's two cards are more than sufficient, which 1 Gbit/s would not be",
+        "2026-11-24",
+        False,
+        {"adapter_mb_per_s": 100},
+    ),
+    "a trigger near the group's end": Reading(
+        "printed",
+        "II-B: a preset fraction of the group; half by the same group's AMP",
+        "earlier",
+        True,
+        {"trigger": 1},
+    ),
+    "LRU variants without the remedy": Reading(
+        "open",
+        "II-C describes the anomaly as one of LRU caching; whether the LRU variants had the remedy is not printed",
+        "earlier",
+        True,
+        {"remedy": False},
+        LRU,
+    ),
+    "written tracks are random data": Reading(
+        "open",
+        "II-A makes no difference between reads and writes",
+        "earlier",
+        True,
+        {"writes_sequential": False},
+    ),
+    "SARC counts writes": Reading(
+        "open",
+        "abstract: the cache is partitioned for read misses",
+        "earlier",
+        False,
+        {"count_writes": True},
+        ("sarc",),
+    ),
+    "a parity from cached tracks": Reading(
+        "mechanism", "nothing is read for a parity that the cache holds", "earlier", True, {"parity_from_cache": True}
+    ),
+    "groups of 16 tracks": Reading(
+        "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 16, "trigger": 8}
+    ),
+    "groups of 4 tracks": Reading(
+        "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 4, "trigger": 2}
+    ),
+    "SARC's large ratio at 5": Reading(
+        "mechanism", "the value of LargeRatio is not known", "earlier", True, {"large_ratio": 5}, ("sarc",)
+    ),
+}
+TURNED_SINCE = ("no striping by the host", "the controller is a delay", "strips of 32 KB", "an adapter of 100 MB/s")
+MECHANISMS = ("a parity from cached tracks", "SARC's large ratio at 5")
+JOINT = {
+    "as before 2026-11-24": TURNED_SINCE,
+    "parity from cached tracks and large ratio together": MECHANISMS,
+}
+
+
+def under(name):
+    """What a condition changes: values by policy.
+
+    Examples
+    --------
+    >>> under("SARC counts writes")
+    {'lru_top': {}, 'lru_bottom': {}, 'sarc': {'count_writes': True}}
+    """
+    parts = [READINGS[part] for part in JOINT.get(name, () if name == AS_READ else (name,))]
+    return {
+        policy: {key: value for part in parts if policy in part.policies for key, value in part.values.items()}
+        for policy in PAPERS
+    }
+
+
+def under_conditions(machine, fitted, settings, short, seed, threads):
+    """A job of the workflow: the tables that claims read with each reading turned.
+
+    Parameters
+    ----------
+    machine, fitted, settings
+        As in `misspenalty.studies.sarc.runs.schedules`.
+    short : dict
+        Lengths of the phases.
+    seed : int
+    threads : int
+        Runs at a time.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``table2, fig6, internals``, each with a column ``condition``.
+    """
+    shark, _ = fitted_shark(machine, fitted, settings, short)
+    wanted = {name: under(name) for name in (AS_READ, *READINGS, *JOINT)}
+    keys = {
+        (name, config, policy): (config, policy, tuple(values[policy].items()))
+        for (name, values), config, policy in itertools.product(wanted.items(), CONFIGS, PAPERS)
+    }
+    cases = list(dict.fromkeys(keys.values()))  # a policy that a reading does not touch is run once
+    runs = in_threads(
+        lambda case: points(simulate(shark.with_values(dict(case[2])), *case[:2], seed), shark.discarded_minutes),
+        cases,
+        threads,
+    )
+    made = dict(zip(cases, runs, strict=True))
+    found = {item: [] for item in claims.TABLES}
+    for name in wanted:
+        measured = pd.concat([made[case] for key, case in keys.items() if key[0] == name], ignore_index=True)
+        for item in found:
+            found[item].append(getattr(tables, item)(measured).assign(condition=name))
+    return {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
+
+
+def effects(ledger, table2, fig6, internals):
+    """A job of the workflow: how many claims come out with each reading turned.
+
+    Parameters
+    ----------
+    ledger : path-like
+        ``claims.yaml``.
+    table2, fig6, internals : DataFrame
+        From `under_conditions`.
+
+    Returns
+    -------
+    DataFrame
+        ``turned`` (what the model is then), ``kind, decided, blind, fact``, ``reproduced`` (claims, without the
+        conditions that hold for any numbers) and ``effect`` against the model as read; ``sarc_over_better.cs`` and
+        ``.ci``: SARC's response over the better LRU variant's at the highest load.
+    """
+    every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
+    frames = {"table2": table2, "fig6": fig6, "internals": internals}
+    rows = []
+    for name in dict.fromkeys(fig6["condition"]):
+        own = {
+            f"sarc_{item}": frame[frame["condition"] == name].drop(columns="condition")
+            for item, frame in frames.items()
+        }
+        study = Study("sarc", claims, own, variant=True)
+        held = 0
+        for claim in every:
+            form = study.forms.get(claim.id)
+            if form is not None and form.complete() and claim.id not in study.conditions:
+                held += form.decide(claim).verdict == "reproduced"
+        about = READINGS.get(name)
+        rows.append(
+            {
+                "turned": name,
+                "kind": about.kind if about else "joint",
+                "decided": about.decided if about else "",
+                "blind": about.blind if about else "",
+                "fact": about.fact if about else "; ".join(JOINT.get(name, ("as read",))),
+                "reproduced": held,
+                **{f"sarc_over_better.{claims.SHORT[config]}": _ahead(own["sarc_fig6"], config) for config in CONFIGS},
+            }
+        )
+    table = pd.DataFrame(rows)
+    table.insert(6, "effect", table["reproduced"] - table["reproduced"].iloc[0])
+    return table
+
+
+def _ahead(fig6, config):
+    part = fig6[fig6["config"] == config]
+    peak = part[part["scaled_iops"] == part["scaled_iops"].max()].set_index("policy")["response_ms"]
+    return peak["sarc"] / peak[list(LRU)].min()
