@@ -18,7 +18,7 @@
 #
 # HAC, MQ, EPCM, the virtual log and SARC were right on the machines of their time. Costs are counted once and then
 # priced: with other processors, networks and devices, which conclusions still hold, and where do they turn? Parameters
-# with sources and ranges are in `data/machines/whatif.yaml`; most of those after 2005 are assumed.
+# with sources and ranges are in `data/machines/whatif.yaml`, which says which of them are assumed.
 
 # %%
 # %matplotlib inline
