@@ -136,6 +136,7 @@ call, done, whole = lambda: queue.hold(delays), lambda: queue.pop()[2] - 4095, l
 """,
 }
 _INTERRUPTED = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 signal.signal(signal.SIGVTALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
 try:

@@ -86,7 +86,8 @@ def test_rule_is_complete(name):
         assert "code=CODE.digest(" in parts["params"] or "job=job(" in parts["params"]
     for part in {"input", "output"} & set(parts):
         items = [line.strip() for line in parts[part].splitlines() if re.match(r"        \S", line)]
-        assert all(re.match(r"\w+=|\*\*[A-Z_]+,|unpack\(\w+\),|\)|\]", item) for item in items), f"{part} without a name"
+        named = re.compile(r"\w+=|\*\*[A-Z_]+,|unpack\(\w+\),|\)|\]")
+        assert all(map(named.match, items)), f"{part} without a name"
     assert "lambda" not in body
 
 
