@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
@@ -150,12 +151,16 @@ def write_channel(folder, packages):
 
 
 def solve(channel, specs, cache):
-    gateway = rattler.Gateway(cache_dir=cache)
-    return asyncio.run(
-        rattler.solve(
+    """Solve in a thread of its own: a browser's test leaves an event loop in this one."""
+
+    async def solved():
+        gateway = rattler.Gateway(cache_dir=cache)
+        return await rattler.solve(
             [channel], specs, gateway=gateway, platforms=["linux-64", "noarch"], timeout=timedelta(minutes=10)
         )
-    )
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, solved()).result()
 
 
 def channel_packages():
