@@ -35,6 +35,7 @@ from matplotlib import pyplot as plt
 
 from misspenalty.studies.notebook import counts, read, root, statements
 from misspenalty.studies.sarc import figures as sarc
+from misspenalty.studies.sarc import figures_fit
 from misspenalty.studies.sarc.runs import Run, fitted_shark
 
 ROOT = root()
@@ -78,7 +79,7 @@ sarc.lists(read("results/sarc/minutes.csv"))
 read("results/sarc/fit.csv")
 
 # %%
-sarc.fit_grid(read("results/sarc/fit_grid.csv"))
+figures_fit.fit_grid(read("results/sarc/fit_grid.csv"))
 
 # %%
 sarc.table2(read("results/sarc/table2.csv"), read("data/published/sarc_table2.csv"))

@@ -10,6 +10,7 @@ import pytest
 from misspenalty import InputError
 from misspenalty.plotting import save_figure
 from misspenalty.studies.sarc import figures as sarc
+from misspenalty.studies.sarc import figures_fit
 from misspenalty.studies.sarc.runs import LOADS, PAPERS
 from misspenalty.studies.sarc.sensitivity import orderings
 from misspenalty.studies.sarc.tables import table2 as make_table2
@@ -86,42 +87,42 @@ def tables(points):
     }
 
 
-NAMES = [
-    "table2",
-    "fig6",
-    "lists",
-    "anomaly",
-    "components",
-    "beyond",
-    "sensitivity",
-    "scale",
-    "detection",
-    "budget",
-    "fit_grid",
-]
+FIGURES = {
+    "table2": sarc.table2,
+    "fig6": sarc.fig6,
+    "lists": sarc.lists,
+    "anomaly": sarc.anomaly,
+    "components": sarc.components,
+    "beyond": sarc.beyond,
+    "sensitivity": sarc.sensitivity,
+    "scale": sarc.scale,
+    "detection": sarc.detection,
+    "budget": sarc.budget,
+    "fit_grid": figures_fit.fit_grid,
+}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_the_same_twice(tables, name, tmp_path):
     for folder in ("one", "two"):
-        save_figure(getattr(sarc, name)(**tables[name]), tmp_path / folder / name, formats=("pdf", "svg"))
+        save_figure(FIGURES[name](**tables[name]), tmp_path / folder / name, formats=("pdf", "svg"))
     for form in ("pdf", "svg"):
         first, second = ((tmp_path / folder / f"{name}.{form}").read_bytes() for folder in ("one", "two"))
         assert first == second
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_missing_column_or_an_empty_table_is_named(tables, name):
     frame = next(iter(tables[name]))
     whole = tables[name][frame]
     lacking = next(column for column in ("policy", "strategy", "config", "step") if column in whole)
     with pytest.raises(InputError, match=f"has no column {lacking}"):
-        getattr(sarc, name)(**tables[name] | {frame: whole.drop(columns=lacking)})
+        FIGURES[name](**tables[name] | {frame: whole.drop(columns=lacking)})
     with pytest.raises(InputError, match="has no rows"):
-        getattr(sarc, name)(**tables[name] | {frame: whole.iloc[:0]})
+        FIGURES[name](**tables[name] | {frame: whole.iloc[:0]})
 
 
 def test_one_configuration_alone_is_enough(tables):
     for name in ("table2", "fig6", "lists", "components", "beyond", "sensitivity", "scale", "detection", "budget"):
         part = {key: frame[frame["config"] == "cache_sensitive"] for key, frame in tables[name].items()}
-        getattr(sarc, name)(**part)
+        FIGURES[name](**part)

@@ -93,7 +93,7 @@ FIGURES["sarc"] = [
         table="detection",
     ),
     figure(
-        "sarc.figures.fit_grid",
+        "sarc.figures_fit.fit_grid",
         "fit_grid",
         "The fit",
         "points that were tried",
