@@ -61,8 +61,8 @@ KILLS ?= 20
 drill: build  ## kill writers and a small whole run at random moments, resume, compare every byte: make drill KILLS=20
 	$(BIN)/python tests/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
-COUNT ?= 500
-mutants: build  ## deliberate faults, and whether the nearest tests notice: make mutants COUNT=500 (an hour on two cores)
+COUNT ?= 600
+mutants: build  ## deliberate faults, and whether the nearest tests notice; goes on where it was stopped: make mutants COUNT=600
 	$(BIN)/python tests/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
 slurm-test: build  ## a small whole run on a real SLURM of two nodes on this machine (Debian, root), compared byte by byte

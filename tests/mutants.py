@@ -1,47 +1,47 @@
 """Deliberate faults, one at a time, and whether the tests nearest to them notice.
 
-Faults are made in the tokens of a source: a comparison or an operator exchanged, a number off by one, a condition
-turned round, a statement left out. They go into a copy of the installed package, so neither the tree nor the
-environment changes; a kernel is compiled alone. Tests run in a fork of a process that has imported what they import:
-first those that bear the module's name, then those of files that import it. A fault that all let pass survives.
+Faults are made in the tokens of a source (`faults.py`). They go into a copy of the installed package, so that neither
+the tree nor the environment changes. All faults of a source are compiled in at once, each behind a switch
+(`switched.py`); tests are collected once for all sources that have the same ones, and each fault is tried in a fork of
+that process. What cannot be switched gets a copy and a process of its own. The tests that have found a fault of the
+source run first, then those that bear its name, then those of files that import it. A fault that all let pass survives;
+a test that fails without any fault finds none.
 
     make mutants COUNT=100
-    python tests/mutants.py --count 20 --only 'replay/*' --csv survivors.csv
+    python tests/mutants.py --count 20 --only 'replay/*' --csv faults.csv
+
+Rows that the table holds already are kept and not tried again, so that a long run goes on where it was stopped.
 """
 
 import argparse
 import fnmatch
-import functools
-import importlib.util
-import io
-import multiprocessing
+import importlib
+import itertools
+import json
 import os
-import random
 import re
+import resource
 import shutil
 import signal
-import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
-import tokenize
 import traceback
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Imported before the forks, so that a run of the tests does not import them again; the package itself never is.
 import hypothesis
 import matplotlib.figure  # noqa: F401
-import numpy as np
 import pandas as pd
 import pydantic  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
+from faults import SOURCE, choose
+from switched import VARIABLE, Copy, put_switched
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "misspenalty"
 # Of a source, the first pattern that it fits: the tests that are nearest to it.
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
@@ -53,8 +53,13 @@ NEAREST = {
     "traces/readers/*": ("tests/traces",),
     "traces/*": ("tests/traces", "tests/io"),
     "replay/*": ("tests/replay", "tests/cli"),
+    "io/plugins.py": ("tests/replay/test_python_policy.py", "tests/cli/test_new.py"),
     "io/*": ("tests/io", "tests/traces/test_traces.py"),
     "claims/*": ("tests/claims",),
+    "studies/statistics.py": ("tests/studies/test_study_hac.py", "tests/studies/test_study_epcm.py"),
+    "studies/points.py": ("tests/studies/test_study_hac.py", "tests/studies/test_study_vlog.py"),
+    "studies/hac/*": ("tests/studies/test_study_hac.py",),
+    "studies/mq/*": ("tests/studies/test_study_mq.py",),
     "reporting/*": ("tests/reporting", "tests/project/test_workflow.py"),
     "disks/*": ("tests/disks",),
     "latency/*": ("tests/latency",),
@@ -68,138 +73,22 @@ POLICIES = sorted(  # whose tests bear their names
 )
 CALLED = {"lruk": "lru2", "twoq": "2q", "random_replacement": "random", "oracle_general": "oracleGeneral"}
 DEFAULT = (
-    *("policies/*", "replay/*", "traces/*.py", "traces/*.pyx", "traces/readers/*", "claims/*.py", "io/*.py"),
-    "reporting/provenance.py",
+    *("policies/*", "prefetch/*", "disks/*", "replay/*", "traces/*.py", "traces/*.pyx", "traces/readers/*"),
+    *("claims/*.py", "io/*.py", "reporting/provenance.py", "studies/statistics.py"),
+    *("studies/points.py", "studies/hac/prices.py", "studies/hac/seeds.py", "studies/mq/rates.py"),
 )
-EXCHANGED = {
-    **{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
-    **{"+": "-", "-": "+", "+=": "-=", "-=": "+=", "*": "+", "//": "*", "%": "+", "&": "|", "|": "&"},
-    **{"<<": ">>", ">>": "<<", "and": "or", "or": "and", "True": "False", "False": "True", "min": "max", "max": "min"},
-    **{"break": "continue", "not": "", "is": "is not"},
-}
-# Lines that hold no behaviour of their own, or only the words of an error.
-LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
-DECLARED = ("cdef ", "cpdef ", "const ")
-# After which a fault counts as noticed: a test runs, or all wait, for ever.
-CPU_SECONDS, SECONDS = 30, 3600
-NONE = "no test"
-DIRECTIVES = (
-    "boundscheck=False,wraparound=False,initializedcheck=False,nonecheck=False,cdivision=True,auto_pickle=False"
-)
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A fault: characters `begin` to `end` of a line of a source, and what stands there instead."""
-
-    path: str
-    line: int
-    begin: int
-    end: int
-    after: str
-
-    def before(self, lines):
-        """What the line held."""
-        return lines[self.line - 1][self.begin : self.end]
-
-    def text(self, lines):
-        """The whole source with the fault."""
-        changed = lines[self.line - 1]
-        changed = changed[: self.begin] + self.after + changed[self.end :]
-        return "".join([*lines[: self.line - 1], changed, *lines[self.line :]])
-
-
-def tokens(text):
-    """Tokens of Python or Cython; what cannot be read ends them."""
-    try:
-        yield from tokenize.generate_tokens(io.StringIO(text).readline)
-    except (tokenize.TokenError, IndentationError, SyntaxError):
-        return
-
-
-def mutants_of(path, text):
-    """Every fault that can be made in a source.
-
-    >>> [(m.line, m.after) for m in mutants_of("a.py", "def f(a):\\n    return a < 1\\n")]
-    [(2, '<='), (2, '2')]
-    """
-    lines, found = text.splitlines(keepends=True), []
-    before = ""
-    for token in tokens(text):
-        row, begin = token.start
-        if row > len(lines):
-            break
-        line = lines[row - 1].strip()
-        declared = line.startswith(DECLARED) and "=" not in line[: max(begin, 0)]
-        if not line.startswith(LEFT_OUT) and not declared and token.start[0] == token.end[0]:
-            after = exchanged(token, before, lines[row - 1][token.end[1] :])
-            if after is not None:
-                found.append(Mutant(path, row, begin, token.end[1], after))
-        before = token.string
-    return found + left_out(path, lines)
-
-
-def exchanged(token, before, rest):
-    """What a token becomes, or None. A sign, a cast and the stars of a call or a pointer are no operators."""
-    if token.type == tokenize.NUMBER and token.string.isdigit():
-        return str(int(token.string) + 1)
-    if token.type not in (tokenize.OP, tokenize.NAME) or token.string not in EXCHANGED:
-        return None
-    unary = before in ("(", ",", "[", "=", "", "\n", "return", ":") or before in EXCHANGED
-    if token.type == tokenize.OP and (unary or not rest.startswith(" ")):  # `<type>x`, `-1`, `*args`
-        return None
-    return EXCHANGED[token.string]
-
-
-def left_out(path, lines):
-    """Simple statements taken away, and conditions turned round."""
-    found = []
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        begin = len(line) - len(line.lstrip())
-        if text.startswith("if ") and text.endswith(":"):
-            found.append(Mutant(path, number, begin, begin + len(text), f"if not ({text[3:-1]}):"))
-        elif is_statement(text) and all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}")):
-            found.append(Mutant(path, number, begin, begin + len(text), "pass"))
-    return found
-
-
-def is_statement(text):
-    """Whether a line is an assignment to something that exists already, or a call."""
-    head = text.split("(")[0].split(" ")[0]
-    call = text.endswith(")") and head.replace(".", "").replace("_", "").isalnum() and "(" in text and " = " not in text
-    known = any(sign in text for sign in (" += ", " -= ")) or (" = " in text and ("." in head or "[" in head))
-    return (call or known) and not text.startswith(
-        (*LEFT_OUT, *DECLARED, "return", "if ", "for ", "while ", "with ", ">>>")
-    )
-
-
-def choose(patterns, count, seed):
-    """A sample of the faults in sources that fit a pattern: of each source about alike, whatever its length."""
-    generator, by_source = random.Random(seed), []
-    for path in sorted(p for p in SOURCE.rglob("*") if p.suffix in (".py", ".pyx")):
-        name = path.relative_to(SOURCE).as_posix()
-        if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
-            text = path.read_text()
-            words = prose(text)
-            found = [mutant for mutant in mutants_of(name, text) if mutant.line not in words]
-            by_source.append(generator.sample(found, len(found)))
-    generator.shuffle(by_source)
-    rounds = max(map(len, by_source), default=0)
-    return [found[turn] for turn in range(rounds) for found in by_source if turn < len(found)][:count]
-
-
-def prose(text):
-    """Lines within strings of several lines."""
-    strings = (token for token in tokens(text) if token.type == tokenize.STRING and token.start[0] != token.end[0])
-    return {line for token in strings for line in range(token.start[0], token.end[0] + 1)}
+# A test has noticed a fault when it takes LONGER times its CPU time without one, and at least LEAST; where that is not
+# known yet, UNKNOWN. All end after SECONDS by the clock.
+LONGER, LEAST, UNKNOWN, SECONDS = 5, 4, 12, 900
+KEPT = 5  # tests that found the last faults of a source and run first
+COLUMNS = ("source", "line", "column", "kind", "before", "after", "text", "verdict", "by", "seconds")
 
 
 class Plugin:
-    """Of pytest: notes the first failure in a file, and ends a test that runs for ever."""
+    """Of pytest: takes over once the tests are collected."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, then):
+        self.then = then
 
     def pytest_sessionstart(self):
         """A fault is found as well by an example that is not the smallest."""
@@ -208,117 +97,112 @@ class Plugin:
         hypothesis.settings.register_profile("mutants", parent, phases=phases, database=None)
         hypothesis.settings.load_profile("mutants")
 
-    def pytest_runtest_logstart(self, nodeid):
-        """The test under way, for one that does not come back."""
-        self.path.write_text(nodeid)
-        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)  # its signal ends the process, in a kernel too
+    def pytest_runtestloop(self, session):
+        """Instead of running all tests."""
+        if not session.testsfailed:
+            self.then(session.items)
+        return True
+
+
+class Reports:
+    """Of pytest: notes each test that comes to its end, and how."""
+
+    failed = None
 
     def pytest_runtest_logreport(self, report):
-        """The test that failed."""
-        if report.failed:
-            self.path.write_text(report.nodeid)
-
-    def pytest_collectreport(self, report):
-        """A file of tests that could not be imported."""
-        if report.failed:
-            self.path.write_text(report.nodeid)
+        """The first failure."""
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
 
 
-class Copy:
-    """The installed package in a folder of its own, for one fault after another."""
+def run_items(items, known):
+    """Run collected tests until one fails, in this process, which ends then.
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        installed = Path(importlib.util.find_spec("misspenalty").origin).parent
-        shutil.copytree(installed, self.folder / "misspenalty", ignore=shutil.ignore_patterns("__pycache__"))
+    Each is written down before it runs, and its time behind it, for a process that does not come to its end.
 
-    def apply(self, mutant):
-        """Put the fault in; False if it does not compile. `restore` takes it out."""
-        path = self.folder / "misspenalty" / mutant.path
-        text = mutant.text(path.read_text().splitlines(keepends=True))
-        self.kept = {path: path.read_bytes()}
-        if path.suffix == ".py":
-            try:
-                compile(text, path.name, "exec")
-            except SyntaxError:
-                return False
-            path.write_text(text)
-            return True
-        library = path.with_name(path.stem + sysconfig.get_config_var("EXT_SUFFIX"))
-        self.kept[library] = library.read_bytes()
-        path.write_text(text)
-        return self._compile(path, library)
+    Parameters
+    ----------
+    items : list of pytest.Item
+    known : dict of str to float
+        CPU time that a test takes without a fault.
+    """
+    reports = Reports()
+    if items:
+        items[0].config.pluginmanager.register(reports)
+    with open(Path(os.environ["TMPDIR"], "note"), "w", buffering=1) as note:
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            note.write(f"{item.nodeid}\n")
+            limit = max(LONGER * known[item.nodeid], LEAST) if item.nodeid in known else UNKNOWN
+            signal.setitimer(signal.ITIMER_PROF, limit)  # its signal ends the process, in a kernel too
+            begun = time.process_time()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if reports.failed:
+                os._exit(1)
+            note.write(f"\t{time.process_time() - begun:.3f}\n")
+    os._exit(0)
 
-    def _compile(self, path, library):
-        c = path.with_suffix(".c")
-        cython = [sys.executable, "-m", "cython", "-3", "--shared=misspenalty._cyutility", "-X", DIRECTIVES]
-        headers = [f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
-        gcc = [*(os.environ.get("CC") or "cc").split(), "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", *headers]
-        library.unlink()  # never written in place: a process may have it mapped
-        steps = ([*cython, "-I", str(self.folder), "-o", str(c), str(path)], [*gcc, "-o", str(library), str(c), "-lm"])
-        done = all(subprocess.run(step, cwd=self.folder, capture_output=True).returncode == 0 for step in steps)
-        c.unlink(missing_ok=True)
-        return done
 
-    def restore(self):
-        """Take the fault out again."""
-        for path, content in self.kept.items():
-            path.unlink(missing_ok=True)
-            path.write_bytes(content)
+def in_fork(folder, function, *arguments):
+    """Run a function that does not come back, in a fork with a temporary folder of its own.
 
-    def killed_by(self, path):
-        """The first test that fails, or None: of those that bear the module's name, then of files that import it.
-
-        Tests of a policy all bear its name.
-        """
-        name = Path(path).stem.lstrip("_")
-        files, importing = nearest(path)
-        failed = self._run([*files, "-k", f"{name} or {CALLED.get(name, name)}"])
-        if failed in (None, NONE) and (failed == NONE or name not in POLICIES):
-            failed = self._run([*(importing or files), "-k", f"not {name}"])
-        return None if failed == NONE else failed
-
-    def _run(self, arguments):
-        """The first test that fails, or None, in a fork of this process."""
-        note = self.folder / "failed.txt"
-        note.unlink(missing_ok=True)
-        if not (child := os.fork()):
-            try:
-                status = self._tests(arguments, Plugin(note))
-            except BaseException:
-                traceback.print_exc()
-                status = 1
-            os._exit(status)
-        status = waited_for(child)
-        if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            return NONE if status else None
-        return note.read_text() if note.exists() else f"exit status {status}"
-
-    def _tests(self, arguments, plugin):
-        """Run tests on this copy; their exit status."""
-        os.setpgrp()  # so that what the tests start can be ended with them
-        with open(self.folder / "tests.log", "w") as log:
-            os.dup2(log.fileno(), 1)
-            os.dup2(log.fileno(), 2)
-        os.chdir(ROOT)
-        sys.path.insert(0, str(self.folder))
-        os.environ |= {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
-        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(self.folder / "hypothesis")
-        fixed = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-        fixed += ["-W", "ignore:Module already imported"]
-        return int(pytest.main([*fixed, *arguments], plugins=[plugin]))
+    Returns
+    -------
+    str or None
+        The test that was under way when the process ended, other than in good order; None if all passed.
+    dict of str to float
+        CPU time of each test that passed.
+    """
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    if not (child := os.fork()):
+        try:
+            os.setpgrp()  # so that what the tests start can be ended with them
+            with open(folder / "output", "w") as log:
+                os.dup2(log.fileno(), 1)
+                os.dup2(log.fileno(), 2)
+            os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+            os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder / "hypothesis")
+            os.chdir(ROOT)
+            function(*arguments)
+        except BaseException:
+            traceback.print_exc()
+        os._exit(2)
+    status = waited_for(child)
+    lines = (folder / "note").read_text().splitlines() if (folder / "note").exists() else []
+    passed = {test: float(spent) for test, spent in itertools.pairwise(lines) if spent.startswith("\t")}
+    shutil.rmtree(folder, ignore_errors=True)
+    return (next((line for line in lines[::-1] if line[0] != "\t"), "collection") if status else None), passed
 
 
 def waited_for(child):
     """Exit status of a child, which is ended with its own children after a time."""
-    end = time.monotonic() + SECONDS
+    end, step = time.monotonic() + SECONDS, 0.002
     while True:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status)
         if time.monotonic() > end:
             os.killpg(child, signal.SIGKILL)
-        time.sleep(0.02)
+        time.sleep(step)
+        step = min(1.5 * step, 0.1)
+
+
+def collect(folder, files, then):
+    """Import the package from a copy, collect tests and hand them to a function, in this process."""
+    sys.path.insert(0, str(folder))
+    os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
+    sys.dont_write_bytecode = True
+    fixed = [
+        "-q",
+        "--no-header",
+        "-p",
+        "no:cacheprovider",
+        "--capture=sys",
+        "--hypothesis-seed=0",
+        "--rootdir",
+        str(ROOT),
+    ]
+    fixed += ["-c", str(ROOT / "pyproject.toml"), "-W", "ignore:Module already imported"]
+    return pytest.main([*fixed, *(str(ROOT / file) for file in files)], plugins=[Plugin(then)])
 
 
 def nearest(path):
@@ -330,36 +214,187 @@ def nearest(path):
     return [str(file.relative_to(ROOT)) for file in files], importing
 
 
-@functools.cache
-def copy_of_this_process():
-    """The copy of the package that this process changes."""
-    folder = Path(tempfile.gettempdir(), f"worker-{os.getpid()}")
-    folder.mkdir()
-    return Copy(folder)
+def in_order(items, path, first, broken):
+    """Tests for a fault: those that found one before, those that bear the source's name, those that import it.
+
+    Tests of a policy all bear its name.
+    """
+    name = Path(path).stem.lstrip("_")
+    called = (name, CALLED.get(name, name).lower())
+    files, importing = nearest(path)
+    bear, others = [], []
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        if item.nodeid in broken or file not in files:
+            continue
+        if any(word in item.nodeid.lower() for word in called):
+            bear.append(item)
+        elif not importing or file in importing:
+            others.append(item)
+    chosen = bear if bear and name in POLICIES else bear + others
+    return sorted(chosen, key=lambda item: first.index(item.nodeid) if item.nodeid in first else len(first))
 
 
-def examine(mutant):
-    """A row of the table."""
-    begun, copy = time.monotonic(), copy_of_this_process()
-    lines = (SOURCE / mutant.path).read_text().splitlines(keepends=True)
-    row = {"source": mutant.path, "line": mutant.line, "before": mutant.before(lines), "after": mutant.after}
-    row["text"] = lines[mutant.line - 1].strip()
-    try:
-        compiled = copy.apply(mutant)
-        by = copy.killed_by(mutant.path) if compiled else ""
-    finally:
-        copy.restore()
-    row |= {"verdict": "invalid" if not compiled else "killed" if by else "survived", "by": by or ""}
-    return row | {"seconds": round(time.monotonic() - begun, 1)}
+class Trial:
+    """Tries the faults of sources that have the same tests, in forks of a process that has collected them."""
+
+    def __init__(self, folder, faults, inside, keep, jobs):
+        self.folder, self.faults, self.inside, self.keep, self.jobs = folder, faults, inside, keep, jobs
+        self.known, self.good, self.broken, self.killers = {}, set(), set(), defaultdict(list)
+        self.base = Copy(folder / "switched")
+
+    def put_in(self):
+        """Compile what can be switched; numbers of the faults that are in."""
+        by_source = defaultdict(dict)
+        for number, fault in self.faults.items():
+            by_source[fault.path][number] = fault
+        with ThreadPoolExecutor(self.jobs) as pool:
+            done = pool.map(lambda name: put_switched(self.base, name, by_source[name]), by_source)
+            self.inside = {number for numbers in done for number in numbers}
+        files = {file: None for name in by_source for file in nearest(name)[0]}
+        return list(files)
+
+    def with_items(self, items):
+        """Try every fault; called by pytest when it has collected the tests."""
+        self.items = items
+        order = sorted(self.faults, key=lambda number: (number not in self.inside, number))
+        waiting, running = order[::-1], {}
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                number = waiting.pop()
+                found = self.folder / f"{number}.json"
+                if not (child := os.fork()):
+                    try:
+                        found.write_text(json.dumps(self.examine(number)))
+                    finally:
+                        os._exit(0)
+                running[child] = found
+            child, _ = os.wait()
+            self.learn(json.loads(running.pop(child).read_text()))
+
+    def learn(self, found):
+        """Keep a row, and what its tests have taught about tests."""
+        self.good.update(found["good"])
+        self.broken.update(found["broken"])
+        for test, spent in found["passed"].items():
+            self.known[test] = max(spent, self.known.get(test, 0))
+        row = found["row"]
+        if row["verdict"] == "killed":
+            killers = self.killers[row["source"]]
+            killers[:] = [row["by"], *(test for test in killers if test != row["by"])][:KEPT]
+        self.keep(row)
+
+    def examine(self, number):
+        """What became of a fault: its row, and tests that turned out good, broken, or passed in a time."""
+        fault, begun = self.faults[number], time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        found = {"good": [], "broken": [], "passed": {}}
+        run = self.run_switched if number in self.inside else self.run_alone
+        while True:
+            by, passed = run(number)
+            if by in (None, "invalid", "collection") or by in self.good:
+                break
+            failed, passed = self.without(by)
+            found["passed"] |= passed
+            if not failed:
+                break
+            self.broken.add(by)  # it fails without a fault
+            found["broken"].append(by)
+        if by not in (None, "invalid"):
+            found["good"].append(by)
+        verdict = {None: "survived", "invalid": "invalid"}.get(by, "killed")
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        row = described(fault) | {"verdict": verdict, "by": by if verdict == "killed" else ""}
+        return found | {"row": row | {"seconds": round(max(spent, 0), 1), "wall": time.monotonic() - begun}}
+
+    def without(self, test):
+        """What becomes of a test without a fault."""
+        alone = [item for item in self.items if item.nodeid == test]
+        return in_fork(self.folder, run_items, alone, {})
+
+    def run_switched(self, number):
+        """The test that finds a fault that can be switched on."""
+        return in_fork(self.folder, self._switched, number)
+
+    def _switched(self, number):
+        fault = self.faults[number]
+        os.environ[VARIABLE] = str(number)
+        module = "misspenalty." + fault.path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
+        importlib.import_module(module)._switch_(number)
+        run_items(in_order(self.items, fault.path, self.killers[fault.path], self.broken), self.known)
+
+    def run_alone(self, number):
+        """The test that finds a fault with a copy of its own."""
+        fault = self.faults[number]
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        try:
+            copy, lines = Copy(folder / "alone", self.base), (SOURCE / fault.path).read_text().splitlines(keepends=True)
+            if copy.put(fault.path, fault.text(lines)):
+                return "invalid", {}
+            known = {"known": self.known, "first": self.killers[fault.path], "broken": sorted(self.broken)}
+            known |= {"path": fault.path, "folder": str(copy.folder)}
+            return in_fork(self.folder, self._alone, known)
+        finally:
+            shutil.rmtree(folder)
+
+    def _alone(self, known):
+        """A new interpreter: this one has imported the package."""
+        path = Path(os.environ["TMPDIR"], "known.json")
+        path.write_text(json.dumps(known))
+        os.execv(sys.executable, [sys.executable, __file__, "--alone", str(path)])
 
 
-def examine_all(mutants, jobs):
-    """Rows of all faults, as they come to their end."""
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        tempfile.tempdir = folder
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield from pool.imap_unordered(examine, mutants)
-    tempfile.tempdir = None
+def run_alone(path):
+    """Run the tests on a copy with one fault, in this process."""
+    known = json.loads(Path(path).read_text())
+    files = nearest(known["path"])
+    name = Path(known["path"]).stem.lstrip("_")
+    near = [file for file in files[0] if file in files[1] or name in file or name in POLICIES]
+
+    def run(items):
+        run_items(in_order(items, known["path"], known["first"], known["broken"]), known["known"])
+
+    return collect(known["folder"], near or files[0], run) or 1  # it comes back only if tests cannot be collected
+
+
+def described(fault):
+    """The columns of a row that say what a fault is."""
+    lines = (SOURCE / fault.path).read_text().splitlines(keepends=True)
+    before, after = fault.before(lines), fault.after
+    kind = "number" if after.isdigit() else "operator"
+    kind = "left out" if after == "pass" else "turned round" if after.startswith("if not (") else kind
+    place = {"source": fault.path, "line": fault.line, "column": fault.begin, "kind": kind}
+    return place | {"before": before, "after": after, "text": lines[fault.line - 1].strip()}
+
+
+def key(row):
+    """What tells one fault from another."""
+    return tuple(str(row[name]) for name in ("source", "line", "column", "kind", "after"))
+
+
+def try_all(faults, jobs, keep):
+    """Try faults, group by group of sources with the same tests, and hand each row to `keep`."""
+    groups = defaultdict(dict)
+    for number, fault in enumerate(faults, 1):
+        groups[tuple(nearest(fault.path)[0])][number] = fault
+    for group in groups.values():
+        with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+            if not (child := os.fork()):
+                status = 1
+                try:
+                    trial = Trial(Path(folder), group, set(), keep, jobs)
+                    files = trial.put_in()
+                    status = int(collect(trial.base.folder, files, trial.with_items))
+                except BaseException:
+                    traceback.print_exc()
+                os._exit(status)
+            if os.waitpid(child, 0)[1]:
+                raise RuntimeError(f"tests could not be collected for {next(iter(group.values())).path}")
+
+
+def read_table(path):
+    """Rows of an earlier run."""
+    return pd.read_csv(path, keep_default_na=False).to_dict("records") if path and path.exists() else []
 
 
 def main():
@@ -367,23 +402,26 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--skip", type=int, default=0, help="leave out the first faults of the sample, to go on with it"
-    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="faults at a time")
     parser.add_argument("--only", nargs="+", default=DEFAULT, metavar="PATTERN", help="sources, below src/misspenalty")
     parser.add_argument("--least", type=float, default=95, help="share that has to be killed, percent")
-    parser.add_argument("--csv", type=Path, help="where the table goes; it is written after each fault")
+    parser.add_argument("--csv", type=Path, help="where rows are added; faults in it are not tried again")
+    parser.add_argument("--again", action="store_true", help="try those again that survived")
     options = parser.parse_args()
-    rows = []
-    sample = choose(options.only, options.skip + options.count, options.seed)[options.skip :]
-    for row in examine_all(sample, options.jobs):
-        rows.append(row)
-        print("{verdict:8} {seconds:6} s  {source}:{line}  {before} -> {after}  {by}".format(**row), flush=True)
-        if options.csv:
-            options.csv.parent.mkdir(parents=True, exist_ok=True)
-            pd.DataFrame(rows).sort_values(["source", "line"]).to_csv(options.csv, index=False)
-    count = Counter(row["verdict"] for row in rows)
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        table = options.csv or Path(folder, "faults.csv")
+        table.parent.mkdir(parents=True, exist_ok=True)
+        rows = [row for row in read_table(table) if not (options.again and row["verdict"] == "survived")]
+        pd.DataFrame(rows, columns=COLUMNS).to_csv(table, index=False)
+        tried = {key(row) for row in rows}
+        sample = choose(options.only, options.count, options.seed)
+
+        def keep(row):
+            print("{verdict:8} {seconds:6} s  {source}:{line}  {before} -> {after}  {by}".format(**row), flush=True)
+            pd.DataFrame([row], columns=COLUMNS).to_csv(table, mode="a", header=False, index=False)
+
+        try_all([fault for fault in sample if key(described(fault)) not in tried], options.jobs, keep)
+        count = Counter(row["verdict"] for row in read_table(table))
     valid = count["killed"] + count["survived"]
     share = 100 * count["killed"] / max(valid, 1)
     print(f"{valid} faults: {count['killed']} killed ({share:.1f} %), {count['survived']} survived")
@@ -391,4 +429,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_alone(sys.argv[2]) if sys.argv[1:2] == ["--alone"] else main())

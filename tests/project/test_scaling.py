@@ -1,11 +1,10 @@
-"""What `make scaling`, `make slurm-test` and `make mutants` rest on; the runs themselves take long."""
+"""What `make scaling` and `make slurm-test` rest on; the runs themselves take long."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import mutants
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,63 +122,3 @@ def test_slurm_test_refuses_without_root(monkeypatch):
         text=True,
     )
     assert done.returncode == 1 and "which takes root" in done.stderr
-
-
-# --- mutants ----------------------------------------------------------------------------------------------------------
-
-
-def test_faults_of_a_small_source():
-    text = 'def f(a, *b):\n    """1 < 2."""\n    if a < 3 and not b:\n        self.x = a + 1\n    return <int>a\n'
-    found = {(m.line, m.before(text.splitlines(keepends=True)), m.after) for m in mutants.mutants_of("a.pyx", text)}
-    assert found == {
-        (3, "<", "<="),
-        (3, "3", "4"),
-        (3, "and", "or"),
-        (3, "not", ""),
-        (3, "if a < 3 and not b:", "if not (a < 3 and not b):"),
-        (4, "+", "-"),
-        (4, "1", "2"),
-        (4, "self.x = a + 1", "pass"),
-    }
-
-
-def test_a_fault_is_made_in_a_copy_and_taken_out_again(tmp_path):
-    copy = mutants.Copy(tmp_path)
-    source = tmp_path / "misspenalty" / "replay" / "sampling.py"
-    before = source.read_text()
-    mutant = next(m for m in mutants.mutants_of("replay/sampling.py", before) if m.after == "<=")
-    assert copy.apply(mutant) and source.read_text() == mutant.text(before.splitlines(keepends=True)) != before
-    copy.restore()
-    assert source.read_text() == before
-    assert not copy.apply(mutants.Mutant("replay/sampling.py", 1, 0, 3, "def ("))
-
-
-def test_each_source_has_tests_near_to_it():
-    chosen = mutants.choose(mutants.DEFAULT, 60, 1)
-    assert len({mutant.path for mutant in chosen}) == 60
-    for mutant in chosen:
-        files, importing = mutants.nearest(mutant.path)
-        assert files and all((ROOT / file).is_file() for file in files) and set(importing) <= set(files)
-    assert "tests/replay/test_curves.py" in mutants.nearest("replay/curves.py")[1]
-    assert "tests/policies/test_policies.py" in mutants.nearest("policies/_arc.pyx")[0]
-
-
-@pytest.mark.parametrize(
-    "after, by",
-    [
-        ("assert 1 == 1", None),
-        ("assert 1 == 2", "test_sampling.py::test_it"),
-        ("import os; os.abort()", "test_sampling.py::test_it"),
-        ("while True: pass", "test_sampling.py::test_it"),
-    ],
-)
-def test_a_fault_is_noticed_in_a_fork(tmp_path, monkeypatch, after, by):
-    """By a test that fails, ends the process or runs for ever; and not by one that passes."""
-    monkeypatch.setattr(mutants, "ROOT", tmp_path)
-    monkeypatch.setattr(mutants, "NEAREST", {"replay/*": ("tests/replay",)})
-    monkeypatch.setattr(mutants, "CPU_SECONDS", 2)
-    monkeypatch.setattr(mutants.Plugin, "pytest_sessionstart", lambda self: None)  # there is no conftest here
-    (tmp_path / "tests" / "replay").mkdir(parents=True)
-    (tmp_path / "tests" / "replay" / "test_sampling.py").write_text(f"def test_it():\n    {after}\n")
-    found = mutants.Copy(tmp_path / "copy").killed_by("replay/sampling.py")
-    assert found == by or found.endswith(by)

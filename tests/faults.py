@@ -1,0 +1,172 @@
+"""Deliberate faults in the tokens of a source, Python or Cython, and a random sample of them.
+
+A comparison or an operator exchanged, a number off by one, a condition turned round, a statement left out. Signatures,
+declarations, imports and the words of an error hold no behaviour of their own and are left as they are.
+"""
+
+import fnmatch
+import io
+import random
+import re
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "misspenalty"
+EXCHANGED = {
+    **{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
+    **{"+": "-", "-": "+", "+=": "-=", "-=": "+=", "*": "+", "//": "*", "%": "+", "&": "|", "|": "&"},
+    **{"<<": ">>", ">>": "<<", "and": "or", "or": "and", "True": "False", "False": "True", "min": "max", "max": "min"},
+    **{"break": "continue", "not": "", "is": "is not"},
+}
+# Lines that hold no behaviour of their own, or only the words of an error.
+LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
+DECLARED = ("cdef ", "cpdef ", "const ")
+FUNCTION = re.compile(r"(async def|def|cdef|cpdef) (?!class |struct |enum |extern )[^=]*\(")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: characters `begin` to `end` of a line of a source, and what stands there instead."""
+
+    path: str
+    line: int
+    begin: int
+    end: int
+    after: str
+
+    def before(self, lines):
+        """What the line held."""
+        return lines[self.line - 1][self.begin : self.end]
+
+    def text(self, lines):
+        """The whole source with the fault."""
+        changed = lines[self.line - 1]
+        changed = changed[: self.begin] + self.after + changed[self.end :]
+        return "".join([*lines[: self.line - 1], changed, *lines[self.line :]])
+
+
+def tokens(text):
+    """Tokens of Python or Cython; what cannot be read ends them."""
+    try:
+        yield from tokenize.generate_tokens(io.StringIO(text).readline)
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        return
+
+
+@dataclass(frozen=True)
+class Logical:
+    """A statement or the header of a block: characters `begin` to `end` of a text."""
+
+    begin: int
+    end: int
+    indent: int
+    inside: bool  # of a function
+
+
+def logical_lines(text):
+    """Every `Logical` line of Python or Cython."""
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    blocks, first, last = [], None, None
+    for token in tokens(text):
+        if token.type == tokenize.NEWLINE and first:
+            begin, end, indent = starts[first[0] - 1] + first[1], starts[last[0] - 1] + last[1], first[1]
+            blocks = [block for block in blocks if block[0] < indent]
+            yield Logical(begin, end, indent, any(function for _, function in blocks))
+            if text[end - 1] == ":":
+                blocks.append((indent, bool(FUNCTION.match(text[begin:end]))))
+            first = None
+        elif token.type not in (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE):
+            first, last = first or token.start, token.end
+
+
+def mutants_of(path, text):
+    """Every fault that can be made in a source.
+
+    >>> [(m.line, m.after) for m in mutants_of("a.py", "def f(a):\\n    return a < 1\\n")]
+    [(2, '<='), (2, '2')]
+    """
+    lines, found, before = text.splitlines(keepends=True), [], ""
+    idle = without_behaviour(text)
+    for token in tokens(text):
+        row, begin = token.start
+        if row > len(lines):
+            break
+        line = lines[row - 1].strip()
+        declared = line.startswith(DECLARED) and "=" not in line[: max(begin, 0)]
+        if row not in idle and not declared and token.start[0] == token.end[0]:
+            after = exchanged(token, before, lines[row - 1][token.end[1] :])
+            if after is not None:
+                found.append(Mutant(path, row, begin, token.end[1], after))
+        before = token.string
+    return found + [mutant for mutant in left_out(path, text) if mutant.line not in idle]
+
+
+def without_behaviour(text):
+    """Lines of imports, signatures, errors and the like, and those within strings of several lines."""
+    strings = (token for token in tokens(text) if token.type == tokenize.STRING and token.start[0] != token.end[0])
+    found = {line for token in strings for line in range(token.start[0], token.end[0] + 1)}
+    for logical in logical_lines(text):
+        line = text[logical.begin : logical.end]
+        if line.startswith(LEFT_OUT) or (line.startswith(DECLARED) and line.endswith(":") and "(" in line):
+            first = text.count("\n", 0, logical.begin) + 1
+            found |= set(range(first, first + line.count("\n") + 1))
+    return found
+
+
+def exchanged(token, before, rest):
+    """What a token becomes, or None. A sign, a cast and the stars of a call or a pointer are no operators."""
+    if token.type == tokenize.NUMBER and token.string.isdigit():
+        return str(int(token.string) + 1)
+    if token.type not in (tokenize.OP, tokenize.NAME) or token.string not in EXCHANGED:
+        return None
+    unary = before in ("(", ",", "[", "=", "", "\n", "return", ":") or before in EXCHANGED
+    if token.type == tokenize.OP and (unary or not rest.startswith(" ")):  # `<type>x`, `-1`, `*args`
+        return None
+    if (token.string, rest.split(" ")[1:2]) in (("|", ["None"]), ("is", ["not"])):  # a type; "is not" is one operator
+        return None
+    return EXCHANGED[token.string]
+
+
+def left_out(path, text):
+    """Simple statements taken away, and conditions turned round, of one line each."""
+    found, starts = [], {logical.begin: logical for logical in logical_lines(text)}
+    place = 0
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        begin = len(line) - len(line.lstrip())
+        logical = starts.get(place + begin)
+        place += len(line)
+        if logical is None or logical.end > place:
+            continue
+        end, what = begin + logical.end - logical.begin, text[logical.begin : logical.end]
+        if what.startswith("if ") and what.endswith(":"):
+            found.append(Mutant(path, number, begin, end, f"if not ({what[3:-1]}):"))
+        elif is_statement(what):
+            found.append(Mutant(path, number, begin, end, "pass"))
+    return found
+
+
+def is_statement(text):
+    """Whether a line is an assignment to something that exists already, or a call."""
+    head = text.split("(")[0].split(" ")[0]
+    call = text.endswith(")") and head.replace(".", "").replace("_", "").isalnum() and "(" in text and " = " not in text
+    known = any(sign in text for sign in (" += ", " -= ")) or (" = " in text and ("." in head or "[" in head))
+    return (call or known) and not text.startswith(
+        (*LEFT_OUT, *DECLARED, "return", "if ", "for ", "while ", "with ", ">>>")
+    )
+
+
+def choose(patterns, count, seed):
+    """A sample of the faults in sources that fit a pattern: of each source about alike, whatever its length."""
+    generator, by_source = random.Random(seed), []
+    for path in sorted(p for p in SOURCE.rglob("*") if p.suffix in (".py", ".pyx")):
+        name = path.relative_to(SOURCE).as_posix()
+        if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
+            text = path.read_text()
+            found = mutants_of(name, text)
+            by_source.append(generator.sample(found, len(found)))
+    generator.shuffle(by_source)
+    rounds = max(map(len, by_source), default=0)
+    return [found[turn] for turn in range(rounds) for found in by_source if turn < len(found)][:count]

@@ -1,0 +1,251 @@
+"""A source with all its faults in, one of which a number switches on while it runs.
+
+So a kernel is compiled once for all its faults, and the process that tries one has everything imported and collected
+already. A statement becomes a choice of statements; a condition, the range of a loop or the value of a declaration
+becomes a choice of expressions. What runs at import cannot be chosen later: such faults are left for a source of their
+own.
+"""
+
+import importlib.util
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tokenize
+from pathlib import Path
+
+import numpy as np
+from faults import SOURCE, logical_lines, tokens
+
+SWITCH, VARIABLE = "_fault_", "MISSPENALTY_FAULT"
+BEFORE = {
+    ".py": f"""\
+import os as _os_
+{SWITCH} = int(_os_.environ.get("{VARIABLE}", 0))
+def _switch_(number):
+    global {SWITCH}
+    {SWITCH} = number
+""",
+    ".pyx": f"""\
+import os as _os_
+cdef int {SWITCH} = int(_os_.environ.get("{VARIABLE}", 0))
+def _switch_(int number):
+    global {SWITCH}
+    {SWITCH} = number
+""",
+}
+DIRECTIVES = (
+    "boundscheck=False,wraparound=False,initializedcheck=False,nonecheck=False,cdivision=True,auto_pickle=False"
+)
+
+
+def pieces(text, signs):
+    """Places of signs outside brackets and strings, as ``(begin, end)``."""
+    depth, found = 0, []
+    for token in tokens(text + "\n"):
+        depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
+        if depth == 0 and token.string in signs and token.start[0] == 1:
+            found.append((token.start[1], token.end[1]))
+    return found
+
+
+def expressions(line, cython):
+    """Parts of a header or a declaration that may become a choice, as ``(begin, end)``; None for a statement."""
+    word = line.split(" ")[0]
+    if word in ("if", "elif", "while"):
+        return [(len(word) + 1, len(line) - 1)]
+    if word == "for":
+        begin = next(end for _, end in pieces(line, ("in",))) + 1
+        if not cython:
+            return [(begin, len(line) - 1)]
+        if not line.startswith("range(", begin) or not line.endswith("):"):
+            return []
+        begin, end = begin + len("range("), len(line) - len("):")
+        return between(line, begin, end, pieces(line[begin:end], (",",)))
+    if word in ("cdef", "cpdef"):
+        commas = [(0, 0), *pieces(line, (",",)), (len(line), len(line))]
+        parts = itertools.pairwise(commas)
+        return [(signs[0][1], part[1][0]) for part in parts if (signs := values(line, part))]
+    return [] if line.endswith(":") or word in ("@", "with") else None
+
+
+def values(line, part):
+    """Places of the sign behind which the value of a declaration stands."""
+    (_, begin), (end, _) = part
+    return [place for place in pieces(line, ("=",)) if begin <= place[0] < end]
+
+
+def between(line, begin, end, commas):
+    """Arguments of a call."""
+    cuts = [begin, *(begin + a for a, _ in commas), end]
+    return [(a + (line[a] == ","), b) for a, b in itertools.pairwise(cuts)]
+
+
+def spelled(line, begin, end, fault):
+    """`line` with a fault at its own place."""
+    return line[:begin] + fault.after + line[end:]
+
+
+def choice(line, indent, faults, cython):
+    """A logical line as a choice, and the numbers of the faults in it.
+
+    Parameters
+    ----------
+    line : str
+    indent : int
+    faults : list of (int, int, int, Mutant)
+        Number, and the place within the line.
+    cython : bool
+
+    Returns
+    -------
+    str
+    list of int
+
+    Examples
+    --------
+    >>> from faults import Mutant
+    >>> choice("while a < b:", 4, [(7, 8, 9, Mutant("a.py", 1, 8, 9, "<="))], False)[0]
+    'while ((a <= b) if _fault_ == 7 else (a < b)):'
+    """
+    spans = expressions(line, cython)
+    if spans is None:
+        text, word = "", "if"
+        for number, begin, end, fault in faults:
+            text += (
+                f"{word} {SWITCH} == {number}:\n{' ' * indent}    {spelled(line, begin, end, fault)}\n{' ' * indent}"
+            )
+            word = "elif"
+        return f"{text}else:\n{' ' * indent}    {line}", [number for number, *_ in faults]
+    text, done = line, []
+    for a, b in reversed(spans):
+        expression = line[a:b].strip()
+        chosen = ""
+        for number, begin, end, fault in faults:
+            if (begin, end) == (0, len(line)) and fault.after.startswith(
+                "if not ("
+            ):  # the whole condition turned round
+                wrong = fault.after[len("if ") : -1]
+            elif a <= begin and end <= b:
+                wrong = spelled(line, begin, end, fault)[a : b + len(fault.after) - (end - begin)].strip()
+            else:
+                continue
+            chosen += f"({wrong}) if {SWITCH} == {number} else "
+            done.append(number)
+        if chosen:
+            space = " " * (len(line[a:b]) - len(line[a:b].lstrip()))
+            text = f"{text[:a]}{space}({chosen}({expression})){text[b:]}"
+    return text, done
+
+
+def switched(text, numbered, suffix):
+    """A source with faults that can be switched on.
+
+    Parameters
+    ----------
+    text : str
+    numbered : dict of int to Mutant
+    suffix : {".py", ".pyx"}
+
+    Returns
+    -------
+    str
+    list of int
+        Numbers of the faults that are in; the others run at import, or are not a choice between expressions.
+    """
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    places = {number: (starts[m.line - 1] + m.begin, starts[m.line - 1] + m.end) for number, m in numbered.items()}
+    lines, parts, position, done, begun = list(logical_lines(text)), [], 0, [], False
+    for logical in lines:
+        line = text[logical.begin : logical.end]
+        if not begun and not line.startswith(('"""', 'r"""', "from __future__")):
+            parts += [text[position : logical.begin], BEFORE[suffix]]
+            position, begun = logical.begin, True
+        inside = [
+            (number, begin - logical.begin, end - logical.begin, numbered[number])
+            for number, (begin, end) in places.items()
+            if logical.begin <= begin and end <= logical.end
+        ]
+        if inside and logical.inside:
+            chosen, numbers = choice(line, logical.indent, inside, suffix == ".pyx")
+            parts += [text[position : logical.begin], chosen]
+            position, done = logical.end, done + numbers
+    return "".join([*parts, text[position:]]), done
+
+
+def faults_near(text, line):
+    """Numbers of the faults in a line of a switched source, or in the nearest one before it that has any."""
+    for content in reversed(text.splitlines()[:line]):
+        if numbers := re.findall(rf"{SWITCH} == (\d+)", content):
+            return [int(number) for number in numbers]
+    return []
+
+
+class Copy:
+    """The installed package in a folder of its own."""
+
+    def __init__(self, folder, of=None):
+        self.folder = Path(folder)
+        installed = Path(of.folder, "misspenalty") if of else package()
+        shutil.copytree(
+            installed,
+            self.folder / "misspenalty",
+            copy_function=os.link if of else shutil.copy2,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+
+    def put(self, name, text):
+        """Replace a source; what the compiler of a kernel says against it, or nothing."""
+        path = self.folder / "misspenalty" / name
+        path.unlink()  # never written in place: other copies share it
+        path.write_text(text)
+        if path.suffix == ".py":
+            try:
+                compile(text, path.name, "exec")
+            except SyntaxError as error:
+                return str(error)
+            return ""
+        library = path.with_name(path.stem + sysconfig.get_config_var("EXT_SUFFIX"))
+        c = path.with_suffix(".c")
+        cython = [sys.executable, "-m", "cython", "-3", "--shared=misspenalty._cyutility", "-X", DIRECTIVES]
+        headers = [f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
+        gcc = [*(os.environ.get("CC") or "cc").split(), "-O0", "-w", "-shared", "-fPIC", "-ffp-contract=off", *headers]
+        library.unlink(missing_ok=True)
+        steps = ([*cython, "-I", str(self.folder), "-o", str(c), str(path)], [*gcc, "-o", str(library), str(c), "-lm"])
+        for step in steps:
+            done = subprocess.run(step, cwd=self.folder, capture_output=True, text=True, check=False)
+            if done.returncode:
+                return done.stderr or "it does not compile"
+        c.unlink()
+        return ""
+
+
+def package():
+    """Folder of the installed package, which is not imported for that."""
+    return Path(importlib.util.find_spec("misspenalty").origin).parent
+
+
+def put_switched(copy, name, faults):
+    """Put all faults of a source into a copy; the numbers of those that are in.
+
+    Parameters
+    ----------
+    copy : Copy
+    name : str
+        Source, below the package.
+    faults : dict of int to Mutant
+    """
+    text, left = (SOURCE / name).read_text(), dict(faults)
+    while True:
+        changed, inside = switched(text, left, Path(name).suffix)
+        said = copy.put(name, changed)
+        if not said:
+            return inside
+        lines = re.findall(r"(?m)^[^:\s]+\.pyx:(\d+):\d+: ", said)
+        wrong = {number for line in lines for number in faults_near(changed, int(line))} or set(left)
+        left = {number: fault for number, fault in left.items() if number not in wrong}
