@@ -13,7 +13,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # uv installs in seconds what takes pip a minute; both read the same lock.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
+MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || uv venv --quiet --clear --python "$(PYTHON)",$(PYTHON) -m venv)
 INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
+
+# What pip and uv say ("No matching distribution found") does not tell that the registry was out of reach.
+WHEELS := python3 -m pip download --require-hashes --requirement requirements.lock --dest wheels
+OFFLINE = Packages that requirements.lock names could not be installed. If no package registry can be reached from here, \
+  run "$(WHEELS)" where one can (same system, same Python), copy the folder here, and run \
+  $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make build
 
 # Folders are listed as well: a source taken away is a change too.
 SOURCES := pyproject.toml meson.build \
@@ -181,10 +188,10 @@ $(VENV)/.environment: requirements.lock
 	@for compiler in "$${CC:-cc}" gcc clang; do $$compiler --version >/dev/null 2>&1 && exit 0; done; \
 	  echo "A C compiler is needed: install gcc or clang, or name one: make CC=…"; exit 1
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  { echo "Making $(VENV)"; rm -rf $(VENV); $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)",$(PYTHON) -m venv) $(VENV); } || \
+	  { echo "Making $(VENV)"; rm -rf $(VENV); $(MAKE_VENV) $(VENV); } || \
 	  { echo "No virtual environment could be made: install python3-venv (Debian, Ubuntu)"; exit 1; }
 	@echo "Installing the locked packages with $(if $(UV),uv,pip)"
-	@$(INSTALL) --require-hashes --requirement requirements.lock
+	@$(INSTALL) --require-hashes --requirement requirements.lock || { echo '$(OFFLINE)'; exit 1; }
 	@touch $@
 
 # An editable install (CONTRIBUTING.md) is kept, and its kernels are brought up to date instead. A kernel left in src/

@@ -1,10 +1,12 @@
 """What `make` says on a machine that lacks something, before it changes anything."""
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,44 @@ def test_missing_compiler_is_told(checkout):
     assert done.returncode != 0
     assert "A C compiler is needed" in done.stdout
     assert not (checkout / ".venv").exists()
+
+
+@pytest.fixture
+def unreachable(checkout, monkeypatch):
+    """A checkout whose one locked package is in a folder of wheels, on a machine without a registry."""
+    wheel = checkout / "wheels" / "made-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("made.py", "")
+        file.writestr("made-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: made\nVersion: 1.0\n")
+        file.writestr("made-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr("made-1.0.dist-info/RECORD", "")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (checkout / "requirements.lock").write_text(f"made==1.0 --hash=sha256:{digest}\n")
+    for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    for name in ("PIP_CACHE_DIR", "UV_CACHE_DIR"):
+        monkeypatch.setenv(name, str(checkout / "cache"))
+    return checkout
+
+
+@pytest.mark.parametrize("tool", ["uv", "pip"])
+def test_a_registry_out_of_reach_is_told_with_a_way_round_it(unreachable, tool):
+    """And the way that it names leads to an environment."""
+    if tool == "uv" and not shutil.which("uv"):
+        pytest.skip("there is no uv here")
+    options = ["environment", f"PYTHON={sys.executable}", *([] if tool == "uv" else ["UV="])]
+    done = make(unreachable, *options)
+    last = done.stdout.splitlines()[-1]
+    assert done.returncode != 0 and last.startswith("Packages that requirements.lock names could not be installed.")
+    named = re.search(r"(\w+=1 \w+=wheels) make build$", last)[1].split()
+    assert "pip download --require-hashes --requirement requirements.lock --dest wheels" in last
+    assert not (unreachable / ".venv" / ".environment").exists()
+    done = make(unreachable, *options, *named)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(unreachable.glob(".venv/lib/python*/site-packages/made.py"))
 
 
 def test_clean_keeps_the_archived_results(checkout):
