@@ -7,6 +7,7 @@ import functools
 import gzip
 import io
 import lzma
+import os
 import shutil
 import struct
 import tempfile
@@ -33,20 +34,39 @@ DRIVES = ROOT / "data" / "drives"
 
 @dataclass(frozen=True)
 class Target:
-    """A reader, its seeds by place, and how an input is laid out for it."""
+    """A reader, its seeds by place, and the files that lie around an input."""
 
     read: Callable[[Path], None]  # reads the input, and checks what was accepted
     seeds: Callable[[], dict[str, bytes]]
     whole: Callable[[], dict[str, bytes]] | None = None  # files around the mutated one, by place
 
-    def place(self, folder: Path, place: str, content: bytes) -> Path:
-        """The input in `folder`, with its files around it; the path to read."""
+
+class Layout:
+    """The input of a target in a folder of its own, of which one file changes from execution to execution."""
+
+    def __init__(self, target: Target, folder: Path):
+        self.folder, self.whole, self.changed = str(folder), target.whole() if target.whole else {}, ""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        files = (self.whole() if self.whole else {}) | {place: content}
-        for name, data in files.items():
+        for name, data in self.whole.items():
             (folder / name).write_bytes(data)
-        return folder / next(iter(files))
+
+    def put(self, place: str, content: bytes) -> Path:
+        """Lay out an input, mutated at one place; the path to read."""
+        if self.changed:  # a file is never written in place: a reader may have it mapped
+            os.unlink(f"{self.folder}/{self.changed}")
+            if self.changed in self.whole and self.changed != place:
+                self._write(self.changed, self.whole[self.changed])
+        if place in self.whole and place != self.changed:
+            os.unlink(f"{self.folder}/{place}")
+        self._write(place, content)
+        self.changed = place
+        return Path(self.folder, next(iter(self.whole), place))
+
+    def _write(self, name, data):
+        file = os.open(f"{self.folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(file, data)
+        os.close(file)
 
 
 # --- traces

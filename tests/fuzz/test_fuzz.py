@@ -2,9 +2,11 @@
 
 import os
 import random
+import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -17,9 +19,9 @@ EXECUTIONS = int(os.environ.get("MISSPENALTY_FUZZ", "24000"))  # over all target
 @pytest.mark.parametrize("name", sorted(corpus.TARGETS))
 def test_every_seed_is_read(tmp_path, name):
     target = corpus.TARGETS[name]
+    layout = corpus.Layout(target, tmp_path / "input")
     for place, content in target.seeds().items():
-        path = target.place(tmp_path / "input", place, content)
-        target.read(path)
+        target.read(layout.put(place, content))
 
 
 @pytest.mark.parametrize("name", sorted(corpus.TARGETS))
@@ -47,10 +49,37 @@ def test_a_failing_reader_is_caught(tmp_path, monkeypatch, capsys, fails, said):
     options = ["--kept", str(tmp_path / "kept"), "--csv", str(tmp_path / "table.csv")]
     status = fuzz.main(["--target", "spc", "--executions", "500", *options])
     shown = capsys.readouterr().out
-    assert (tmp_path / "table.csv").read_text().splitlines()[0] == "target,executions,read,refused,failed"
+    fuzz.main(["--target", "spc", "--executions", "500", "--seed", "2", *options])
+    table = pd.read_csv(tmp_path / "table.csv")
+    assert list(table.columns) == ["target", "seed", "executions", "read", "refused", "failed", "seconds"]
+    assert table["seed"].tolist() == [1, 2] and table["failed"].tolist() == [5, 5]
     assert status == 1 and said in shown
-    kept = sorted((tmp_path / "kept").iterdir())
+    kept = sorted((tmp_path / "kept").glob("spc-1-*"))
     assert len(kept) == 5 and all(b"W" not in (each / "seed").read_bytes() for each in kept)
+
+
+def test_a_file_that_a_reader_leaves_is_a_failure(tmp_path):
+    program = (
+        "import corpus, fuzz, pathlib\n"
+        "seeds = lambda: {'seed': corpus.SPC}\n"
+        "corpus.TARGETS['spc'] = corpus.Target(lambda path: pathlib.Path('left').touch(), seeds)\n"
+        "fuzz.work('spc', 100, 1)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "a file left behind" in done.stderr
+
+
+def test_one_file_of_a_layout_changes_at_a_time(tmp_path):
+    whole = {"a": b"1", "b": b"2"}
+    layout = corpus.Layout(corpus.Target(print, dict, lambda: whole), tmp_path / "input")
+    for place, content in (("b", b"3"), ("b", b"4"), ("a", b"5"), ("c", b"6"), ("a", b"7")):
+        assert layout.put(place, content) == tmp_path / "input" / "a"
+        found = {path.name: path.read_bytes() for path in (tmp_path / "input").iterdir()}
+        assert found == whole | {place: content}
+    assert corpus.Layout(corpus.Target(print, dict), tmp_path / "input").put("x", b"8").name == "x"
 
 
 def test_mutations_are_the_same_every_time():
