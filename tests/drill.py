@@ -92,7 +92,20 @@ def wait_for(process, folder, jobs, seconds):
         process.wait(seconds)
 
 
-def kill_often(folder, cores, kills, jobs, seconds, seed, targets=()):
+def not_whole(folder, known, making):
+    """Files that are there with a content that they never should have; those of jobs under way are made again."""
+    return sorted(
+        name for name, digest in digests(folder).items() if digest not in known.get(name, ()) and name not in making
+    )
+
+
+def lost(folder, had, known, making):
+    """Bytes of files that were whole at an earlier kill, and now are not, nor are being made again."""
+    now = digests(folder)
+    return sum(size for name, size in had.items() if now.get(name) not in known[name] and name not in making)
+
+
+def kill_often(folder, cores, kills, jobs, seconds, seed, targets=(), known=None):
     """Kill the run in `folder` until it has been killed `kills` times or has come to its end.
 
     Parameters
@@ -108,15 +121,18 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, targets=()):
         Of the moments.
     targets : sequence of str
         Rules to make, by default all.
+    known : dict of str to set of str, optional
+        Digests that a file may have.
 
     Returns
     -------
     list of dict
         Per kill: ``kill, what, after_s``, ``finished`` (jobs of the run until then), ``last`` (rule that finished
         last), ``under_way`` (an output that was being made), ``files`` (of results, then), ``unfinished`` (hidden files
-        that it left).
+        that it left), ``wrong`` (files that are neither whole nor being made), ``bytes_lost`` (of files that were whole
+        at an earlier kill).
     """
-    moments, rows = random.Random(seed), []
+    moments, rows, had, known = random.Random(seed), [], {}, known or {}
     for number, after in enumerate(sorted(moments.randrange(jobs) for _ in range(kills)), 1):
         begun, process = time.monotonic(), start(folder, cores, targets)
         wait_for(process, folder, after, moments.uniform(0, seconds))
@@ -125,7 +141,14 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, targets=()):
         done, making = finished(folder), under_way(folder)
         row = {"kill": number, "what": "workflow", "after_s": round(time.monotonic() - begun, 1)}
         row |= {"finished": len(done), "last": done[-1] if done else "", "under_way": making[0] if making else ""}
-        rows.append(row | {"files": len(digests(folder)), "unfinished": len(unfinished(folder))})
+        row |= {"files": len(digests(folder)), "unfinished": len(unfinished(folder))}
+        row |= {"wrong": len(not_whole(folder, known, making)) if known else 0}
+        rows.append(row | {"bytes_lost": lost(folder, had, known, making)})
+        had |= {
+            name: (folder / name).stat().st_size
+            for name, digest in digests(folder).items()
+            if digest in known.get(name, ())
+        }
         print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
     return rows
 
@@ -162,6 +185,11 @@ def content(path):
         return None
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
+
+
+def size(path):
+    """Bytes of a file or of a folder's files; of one that is not there, at least one."""
+    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file()) or 1
 
 
 def replace_for_ever(write, path):
@@ -201,6 +229,7 @@ def kill_writers(folder, kills, seconds, seed):
                 "after_s": round(wait, 2),
                 "wrong": int(content(folder / name) not in known),
             }
+            row |= {"bytes_lost": size(folder / name) if row["wrong"] else 0}
             rows.append(row | {"unfinished": len(list(folder.glob(".*.partial*")))})
         write(folder / name, 1)
         rows[-1]["wrong"] += len(list(folder.glob(".*.partial*")))  # the next write removes what a killed one left
@@ -233,15 +262,27 @@ def drill_workflow(base, options):
     spent, jobs = time.monotonic() - begun, len(finished(whole))
     print(f"undisturbed: {jobs} jobs, {len(digests(whole))} files in {spent:.0f} s", flush=True)
     wait = max(2 * spent / jobs, 8)  # the start of Snakemake is among the moments
-    rows = kill_often(killed, options.cores, options.kills, jobs, wait, options.seed, targets)
+    known = {name: {digest} for name, digest in digests(whole).items()}
+    for name, digest in digests(killed).items():
+        known.setdefault(name, set()).add(digest)  # what the copy of the tree came with
+    rows = kill_often(killed, options.cores, options.kills, jobs, wait, options.seed, targets, known)
     finish(killed, options.cores, targets)
     wrong = compare(whole, killed)
     if not idle(killed, options.cores, targets):
         wrong.append("a second run had something to do")
+    wrong += [f"kill {row['kill']} left {row['wrong']} files that are not whole" for row in rows if row["wrong"]]
+    wrong += [f"kill {row['kill']} lost {row['bytes_lost']} bytes" for row in rows if row["bytes_lost"]]
     if len(rows) < options.kills:
         wrong.append(f"the run ended after {len(rows)} kills")
     print(f"{len(rows)} kills; {len(digests(killed))} files, {len(wrong)} faults")
     return rows, wrong
+
+
+def save(rows, path):
+    """Write the table of kills, if it is to go anywhere."""
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).to_csv(path, index=False)
 
 
 def main():
@@ -259,12 +300,12 @@ def main():
         count = Counter(row["what"] for row in rows)
         wrong = [f"{row['what']}: kill {row['kill']} left neither content" for row in rows if row["wrong"]]
         print(f"{sum(count.values())} kills of {len(count)} writers, {len(wrong)} faults", flush=True)
+        save(rows, options.csv)
         if options.kills:
             found, more = drill_workflow(Path(base), options)
             rows, wrong = found + rows, wrong + more
-    if options.csv:
-        options.csv.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(rows).to_csv(options.csv, index=False)
+    print(f"{len(rows)} kills, {len(wrong)} faults, {sum(row['bytes_lost'] for row in rows)} bytes lost")
+    save(rows, options.csv)
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

@@ -1,5 +1,6 @@
 """The drill's own parts, on a workflow of two jobs: what it calls right, and that it finds what is wrong."""
 
+import hashlib
 import sys
 from pathlib import Path
 
@@ -36,7 +37,9 @@ def test_a_killed_run_ends_with_the_same_bytes(folders):
     whole, killed = folders
     drill.finish(whole, 1)
     assert drill.finished(whole) == ["first", "second", "all"]
-    rows = drill.kill_often(killed, 1, 3, 2, 1.0, seed=3)
+    known = {name: {digest} for name, digest in drill.digests(whole).items()}
+    rows = drill.kill_often(killed, 1, 3, 2, 1.0, seed=3, known=known)
+    assert not any(row["wrong"] or row["bytes_lost"] for row in rows)
     assert [row["kill"] for row in rows] == [1, 2, 3]
     assert [row["finished"] for row in rows] == sorted(row["finished"] for row in rows)
     drill.finish(killed, 1)
@@ -86,6 +89,22 @@ def test_every_fault_is_named(folders):
         "results/b.csv differs",
         "results/.a.csv.partial-1 is left over",
     ]
+
+
+def test_what_a_kill_damaged_or_lost_is_counted(folders):
+    whole = folders[0]
+    digest = hashlib.sha256((ROOT / "LICENSE").read_bytes()).hexdigest()
+    known = {f"results/{name}.csv": {digest} for name in "abc"}
+    for name in "ab":
+        (whole / "results" / f"{name}.csv").write_bytes((ROOT / "LICENSE").read_bytes())
+    assert drill.not_whole(whole, known, []) == [] and drill.lost(whole, {"results/a.csv": 7}, known, []) == 0
+    (whole / "results" / "a.csv").write_text("half")
+    (whole / "results" / "b.csv").unlink()
+    assert drill.not_whole(whole, known, []) == ["results/a.csv"]
+    had = {"results/a.csv": 7, "results/b.csv": 5}
+    assert drill.lost(whole, had, known, []) == 12
+    assert drill.not_whole(whole, known, ["results/a.csv"]) == []
+    assert drill.lost(whole, had, known, ["results/a.csv"]) == 5
 
 
 def test_a_failing_run_is_told(folders):
