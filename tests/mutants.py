@@ -56,8 +56,8 @@ NEAREST = {
     "io/plugins.py": ("tests/replay/test_python_policy.py", "tests/cli/test_new.py"),
     "io/*": ("tests/io", "tests/traces/test_traces.py"),
     "claims/*": ("tests/claims",),
-    "studies/statistics.py": ("tests/studies/test_study_hac.py", "tests/studies/test_study_epcm.py"),
-    "studies/points.py": ("tests/studies/test_study_hac.py", "tests/studies/test_study_vlog.py"),
+    "studies/statistics.py": ("tests/studies/test_statistics.py",),
+    "studies/points.py": ("tests/studies/test_statistics.py",),
     "studies/hac/*": ("tests/studies/test_study_hac.py",),
     "studies/mq/*": ("tests/studies/test_study_mq.py",),
     "reporting/*": ("tests/reporting", "tests/project/test_workflow.py"),
@@ -80,6 +80,7 @@ DEFAULT = (
 # A test has noticed a fault when it takes LONGER times its CPU time without one, and at least LEAST; where that is not
 # known yet, UNKNOWN. All end after SECONDS by the clock.
 LONGER, LEAST, UNKNOWN, SECONDS = 5, 4, 12, 900
+SLOW = 1  # s
 KEPT = 5  # tests that found the last faults of a source and run first
 COLUMNS = ("source", "line", "column", "kind", "before", "after", "text", "verdict", "by", "seconds")
 
@@ -214,10 +215,10 @@ def nearest(path):
     return [str(file.relative_to(ROOT)) for file in files], importing
 
 
-def in_order(items, path, first, broken):
+def in_order(items, path, first, broken, known):
     """Tests for a fault: those that found one before, those that bear the source's name, those that import it.
 
-    Tests of a policy all bear its name.
+    Tests of a policy all bear its name. Slow ones run last.
     """
     name = Path(path).stem.lstrip("_")
     called = (name, CALLED.get(name, name).lower())
@@ -232,7 +233,8 @@ def in_order(items, path, first, broken):
         elif not importing or file in importing:
             others.append(item)
     chosen = bear if bear and name in POLICIES else bear + others
-    return sorted(chosen, key=lambda item: first.index(item.nodeid) if item.nodeid in first else len(first))
+    rank = {test: place for place, test in enumerate(first)}
+    return sorted(chosen, key=lambda item: (rank.get(item.nodeid, KEPT), known.get(item.nodeid, 0) > SLOW))
 
 
 class Trial:
@@ -292,6 +294,7 @@ class Trial:
         run = self.run_switched if number in self.inside else self.run_alone
         while True:
             by, passed = run(number)
+            found["passed"] |= passed
             if by in (None, "invalid", "collection") or by in self.good:
                 break
             failed, passed = self.without(by)
@@ -321,7 +324,7 @@ class Trial:
         os.environ[VARIABLE] = str(number)
         module = "misspenalty." + fault.path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
         importlib.import_module(module)._switch_(number)
-        run_items(in_order(self.items, fault.path, self.killers[fault.path], self.broken), self.known)
+        run_items(in_order(self.items, fault.path, self.killers[fault.path], self.broken, self.known), self.known)
 
     def run_alone(self, number):
         """The test that finds a fault with a copy of its own."""
@@ -352,7 +355,7 @@ def run_alone(path):
     near = [file for file in files[0] if file in files[1] or name in file or name in POLICIES]
 
     def run(items):
-        run_items(in_order(items, known["path"], known["first"], known["broken"]), known["known"])
+        run_items(in_order(items, known["path"], known["first"], known["broken"], known["known"]), known["known"])
 
     return collect(known["folder"], near or files[0], run) or 1  # it comes back only if tests cannot be collected
 
