@@ -394,6 +394,7 @@ def _settings(data):
         "free_blocks": cache_["read_free_blocks"],
         "prebuffer": cache_["prebuffer_writes"],
         "hit_while_writing": cache_["hits_while_writing"],
+        "disksim": cache_["disksim_buffer"],
     }
     if extra:
         made |= {
