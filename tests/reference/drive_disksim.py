@@ -34,6 +34,7 @@ class Drive(drive.Drive):
     writing: int = 0  # the arm writes behind until then
     sweep: tuple = None  # read-ahead on the arm's track: track, first sector, when it began
     swept: int = 0  # sectors behind it that have passed
+    passed: int = 0  # sectors that passed under the head so far: each left DiskSim's platter 2^-24 of a revolution behind
     reader: tuple = (0, 0, 0, 0)  # last read: first block, its bus transfer begins, blocks, all of them have left
 
     def __post_init__(self):
@@ -51,6 +52,14 @@ class Drive(drive.Drive):
         gone = min(max(now - start, 0) // self.s["read_block"], count) if self.s["read_block"] else count
         return now >= sent or block - first - gone < self.s["segment"]
 
+    @property
+    def lag(self):
+        return self.passed * TURN // (self.rpm << 24)
+
+    def land(self, track, sector, when):
+        """When a sector next begins."""
+        return self.at(self.meets(track, sector, max(when - self.lag, 0))) + self.lag
+
     def passes(self, sweep, j):
         """When sector `j` behind the first of a sweep begins: DiskSim's sectors are whole 2^-20 of a revolution."""
         track, _, start = sweep
@@ -60,8 +69,7 @@ class Drive(drive.Drive):
         """The sweep that the next block belongs to, and how far behind its first sector it lies."""
         track, sector = self.layout.place[self.ahead_lbn]
         if self.sweep is None or self.sweep[0] != track:
-            start = self.at(self.meets(track, sector, self.ahead_time + self.reposition(track, False)))
-            return (track, sector, start), 0
+            return (track, sector, self.land(track, sector, self.ahead_time + self.reposition(track, False))), 0
         sectors = self.layout.tracks[track][2]
         j = (sector - self.sweep[1]) % sectors
         return self.sweep, j + -(-max(self.swept - j, 0) // sectors) * sectors
@@ -74,6 +82,7 @@ class Drive(drive.Drive):
             unread = begin <= until and not self.may_read(self.ahead_lbn, begin)
             if end > until and not unread:
                 break
+            self.passed += j + 1 - (self.swept if sweep is self.sweep else 0)
             self.track, self.sweep, self.swept = sweep[0], sweep, j + 1
             if unread:  # it passes, and comes again a revolution later
                 continue
@@ -194,6 +203,8 @@ class Drive(drive.Drive):
         r.bus = min(left, count * block)
         r.cache = min(left - r.bus, free - now)
         r.overhead = left - r.bus - r.cache + self.s["write_complete" if write else "read_complete"]
+        if write:
+            self.passed += count
         self.after_read = not write
         r.done = end + self.s["write_complete" if write else "read_complete"]
         return r
@@ -214,14 +225,14 @@ class Drive(drive.Drive):
         if not r.hit:
             g.first = g.end = g.limit = lbn
             limit = self.limit(g, lbn, count)
-            medium, ready, done, _ = self.read_medium(arm, lbn, 0, count, r)
+            medium, ready, done = self.off_medium(arm, lbn, 0, count, r)
             ready = max(ready + s["reselect"] + s["prepare"], off)
             self.keep(g, lbn, count)
             return self.go_on(chosen, limit, medium, max(ready + count * s["read_block"], done), lbn, count)
         start = off if busy else now + s["read_hit"][self.after_read] + s["prepare"]
         limit, here, end = max(g.limit, self.limit(g, lbn, count)), min(g.end, lbn + count) - lbn, start + count * s["read_block"]
         if r.hit == 2 and chosen != reading:
-            medium, _, done, _ = self.read_medium(arm, lbn, here, count, r)
+            medium, _, done = self.off_medium(arm, lbn, here, count, r)
             self.keep(g, lbn, count)
             return self.go_on(chosen, limit, medium, max(end, done), lbn, count)
         if chosen == reading:
@@ -238,6 +249,12 @@ class Drive(drive.Drive):
         elif chosen != reading and s["ahead_on_hit"]:
             self.start_ahead(chosen, limit, arm)
         return end
+
+    def off_medium(self, arm, lbn, here, count, r):
+        lag = min(self.lag, arm)
+        self.passed += count - here
+        medium, ready, done, _ = self.read_medium(arm - lag, lbn, here, count, r)
+        return medium + lag, ready + lag, done + lag
 
     def keep(self, segment, lbn, count):
         segment.end = lbn + count
@@ -333,7 +350,7 @@ class Drive(drive.Drive):
             if s["any_order_write"]:
                 come = self.coming(track, land)
                 first = come if come is not None and sector < come <= max(on_track) else sector
-            start = self.at(self.meets(track, first, land))
+            start = self.land(track, first, land)
             if opening:
                 r.seek, r.rotation = land - now, start - land
             opening, begun = False, block

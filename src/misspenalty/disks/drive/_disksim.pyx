@@ -28,13 +28,18 @@ cdef inline int64_t passes(const mechanics_t* m, const sweep_t* sweep, int64_t j
     return sweep.start + swept_ns(j, (1 << 20) // sweep.sectors, m.rpm)
 
 
+cdef inline int64_t lag(const drive_t* d) noexcept nogil:
+    """How far DiskSim's platter is behind: every sector that passes leaves it 2^-24 of a revolution behind (dm_rotate_g1)."""
+    return swept_ns(d.passed, 1, d.m.rpm << 4)
+
+
 cdef inline void land(const drive_t* d, int32_t track, int32_t sector, int64_t when, sweep_t* sweep) noexcept nogil:
     """The arm is there at `when`, and waits for a sector."""
-    cdef int64_t late
+    cdef int64_t late, behind = lag(d)
     sweep.track = track
     sweep.first = sector
     sweep.sectors = d.m.tracks[track].sectors
-    sweep.start = meet(d.m, track, sector, when, &late)
+    sweep.start = meet(d.m, track, sector, max(when - behind, <int64_t>0), &late) + behind
 
 
 # ---------------------------------------------------------------------------------------------------- read-ahead
@@ -85,6 +90,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
         unread = begin <= until and not may_read(d, d.ahead_lbn, begin)
         if end > until and not unread:
             break
+        d.passed += j + 1 - (d.swept if d.swept and d.sweep.track == sweep.track else 0)
         d.track = sweep.track
         d.sweep = sweep
         d.swept = j + 1
@@ -345,6 +351,18 @@ cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
         written(d)
 
 
+cdef int64_t off_medium(
+    drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
+) noexcept nogil:
+    """Read a request's blocks but for the first `here`; when the last has passed."""
+    cdef int64_t behind = min(lag(d), arm), first = lbn, medium
+    d.passed += count - here
+    medium = read_medium(d, arm - behind, lbn, here, count, parts, flow, &first) + behind
+    flow.ready += behind
+    flow.done += behind
+    return medium
+
+
 cdef int64_t go_on(
     drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
 ) noexcept nogil:
@@ -364,7 +382,7 @@ cdef void sends(drive_t* d, int64_t lbn, int64_t count, int64_t end) noexcept no
 
 cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts, int32_t* hit) noexcept nogil:
     """A read; when its last block has left the bus. `free`: when the arm is through with writes behind, or now."""
-    cdef int64_t go = now + d.s.read_miss[d.after_read], late = 0, first = lbn, block, begin, limit, here, end, medium, arm
+    cdef int64_t go = now + d.s.read_miss[d.after_read], late = 0, block, begin, limit, here, end, medium, arm
     cdef int64_t off = max(free, go + d.s.read_disconnect[d.after_read]) + d.s.reselect + d.s.prepare
     cdef int32_t chosen, reading
     cdef segment_t* g
@@ -384,7 +402,7 @@ cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t co
     if hit[0] == MISS:
         g.first = g.end = g.limit = lbn
         limit = limit_of(d, g, lbn, count)
-        medium = read_medium(d, arm, lbn, 0, count, parts, &flow, &first)
+        medium = off_medium(d, arm, lbn, 0, count, parts, &flow)
         keep(d, g, lbn + count)
         end = max(max(flow.ready + d.s.reselect + d.s.prepare, off) + count * d.s.read_block, flow.done)
         return go_on(d, chosen, limit, medium, end, lbn, count)
@@ -393,7 +411,7 @@ cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t co
     here = min(g.end, lbn + count) - lbn
     end = begin + count * d.s.read_block
     if hit[0] == PARTIAL_HIT and chosen != reading:
-        medium = read_medium(d, arm, lbn, here, count, parts, &flow, &first)
+        medium = off_medium(d, arm, lbn, here, count, parts, &flow)
         keep(d, g, lbn + count)
         return go_on(d, chosen, limit, medium, max(end, flow.done), lbn, count)
     if chosen == reading:
@@ -521,6 +539,8 @@ cdef int64_t disksim_service(drive_t* d, int64_t now, int64_t lbn, int64_t count
         end = write_through(d, now, free, lbn, count, &parts)
     r.hit = hit
     r.seek, r.rotation, r.switches, r.transfer = parts.seek, parts.rotation, parts.switches, parts.transfer
+    if write:
+        d.passed += count
     left = end - now - r.seek - r.rotation - r.switches - r.transfer
     r.bus = min(left, count * (d.s.write_block if write else d.s.read_block))
     r.cache = min(left - r.bus, free - now)

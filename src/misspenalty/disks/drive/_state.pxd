@@ -163,6 +163,7 @@ cdef struct drive_t:
     behind_t sending                # the last read
     sweep_t sweep                   # of read-ahead on the arm's track
     int64_t swept                   # … sectors of it that have passed; 0 = it has yet to land
+    int64_t passed                  # sectors that passed under the head so far
     # the queue
     pending_t* window               # requests the scheduler chooses from
     Py_ssize_t depth                # most of them
