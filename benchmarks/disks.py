@@ -6,8 +6,8 @@ per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per 
 `demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
 parameters (`misspenalty.disks.disksim.decisions`) does alone; then the matrix of drives and departures, with the
 departure out and in, also where a drive meets the condition and was not given it: our ``buffer`` against all of
-DiskSim's reading, the others each alone on our buffer; then, per departure, what leaving one drive out says: the mean change of the demerit over the other drives that meet
-its condition, and the change on the one left out.
+DiskSim's reading, the others each alone on our buffer; then, per departure, what leaving one drive out says: the mean
+change of the demerit over the other drives that meet its condition, and the change on the one left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv

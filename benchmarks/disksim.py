@@ -31,10 +31,10 @@ ROUNDING_MS = 0.005
 CAUSES = {
     "follows": "follows on a request that differs: the platter stands elsewhere",
     "rounding": "at most 5 us: DiskSim's sums of rounded times and angles (dm_rottime_g1, dm_rotate_g1, dm_time_dtoi)",
-    "append": "a write appended to one on the medium, or right behind it: the segment has no room for all of its blocks, "
-    "which cross the bus in pieces (disk_buffer_transfer_size, outbcount)",
-    "any_order": "a drive that reads and writes in any order: sectors kept on landing within a track (immedstart and "
-    "immedend of disk_buffer_sector_done), by read-ahead and by a write whose data is still coming",
+    "append": "a write appended to one on the medium, or right behind it: its segment has no room for all blocks: they "
+    "cross the bus in pieces (disk_buffer_transfer_size, outbcount)",
+    "any_order": "a drive that reads and writes in any order: the sector it begins with on landing within a track "
+    "(g1_access_block, g1_convert_atop), and those that read-ahead keeps then (immedstart in disk_buffer_sector_done)",
     "other": "none of these; not found",
 }
 

@@ -1,4 +1,4 @@
-"""Slow, readable reference of a drive whose buffer works as DiskSim 4.0's does (``disksim_buffer``), sector by sector."""
+"""Slow, readable reference of a drive whose buffer works as DiskSim 4.0's (``disksim_buffer``), sector by sector."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +34,9 @@ class Drive(drive.Drive):
     writing: int = 0  # the arm writes behind until then
     sweep: tuple = None  # read-ahead on the arm's track: track, first sector, when it began
     swept: int = 0  # sectors behind it that have passed
-    passed: int = 0  # sectors that passed under the head so far: each left DiskSim's platter 2^-24 of a revolution behind
+    passed: int = (
+        0  # sectors that passed under the head so far: each left DiskSim's platter 2^-24 of a revolution behind
+    )
     reader: tuple = (0, 0, 0, 0)  # last read: first block, its bus transfer begins, blocks, all of them have left
 
     def __post_init__(self):
@@ -98,7 +100,9 @@ class Drive(drive.Drive):
         sweep, _ = self.next_ahead()
         free = self.ahead_time + self.reposition(sweep[0], False)  # the arm is there
         if sweep is self.sweep or now >= free:
-            free = now if self.s["stop_in_sector"] else next(t for j in count_on() if (t := self.passes(sweep, j)) >= now)
+            free = (
+                now if self.s["stop_in_sector"] else next(t for j in count_on() if (t := self.passes(sweep, j)) >= now)
+            )
         return max(self.arm_free, free), sweep[0]
 
     def stop_ahead(self, now):
@@ -170,8 +174,8 @@ class Drive(drive.Drive):
             if i not in (chosen, self.ahead) and g.first < lbn + count and g.end > lbn:
                 g.first = g.end
         g = self.segments[chosen]
-        g.first, g.end, g.limit, g.used = max(lbn, lbn + count - self.s["segment"]), lbn + count, lbn + count, self.requests
-        g.clean = end
+        g.end = g.limit = lbn + count
+        g.first, g.used, g.clean = max(lbn, g.end - self.s["segment"]), self.requests, end
 
     def written(self):
         """The arm is through with writes behind: their segment can be read, or is empty."""
@@ -230,7 +234,8 @@ class Drive(drive.Drive):
             self.keep(g, lbn, count)
             return self.go_on(chosen, limit, medium, max(ready + count * s["read_block"], done), lbn, count)
         start = off if busy else now + s["read_hit"][self.after_read] + s["prepare"]
-        limit, here, end = max(g.limit, self.limit(g, lbn, count)), min(g.end, lbn + count) - lbn, start + count * s["read_block"]
+        limit, here = max(g.limit, self.limit(g, lbn, count)), min(g.end, lbn + count) - lbn
+        end = start + count * s["read_block"]
         if r.hit == 2 and chosen != reading:
             medium, _, done = self.off_medium(arm, lbn, here, count, r)
             self.keep(g, lbn, count)

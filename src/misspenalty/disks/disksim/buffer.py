@@ -1,7 +1,7 @@
 """What a drive with ``disksim_buffer`` does as DiskSim 4.0's code does, and the functions of that code that say so.
 
-The code is ``src/disksim_diskctlr.c``, ``src/disksim_diskcache.c`` and ``diskmodel/mech_g1.c`` of the published DiskSim 4.0
-whose answers the shared reference data hold (GitHub repository westerndigitalcorporation/DiskSim, folder
+The code is ``src/disksim_diskctlr.c``, ``src/disksim_diskcache.c`` and ``diskmodel/mech_g1.c`` of the published
+DiskSim 4.0 whose answers the shared reference data hold (GitHub repository westerndigitalcorporation/DiskSim, folder
 ``STABLE/DiskSim_Linux_Generic_2.01.016``). ``benchmarks/disksim.py`` says how many of those answers it gives.
 
 ``disk_buffer_select_read_segment``
@@ -41,7 +41,9 @@ whose answers the shared reference data hold (GitHub repository westerndigitalco
 
 Sectors that pass before a read's first one are not kept in any of the answers, whatever ``read_free_blocks`` says.
 
-Not built in: on a drive that reads in any order (Atlas 10K), read-ahead that lands within a track keeps the sectors from
+Not built in: on a drive that reads in any order (Atlas 10K), read-ahead that lands within a track keeps sectors from
 there on, and gives up blocks at the segment's front for them (``immedstart`` and ``immedend`` of
-``disk_buffer_sector_done``, ``disk_buffer_segment_wrap``).
+``disk_buffer_sector_done``, ``disk_buffer_segment_wrap``). Which sector it begins with depends on the track's skew,
+of which DiskSim takes the part of the zone's first block off twice (``g1_access_block``, ``g1_convert_atop``). Nor is
+the transfer in pieces of an appended write that its segment has no room for (``disk_buffer_transfer_size``).
 """

@@ -36,10 +36,10 @@ prints the tables. A description notes in its sources what was decided and DiskS
     ``head_switch`` it takes that drive further from its measurements (0.079 to 0.090 ms), alone nearer (0.136 to
     0.134); both were known when it was decided, on 2026-11-24.
 ``read_caching``
-    A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim takes 2
-    like 1 (`enablecache`, disksim_diskcache.c). Held for the HP C2490A alone, the only file that says 2: it gives a read
-    hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors had no such hits in mind. There are no
-    measured requests to leave out.
+    A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
+    takes 2 like 1 (`enablecache`, disksim_diskcache.c). Held for the HP C2490A alone, the only file that says 2: it
+    gives a read hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors had no such hits in
+    mind. There are no measured requests to leave out.
 ``buffer``
     DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
     (`misspenalty.disks.disksim.buffer`). No drive does so by default: they are properties of that code. Every

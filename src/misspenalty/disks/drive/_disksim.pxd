@@ -1,13 +1,12 @@
 # How a drive serves a request whose buffer works as DiskSim 4.0's (`disksim_buffer`); its uses are as in _service.pxd.
 #
-# What differs, and where DiskSim says so, is in docs/drives.md; `reference.drive_disksim` reads easier.
+# What differs, and where DiskSim says so, is in misspenalty.disks.disksim.buffer; `reference.drive_disksim` reads easier.
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from misspenalty.disks.drive._state cimport drive_t, record_t
 
 cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil
-cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Serve a request that comes at `now` of the drive's own clock: fills `record` but for its times, and returns when the
 # request is done.
 cdef int64_t disksim_service(

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from misspenalty._kernel cimport Kernel
-from misspenalty.disks.drive._disksim cimport disksim_stopped
+from misspenalty.disks.drive._disksim_arm cimport disksim_stopped
 from misspenalty.disks.drive._mechanics cimport TURN, Mechanics, behind, ceil_ns, locate, move_arm, phase, place_t
 from misspenalty.disks.drive._medium cimport arm_stopped
 from misspenalty.disks.drive._service cimport command_time, service, settle

@@ -71,8 +71,8 @@ class Kind:
     def as_disksim(self, *names):
         """This kind with decisions taken back, all or those named; see `misspenalty.disks.disksim.decisions`.
 
-        Without names, the buffer of a drive from DiskSim's parameter files works as DiskSim's code does, too
-        (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`); with the name ``buffer``, it does beside those named.
+        Without names, or with ``buffer`` among them, the buffer of a drive from DiskSim's parameter files works as
+        DiskSim's code does, too (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`).
         """
         changes = {k: e["disksim"] for k, e in self.decisions().items() if not names or e["decision"] in names}
         if (not names or "buffer" in names) and self.from_disksim:
