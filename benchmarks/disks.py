@@ -5,9 +5,9 @@ per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per 
 
 `demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
 parameters (`misspenalty.disks.disksim.decisions`) does alone; then the matrix of drives and departures, with the
-demerit out (DiskSim's reading) and in (this departure alone), also where a drive meets the condition and was not given
-it; then, per departure, what leaving one drive out says: the mean change of the demerit over the other drives that meet
-its condition, and the change on the one left out.
+departure out and in, also where a drive meets the condition and was not given it: our ``buffer`` against all of
+DiskSim's reading, the others each alone on our buffer; then, per departure, what leaving one drive out says: the mean
+change of the demerit over the other drives that meet its condition, and the change on the one left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -36,6 +36,7 @@ DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
     "hp_c2247a": 0.090, "hp_c3323a": 0.306, "dec_rz26": 0.340, "atlas_III": 0.378, "cheetah9LP": 0.107,
     "ibm18es": 0.135,
 }  # fmt: skip
+BUFFER = "buffer"  # the departure that is none of a drive's values
 UNSUPPORTED = "not held: "  # before a departure whose condition a drive meets without being given it
 LOAD, DEPTH = 0.95, 64  # share of the time a drive is busy; requests its scheduler sees
 
@@ -97,21 +98,22 @@ def compare_with_measured():
     for name, theirs in DEMERITS.items():
         asked, kind = read_requests(TRACES / f"{name}.trace"), disks.load(name.lower())
         decisions = sorted({entry["decision"] for entry in kind.decisions().values()})
-        readings = {"as we read it": kind, "as DiskSim reads it": kind.as_disksim()}
+        values = [name for name in NAMES if name != BUFFER]
+        base = kind.as_disksim(*values)
+        readings = {"as we read it": kind, "as DiskSim reads it": kind.as_disksim(), f"{BUFFER} alone": base}
         if len(decisions) > 1:
             for one in decisions:
-                others = [other for other in decisions if other != one]
-                readings[f"{one} alone"] = kind.as_disksim(*others)
-        for one, change in unsupported(kind, decisions):
-            readings[f"{UNSUPPORTED}{one} alone"] = kind.as_disksim().replace(change)
+                readings[f"{one} alone"] = kind.as_disksim(*(other for other in values if other != one))
+        for one, change in unsupported(base, decisions):
+            readings[f"{UNSUPPORTED}{one} alone"] = base.replace(change)
         for reading, variant in readings.items():
             row = {"reading": reading, "decisions": " ".join(decisions), "disksim_demerit_ms": theirs}
             yield replay(variant, asked).row() | row
 
 
-def unsupported(kind, decisions):
+def unsupported(base, decisions):
     """Departures whose condition the description shows, and that the drive does not have: (name, changes)."""
-    literal = kind.as_disksim().data
+    literal = base.data
     if literal["cache"]["read_ahead"] == "next_track" and "sequential_ahead" not in decisions:
         yield "sequential_ahead", {"cache.ahead_when": "sequential", "cache.read_ahead": "segment"}
     if literal["mechanics"]["write_settle_ms"] < 0 and "write_settle" not in decisions:
@@ -127,13 +129,13 @@ def alone(row):
 
 def matrix(table):
     """One row per drive and departure whose condition it meets: demerit without and with it, and whether it is held."""
-    baseline = table[table["reading"] == "as DiskSim reads it"].set_index("drive")["demerit_ms"]
+    out = {reading: rows.set_index("drive")["demerit_ms"] for reading, rows in table.groupby("reading")}
     for row in table.itertuples():
         if (departure := alone(row)) is not None:
             yield {
                 "drive": row.drive,
                 "departure": departure,
-                "out_ms": baseline[row.drive],
+                "out_ms": out["as DiskSim reads it" if departure == BUFFER else f"{BUFFER} alone"][row.drive],
                 "in_ms": row.demerit_ms,
                 "held": not row.reading.startswith(UNSUPPORTED),
             }

@@ -26,22 +26,16 @@ DRIVES = (
     "ibm18es", "st41601n",
 )  # fmt: skip
 STREAMS = ("random", "bursts", "sequential", "mixed")
-SHARED_SEGMENT = {"cache.own_write_segment": False}
-AS_BUILT = {  # what the build behind the answers does whatever these drives' parameters say
-    "dec_rz26": SHARED_SEGMENT,
-    "hp_c2247a": SHARED_SEGMENT | {"overheads.other_reselect": 0.16249},
-    "hp_c3323a": SHARED_SEGMENT,
-}
 WITHIN_MS = 0.001
+ROUNDING_MS = 0.005
 CAUSES = {
     "follows": "follows on a request that differs: the platter stands elsewhere",
-    "append": "at most two requests behind a write that was appended to one on the medium: that build appends no other "
-    "one until it is written, and loses a revolution before it",
-    "written": "reads what was written before and may still be in the buffer",
-    "ahead": "a buffer hit, or a read behind one: read-ahead ended at another block",
-    "again": "blocks that were used before, so that the choice of a segment counts",
-    "behind_write": "the medium's turn behind a write that is complete in the buffer",
-    "other": "none of these",
+    "rounding": "at most 5 us: DiskSim's sums of rounded times and angles (dm_rottime_g1, dm_rotate_g1, dm_time_dtoi)",
+    "append": "a write appended to one on the medium, or right behind it: its segment has no room for all blocks: they "
+    "cross the bus in pieces (disk_buffer_transfer_size, outbcount)",
+    "any_order": "a drive that reads and writes in any order: the sector it begins with on landing within a track "
+    "(g1_access_block, g1_convert_atop), and those that read-ahead keeps then (immedstart in disk_buffer_sector_done)",
+    "other": "none of these; not found",
 }
 
 
@@ -49,7 +43,7 @@ def compared(folder, name, stream):
     """DiskSim's rows of a stream, with our service time as `ours_ms`."""
     with pa.input_stream(str(folder / f"{name}_{stream}.csv.zst"), compression="zstd") as file:
         asked = pd.read_csv(file)
-    kind = disks.load(name).as_disksim().replace(AS_BUILT.get(name, {}))
+    kind = disks.load(name).as_disksim()
     records = kind.one_by_one(
         asked["lbn"].to_numpy(np.int64),
         asked["blocks"].to_numpy(np.int32),
@@ -59,29 +53,21 @@ def compared(folder, name, stream):
     return asked.assign(ours_ms=(records["done"] - records["arrival"]) / 1e6)
 
 
-def causes(rows):
+def causes(rows, any_order=False):
     """Of each request that differs, the first of `CAUSES` that applies; None for those that agree."""
-    first, end = rows["lbn"].to_numpy(), (rows["lbn"] + rows["blocks"]).to_numpy()
-    write, cache = (rows["rw"] == "W").to_numpy(), rows["cache"].tolist()
-    differs = ((rows["ours_ms"] - rows["service_ms"]).abs() > WITHIN_MS).to_numpy()
-    hit = [outcome in ("whole", "partial", "reading") for outcome in cache]
-    found = []
-    for i, wrong in enumerate(differs):
-        before = (first[:i] < end[i]) & (end[:i] > first[i])
-        if not wrong:
+    away = (rows["ours_ms"] - rows["service_ms"]).abs().to_numpy()
+    cache, found = rows["cache"].tolist(), []
+    for i, ms in enumerate(away):
+        if ms <= WITHIN_MS:
             cause = None
-        elif i and differs[i - 1]:
+        elif i and away[i - 1] > WITHIN_MS:
             cause = "follows"
+        elif ms <= ROUNDING_MS:
+            cause = "rounding"
         elif "append" in cache[max(0, i - 2) : i + 1]:
             cause = "append"
-        elif not write[i] and (before & write[:i]).any():
-            cause = "written"
-        elif hit[i] or (i and hit[i - 1] and not write[i]):
-            cause = "ahead"
-        elif before.any():
-            cause = "again"
         else:
-            cause = "behind_write" if i and write[i - 1] else "other"
+            cause = "any_order" if any_order else "other"
         found.append(cause)
     return found
 
@@ -89,8 +75,9 @@ def causes(rows):
 def agreement(folder=FOLDER):
     """One row per drive and stream: ``drive, stream, requests, within_1us_pct``, and requests by cause."""
     for name in DRIVES:
+        any_order = disks.load(name).data["cache"]["read_any_order"]
         for stream in STREAMS:
-            found = causes(compared(folder, name, stream))
+            found = causes(compared(folder, name, stream), any_order)
             yield {
                 "drive": name,
                 "stream": stream,

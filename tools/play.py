@@ -70,6 +70,8 @@ SHARED = (
     "misspenalty.policies._tracks",
     "misspenalty.disks.drive._mechanics",
     "misspenalty.disks.drive._medium",
+    "misspenalty.disks.drive._disksim_arm",
+    "misspenalty.disks.drive._disksim",
     "misspenalty.disks.drive._service",
     "misspenalty.disks.drive._drive",
     "misspenalty.systems.engine._engine",

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import drive as reference
+from reference import drive_disksim as reference_disksim
 from reference import drive_layout as reference_layout
 from reference import drive_queue as reference_queue
 
@@ -96,7 +97,8 @@ def kinds(draw):
         } | {flag: draw(st.booleans()) for flag in (
             "ahead_on_hit", "drop_requested", "stop_in_sector",
             "almost_hits", "read_written", "write_behind", "read_any_order",
-            "write_any_order", "read_free_blocks", "prebuffer_writes", "hits_while_writing", "caching")},
+            "write_any_order", "read_free_blocks", "prebuffer_writes", "hits_while_writing", "caching")} | {
+            "disksim_buffer": draw(st.integers(0, 3)) == 0},
     }  # fmt: skip
     try:
         return Description(check(data))
@@ -115,6 +117,10 @@ requests = st.lists(
     max_size=40,
 )
 slow = settings(max_examples=250, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def reference_of(kind):
+    return (reference_disksim if kind.data["cache"]["disksim_buffer"] else reference).Drive(kind)
 
 
 def played(kind, asked):
@@ -158,7 +164,7 @@ def test_records_are_equal(kind, asked):
         return
     lbn, count, write, delay = played(kind, asked)
     records = one_by_one(kind.drive(), lbn, count, write, delay)
-    drive, now = reference.Drive(kind), 0
+    drive, now = reference_of(kind), 0
     for i, record in enumerate(records):
         expected = drive.service(now, int(lbn[i]), int(count[i]), bool(write[i]))
         for part in ("hit", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache", "done"):
@@ -177,6 +183,6 @@ def test_queues_are_equal(kind, asked, scheduler, depth):
     arrival = np.cumsum(delay % 20_000_000)
     records = as_they_arrive(kind.drive(scheduler, depth), arrival, lbn, count, write)
     rows = zip(arrival.tolist(), lbn.tolist(), count.tolist(), write.astype(bool).tolist(), strict=True)
-    expected = reference_queue.play(reference.Drive(kind), list(rows), scheduler, depth)
+    expected = reference_queue.play(reference_of(kind), list(rows), scheduler, depth)
     assert records["start"].tolist() == [start for start, _ in expected]
     assert records["done"].tolist() == [record.done for _, record in expected]

@@ -23,6 +23,10 @@ class Layout:
                 slots = [spare.get(slot, slot) for slot in slots]
             self.place += [(first_track + slot // per, slot % per) for slot in slots[zone["unused_at_front"] :]]
 
+    def blocks_of(self, track):
+        """A track's blocks by sector."""
+        return {sector: lbn for lbn, (at, sector) in enumerate(self.place) if at == track}
+
     def _add_tracks(self, zone, geometry):
         heads, scheme = geometry["heads"], geometry["sparing"]["scheme"]
         for c, cylinder in enumerate(range(zone["first_cylinder"], zone["last_cylinder"] + 1)):

@@ -35,6 +35,15 @@ prints the tables. A description notes in its sources what was decided and DiskS
     cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373 and 7.643. With
     ``head_switch`` it takes that drive further from its measurements (0.079 to 0.090 ms), alone nearer (0.136 to
     0.134); both were known when it was decided, on 2026-11-24.
+``read_caching``
+    A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
+    takes 2 like 1 (`enablecache`, disksim_diskcache.c). Held for the HP C2490A alone, the only file that says 2: it
+    gives a read hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors had no such hits in
+    mind. There are no measured requests to leave out.
+``buffer``
+    DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
+    (`misspenalty.disks.disksim.buffer`). No drive does so by default: they are properties of that code. Every
+    description from DiskSim's files departs from it, so no entry of its sources names it.
 ``write_settle``
     A write's additional settling time is not negative. DiskSim adds whatever the description says. Seen on the DEC
     RZ26.
@@ -42,7 +51,7 @@ prints the tables. A description notes in its sources what was decided and DiskS
 
 from misspenalty.disks.drive.layout import skew_ms
 
-NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "write_settle")
+NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # defaults
 FAR = 10  # cylinders: noise in measuring shorter seeks may be as large as what they differ by
 MEASURED = {  # by decision: the only drive that measured requests support it for, as the parameter files call it
@@ -60,7 +69,7 @@ def decide(data, facts, first_seek_ms):
     data : dict
         A description as DiskSim reads it.
     facts : dict
-        What the parameter files say that has no place in a description: ``bulk_transfer, write_water``.
+        What the parameter files say that has no place in a description: ``bulk_transfer, caching, write_water``.
     first_seek_ms : float
         Seek over one cylinder.
     """
@@ -83,6 +92,9 @@ def decide(data, facts, first_seek_ms):
         reason = "Maxtor Atlas 10K III product manual, 6.2: prefetches once requests go on from each other"
         _put(data, "sequential_ahead", "cache.ahead_when", "sequential", reason)
         _put(data, "sequential_ahead", "cache.read_ahead", "segment", reason)
+    if facts["caching"] == 2 and cache["read_written"]:
+        reason = "caching is 2, and a read hit after a write takes 0 ms in the file: it has none"
+        _put(data, "read_caching", "cache.read_written", False, reason)
     if "write_water" in held and facts["write_water"]:
         reason = "the share of a write that is in the cache before the medium is written"
         _put(data, "write_water", "bus.write_water", facts["write_water"], reason)

@@ -113,9 +113,12 @@ def from_disksim(path, name=None, bus=None, literal=False):
         "cache": _cache(disk),
     }
     check(data, path)
-    if not literal:
+    if literal:
+        data["cache"]["disksim_buffer"] = True
+    else:
         facts = {
             "bulk_transfer": own > 0,
+            "caching": disk.whole("Enable caching in buffer", 0),
             "write_water": disk.number("Low (write) water mark", 0),
         }
         decide(data, facts, seek_table(data["mechanics"]["seek"], data["geometry"]["cylinders"])[1].item() / 1e6)
@@ -348,7 +351,7 @@ def _cache(disk):
         "drop_requested": disk.whole("Read-ahead over requested", 1) < 0,
         "stop_in_sector": disk.flag("Stop prefetch in sector"),
         "almost_hits": disk.flag("Allow almost read hits"),
-        "read_written": disk.flag("Allow read hits on write data") and enabled == 1,
+        "read_written": disk.flag("Allow read hits on write data") and enabled > 0,
         "write_behind": disk.whole("Fast write level", 0) > 0,
         # a drive that never disconnects streams blocks between medium and bus, in their order
         "read_any_order": disk.flag("Immediate buffer read") and not disk.flag("Never disconnect"),

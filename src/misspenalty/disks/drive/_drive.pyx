@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from misspenalty._kernel cimport Kernel
+from misspenalty.disks.drive._disksim_arm cimport disksim_stopped
 from misspenalty.disks.drive._mechanics cimport TURN, Mechanics, behind, ceil_ns, locate, move_arm, phase, place_t
 from misspenalty.disks.drive._medium cimport arm_stopped
 from misspenalty.disks.drive._service cimport command_time, service, settle
@@ -12,6 +13,11 @@ from misspenalty.errors import ParameterError
 
 COMPONENTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
 SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
+
+
+cdef int64_t stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
+    """When the arm can move where read-ahead stops at `now`, and the track it is on then."""
+    return disksim_stopped(d, now, track) if d.s.disksim else arm_stopped(d, now, track)
 
 
 cdef int64_t positioned(
@@ -46,7 +52,7 @@ cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
             d.direction = -d.direction
     if d.scheduler == SPTF:
         here = phase(d.m, now)
-        released = arm_stopped(d, now, &track)
+        released = stopped(d, now, &track)
     for i in range(d.waiting):
         p = &d.window[i]
         if d.scheduler == SSTF:
@@ -216,6 +222,6 @@ cdef class Drive(Kernel):
         self.d.now = now
         now += self.d.turned
         settle(&self.d, now)
-        released = arm_stopped(&self.d, now, &track)
+        released = stopped(&self.d, now, &track)
         p = waiting(&self.d, now, lbn, count, write, 0)
         return ceil_ns(self.d.m, positioned(&self.d, &p, now, phase(self.d.m, now), released, track))

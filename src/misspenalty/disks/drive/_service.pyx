@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
+from misspenalty.disks.drive._disksim cimport disksim_service, disksim_settle
 from misspenalty.disks.drive._mechanics cimport parts_t
 from misspenalty.disks.drive._medium cimport (
     ahead_limit, end_ahead, extend_ahead, flow_t, follow, read_medium, read_until, start_ahead, stop_ahead, write_medium,
@@ -15,6 +16,9 @@ from misspenalty.disks.drive._state cimport (
 cdef void settle(drive_t* d, int64_t now) noexcept nogil:
     """Bring read-ahead and write-behind up to now."""
     cdef int32_t i
+    if d.s.disksim:
+        disksim_settle(d, now)
+        return
     if d.ahead >= 0:
         read_until(d, now, d.segments[d.ahead].limit)
         end_ahead(d)
@@ -107,7 +111,7 @@ cdef void fill(drive_t* d, int32_t chosen, int64_t first, int64_t end, bint writ
 
 cdef bint has_extra(const drive_t* d, int64_t lbn) noexcept nogil:
     """Whether a write on the medium leaves the bus twice."""
-    return d.s.extra_command >= 0 and not d.after_read and d.segments[d.s.segments - 1].end != lbn
+    return d.s.extra_command >= 0 and not d.s.disksim and not d.after_read and d.segments[d.s.segments - 1].end != lbn
 
 
 cdef int64_t command_time(const drive_t* d, int64_t lbn, int64_t count, bint write) noexcept nogil:
@@ -293,6 +297,11 @@ cdef int64_t service(
     r.count = <int32_t>count
     r.write = write
     d.requests += 1
+    if d.s.disksim:
+        disksim_service(d, now, lbn, count, write, r)
+        r.overhead += d.s.write_complete if write else d.s.read_complete
+        finish(d, now, r)
+        return r.done
     settle(d, now)
     if not write:
         read(d, lbn, count, r)
@@ -303,11 +312,17 @@ cdef int64_t service(
         else:
             write_through(d, lbn, count, r)
         r.overhead += d.s.write_complete
-    d.after_read = not write
-    if not write:
-        d.read_end = lbn + count
-    d.busy += r.overhead + r.seek + r.rotation + r.switches + r.transfer + r.bus + r.cache
-    r.arrival = r.start = now - d.turned
-    r.done = r.start + r.overhead + r.seek + r.rotation + r.switches + r.transfer + r.bus + r.cache
-    d.now = r.done
+    finish(d, now, r)
     return r.done
+
+
+cdef void finish(drive_t* d, int64_t now, record_t* r) noexcept nogil:
+    """What a request leaves behind, once its components are known."""
+    cdef int64_t took = r.overhead + r.seek + r.rotation + r.switches + r.transfer + r.bus + r.cache
+    d.after_read = not r.write
+    if not r.write:
+        d.read_end = r.lbn + r.count
+    d.busy += took
+    r.arrival = r.start = now - d.turned
+    r.done = r.start + took
+    d.now = r.done

@@ -108,6 +108,7 @@ cdef struct settings_t:             # of a kind of drive; times in ns
     bint free_blocks                # 1 = sectors that pass before a read's first are kept
     bint prebuffer                  # 1 = takes a write's data while the arm writes older blocks
     bint hit_while_writing          # 1 = serves full read hits while the arm writes older blocks
+    bint disksim                    # 1 = the buffer works as DiskSim 4.0's does, whatever these switches say
 
 
 cdef struct pending_t:
@@ -120,6 +121,23 @@ cdef struct pending_t:
     int32_t head
     int32_t cylinder
     bint write
+
+
+cdef struct sweep_t:                # sectors of a track pass, from where the arm landed on
+    int64_t start                   # the first begins, ns
+    int32_t track
+    int32_t first                   # … sector
+    int32_t sectors                 # of the track
+
+
+cdef struct behind_t:               # a request's blocks on their way between bus and medium
+    int64_t lbn
+    int64_t count
+    int64_t bus                     # its bus transfer begins, ns
+    int64_t arm                     # the arm may begin, ns
+    int64_t begin                   # it does, ns
+    int64_t end                     # it is through, ns; of a read: its last block has left the bus
+    int32_t track                   # where the arm stands before
 
 
 cdef struct drive_t:
@@ -139,6 +157,13 @@ cdef struct drive_t:
     int64_t busy                    # time with a request, ns
     int64_t read_end                # behind the last block of the last read; -1 = none yet
     bint after_read                 # the last command was a read
+    # of a buffer that works as DiskSim's
+    behind_t[2] behind              # writes under way: the one that the medium is written with, one appended to it
+    int32_t behinds                 # … how many
+    behind_t sending                # the last read
+    sweep_t sweep                   # of read-ahead on the arm's track
+    int64_t swept                   # … sectors of it that have passed; 0 = it has yet to land
+    int64_t passed                  # sectors that passed under the head so far
     # the queue
     pending_t* window               # requests the scheduler chooses from
     Py_ssize_t depth                # most of them

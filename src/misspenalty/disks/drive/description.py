@@ -69,9 +69,20 @@ class Kind:
         return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
 
     def as_disksim(self, *names):
-        """This kind with decisions taken back, all or those named; see `misspenalty.disks.disksim.decisions`."""
-        entries = {k: e for k, e in self.decisions().items() if not names or e["decision"] in names}
-        return self.replace({key: entry["disksim"] for key, entry in entries.items()}) if entries else self
+        """This kind with decisions taken back, all or those named; see `misspenalty.disks.disksim.decisions`.
+
+        Without names, or with ``buffer`` among them, the buffer of a drive from DiskSim's parameter files works as
+        DiskSim's code does, too (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`).
+        """
+        changes = {k: e["disksim"] for k, e in self.decisions().items() if not names or e["decision"] in names}
+        if (not names or "buffer" in names) and self.from_disksim:
+            changes["cache.disksim_buffer"] = True
+        return self.replace(changes) if changes else self
+
+    @property
+    def from_disksim(self):
+        """Whether the description was imported from DiskSim's parameter files."""
+        return self.data["sources"].get("cache", {}).get("source", "").startswith("DiskSim")
 
     def source(self, key):
         """Where a value comes from, such as ``source("mechanics.rpm")``: a dict with ``status`` and ``source``."""
@@ -394,6 +405,7 @@ def _settings(data):
         "free_blocks": cache_["read_free_blocks"],
         "prebuffer": cache_["prebuffer_writes"],
         "hit_while_writing": cache_["hits_while_writing"],
+        "disksim": cache_["disksim_buffer"],
     }
     if extra:
         made |= {

@@ -1,0 +1,288 @@
+"""Kernel of a drive whose buffer works as DiskSim 4.0's does; `reference.drive_disksim` reads easier."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from misspenalty.disks.drive._disksim_arm cimport ahead_run, limit_of, off_medium, start, stop, write_blocks
+from misspenalty.disks.drive._mechanics cimport parts_t
+from misspenalty.disks.drive._medium cimport end_ahead, extend_ahead, flow_t
+from misspenalty.disks.drive._state cimport (
+    BUFFERED, MISS, NEVER, PARTIAL_HIT, WHOLE_HIT, behind_t, drive_t, record_t, segment_t,
+)
+
+
+# ------------------------------------------------------------------------------------------------------ segments
+
+
+cdef bint before(const drive_t* d, int32_t i, int32_t best) noexcept nogil:
+    """Whether a segment was used longer ago than another."""
+    return best < 0 or d.segments[i].used < d.segments[best].used
+
+
+cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noexcept nogil:
+    """The segment for a read, and whether it holds all blocks, the first, or none."""
+    cdef int32_t i, value, kind, best = 0, chosen = -1
+    cdef const segment_t* g
+    hit[0] = MISS
+    for i in range(d.s.segments):
+        g = &d.segments[i]
+        kind = MISS
+        if g.first == g.end:
+            value = 3
+        elif d.s.caching and g.first <= lbn < g.end:
+            kind = WHOLE_HIT if g.end >= lbn + count else PARTIAL_HIT
+            value = (9 if i == d.ahead else 8) - (4 if kind == PARTIAL_HIT else 0)
+        elif i != d.ahead:
+            value = 2
+        elif d.s.caching and d.s.almost_hit and g.end == lbn and lbn < g.limit:
+            value = 5
+            kind = PARTIAL_HIT
+        else:
+            value = 1
+        if value > best or (value == best and before(d, i, chosen)):
+            best = value
+            chosen = i
+            hit[0] = kind
+    return chosen
+
+
+cdef int32_t for_write(const drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
+    """The segment for a write; -1 = none but the one that is being read ahead into."""
+    cdef int32_t i, value, best = 0, chosen = -1
+    cdef const segment_t* g
+    for i in range(d.s.segments):
+        g = &d.segments[i]
+        if i == d.ahead:
+            continue
+        value = 3 if g.first == g.end else 4 if g.first < lbn + count and g.end > lbn else 2
+        if value > best or (value == best and before(d, i, chosen)):
+            best = value
+            chosen = i
+    return chosen
+
+
+cdef void take(drive_t* d, int32_t chosen, int64_t lbn, int64_t count) noexcept nogil:
+    """Fill a segment with a write's blocks; what others hold of them is lost, but for read-ahead under way."""
+    cdef int32_t i
+    cdef segment_t* g
+    for i in range(d.s.segments):
+        g = &d.segments[i]
+        if i != chosen and i != d.ahead and g.first < lbn + count and g.end > lbn:
+            g.first = g.end
+    g = &d.segments[chosen]
+    g.end = g.limit = lbn + count
+    g.first = max(lbn, g.end - d.s.segment)
+    g.used = d.requests
+    g.clean = 0
+
+
+cdef void written(drive_t* d) noexcept nogil:
+    """The arm is through with writes behind: their segment can be read, or is empty."""
+    cdef int32_t i
+    d.dirty_until = 0
+    for i in range(d.s.segments):
+        if d.segments[i].clean:
+            d.segments[i].clean = 0
+            if not d.s.read_written:
+                d.segments[i].first = d.segments[i].end
+
+
+cdef void keep(const drive_t* d, segment_t* segment, int64_t end) noexcept nogil:
+    segment.end = end
+    segment.first = max(segment.first, end - d.s.segment)
+
+
+# ------------------------------------------------------------------------------------------------------- service
+
+
+cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
+    if d.ahead >= 0:
+        ahead_run(d, now, NEVER)
+        end_ahead(d)
+    if d.dirty_until <= now:
+        written(d)
+
+
+cdef int64_t go_on(
+    drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
+) noexcept nogil:
+    """A read is off the medium: read ahead behind it. When its last block has left the bus."""
+    d.arm_free = medium
+    sends(d, lbn, count, end)
+    start(d, chosen, limit, medium)
+    return end
+
+
+cdef void sends(drive_t* d, int64_t lbn, int64_t count, int64_t end) noexcept nogil:
+    d.sending.lbn = lbn
+    d.sending.count = count
+    d.sending.bus = end - count * d.s.read_block
+    d.sending.end = end
+
+
+cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts, int32_t* hit) noexcept nogil:
+    """A read; when its last block has left the bus. `free`: when the arm is through with writes behind, or now."""
+    cdef int64_t go = now + d.s.read_miss[d.after_read], late = 0, block, begin, limit, here, end, medium, arm
+    cdef int64_t off = max(free, go + d.s.read_disconnect[d.after_read]) + d.s.reselect + d.s.prepare
+    cdef int32_t chosen, reading
+    cdef segment_t* g
+    cdef flow_t flow
+    flow.block = d.s.read_block
+    flow.water = max(<int64_t>1, min(count, d.s.segment) * d.s.read_water // 1000)
+    flow.ready = flow.done = 0
+    if free > now:
+        written(d)
+    chosen = for_read(d, lbn, count, hit)
+    g = &d.segments[chosen]
+    reading = d.ahead
+    g.used = d.requests
+    if hit[0] == MISS or chosen != reading:
+        late = stop(d, now)
+    arm = max(free, go) if free > now else go + late
+    if hit[0] == MISS:
+        g.first = g.end = g.limit = lbn
+        limit = limit_of(d, g, lbn, count)
+        medium = off_medium(d, arm, lbn, 0, count, parts, &flow)
+        keep(d, g, lbn + count)
+        end = max(max(flow.ready + d.s.reselect + d.s.prepare, off) + count * d.s.read_block, flow.done)
+        return go_on(d, chosen, limit, medium, end, lbn, count)
+    begin = off if free > now else now + d.s.read_hit[d.after_read] + d.s.prepare
+    limit = max(g.limit, limit_of(d, g, lbn, count))
+    here = min(g.end, lbn + count) - lbn
+    end = begin + count * d.s.read_block
+    if hit[0] == PARTIAL_HIT and chosen != reading:
+        medium = off_medium(d, arm, lbn, here, count, parts, &flow)
+        keep(d, g, lbn + count)
+        return go_on(d, chosen, limit, medium, max(end, flow.done), lbn, count)
+    if chosen == reading:
+        extend_ahead(d, g, limit)
+    else:
+        g.limit = limit
+    if hit[0] == PARTIAL_HIT:
+        d.sending.end = 0
+        for block in range(lbn + here, lbn + count):
+            end = max(end, ahead_run(d, NEVER, block + 1) + (lbn + count - block) * d.s.read_block)
+    sends(d, lbn, count, end)
+    if hit[0] == PARTIAL_HIT:
+        end_ahead(d)
+    elif chosen != reading and d.s.ahead_on_hit:
+        start(d, chosen, limit, arm)
+    return end
+
+
+cdef void plan(drive_t* d) noexcept nogil:
+    """When the medium is written with what is in the buffer: with an appended write twice."""
+    cdef parts_t parts
+    cdef int64_t done
+    memset(&parts, 0, sizeof(parts))
+    d.behind[0].end = write_blocks(d, &d.behind[0], &d.behind[1] if d.behinds > 1 else NULL, NEVER, &done, &parts)
+    if d.behinds > 1:
+        d.behind[1].begin = max(d.behind[0].end, d.behind[1].arm)
+        d.behind[1].track = d.track
+        d.behind[1].end = write_blocks(d, &d.behind[1], NULL, NEVER, &done, &parts)
+    d.arm_free = d.dirty_until = d.behind[d.behinds - 1].end
+
+
+cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
+    """Whether a write goes on where the one that the medium is being written with ends."""
+    cdef int32_t track = d.track
+    cdef int64_t done
+    cdef parts_t parts
+    if d.behinds != 1 or d.behind[0].lbn + d.behind[0].count != lbn:
+        return False
+    memset(&parts, 0, sizeof(parts))
+    write_blocks(d, &d.behind[0], NULL, now, &done, &parts)
+    d.track = track
+    return d.s.segment > lbn - d.behind[0].lbn - done
+
+
+cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count) noexcept nogil:
+    """A write that is complete once in the buffer; when it is."""
+    cdef int64_t go = now + d.s.write_hit[d.after_read], late = 0, first, begin = go + d.s.prepare
+    cdef int64_t off = max(free, go + d.s.write_disconnect) + d.s.reselect + d.s.prepare
+    cdef int32_t chosen
+    cdef behind_t* on
+    if d.behinds and d.behind[0].end <= now:
+        d.behinds -= 1
+        d.behind[0] = d.behind[1]
+    if free > now and appends(d, now, lbn):
+        chosen = 0
+        while not d.segments[chosen].clean:
+            chosen += 1
+        on = &d.behind[1]
+        on.lbn, on.count, on.bus, on.arm = lbn, count, begin, go
+        d.behinds = 2
+        plan(d)
+        first = d.segments[chosen].first
+        take(d, chosen, lbn, count)
+        d.segments[chosen].first = max(first, lbn + count - d.s.segment)
+        d.segments[chosen].clean = d.arm_free
+        return begin + count * d.s.write_block
+    if free > now:
+        written(d)
+        begin = off
+    chosen = for_write(d, lbn, count)
+    if chosen < 0:
+        late = stop(d, now)
+        begin = off
+        chosen = for_write(d, lbn, count)
+    take(d, chosen, lbn, count)
+    late = max(late, stop(d, now))
+    on = &d.behind[0]
+    on.lbn, on.count, on.bus = lbn, count, begin
+    on.arm = on.begin = max(free, go) if free > now else go + late
+    on.track = d.track
+    d.behinds = 1
+    plan(d)
+    d.segments[chosen].clean = d.arm_free
+    return begin + count * d.s.write_block
+
+
+cdef int64_t write_through(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts) noexcept nogil:
+    """A write that is complete once on the medium; when the bus is taken up again for that."""
+    cdef int64_t go = now + d.s.write_miss[d.after_read], late = 0, begin = go + d.s.prepare, done
+    cdef int64_t off = max(free, go) + d.s.reselect + d.s.prepare
+    cdef int32_t chosen
+    cdef behind_t* on = &d.behind[0]
+    if free > now:
+        written(d)
+        begin = off
+    chosen = for_write(d, lbn, count)
+    if chosen < 0:
+        late = stop(d, now)
+        begin = off
+        chosen = for_write(d, lbn, count)
+    take(d, chosen, lbn, count)
+    late = max(late, stop(d, now))
+    on.lbn, on.count, on.bus, on.track = lbn, count, begin, d.track
+    on.begin = max(free, go) if free > now else go + late
+    d.behinds = 0
+    d.arm_free = write_blocks(d, on, NULL, NEVER, &done, parts)
+    if not d.s.read_written:
+        d.segments[chosen].first = d.segments[chosen].end
+    return max(begin + count * d.s.write_block + d.s.write_disconnect, d.arm_free) + d.s.reselect
+
+
+cdef int64_t disksim_service(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, record_t* r) noexcept nogil:
+    cdef int64_t free, end, left
+    cdef int32_t hit = MISS
+    cdef parts_t parts
+    memset(&parts, 0, sizeof(parts))
+    disksim_settle(d, now)
+    free = max(d.dirty_until, now)
+    if not write:
+        end = read(d, now, free, lbn, count, &parts, &hit)
+    elif d.s.fast_write and count <= d.s.segment:
+        end = write_behind(d, now, free, lbn, count)
+        hit = BUFFERED
+    else:
+        end = write_through(d, now, free, lbn, count, &parts)
+    r.hit = hit
+    r.seek, r.rotation, r.switches, r.transfer = parts.seek, parts.rotation, parts.switches, parts.transfer
+    if write:
+        d.passed += count
+    left = end - now - r.seek - r.rotation - r.switches - r.transfer
+    r.bus = min(left, count * (d.s.write_block if write else d.s.read_block))
+    r.cache = min(left - r.bus, free - now)
+    r.overhead = left - r.bus - r.cache
+    return end
