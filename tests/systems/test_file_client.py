@@ -78,6 +78,20 @@ def test_a_hot_run_reads_nothing_from_disk():
     assert (hot.counts["reads"], hot.io_wait_s, set(hot.outcome)) == (0, 0, {HIT})
 
 
+@pytest.mark.parametrize("scale", [0.5, 1.5, 1e-7])
+def test_recorded_compute_is_scaled_to_whole_ns(scale):
+    gaps = [3, 5, 1_000_001, 40_000_000]
+    calls = [
+        opened(0, 80 * PAGE),
+        *(call("read", offset=at * PAGE, length=PAGE, gap=gap) for at, gap in enumerate(gaps)),
+    ]
+    whole = [round(gap * scale) for gap in gaps]
+    scaled = [calls[0], *((gap, *read[1:]) for gap, read in zip(whole, calls[1:], strict=True))]
+    run, expected = client([calls], [80 * PAGE]).run(0, cold=True, scale=scale), play(scaled, [80 * PAGE])
+    assert run.components == expected.components
+    assert run.latency.tolist() == expected.latency.tolist()
+
+
 def test_read_ahead_doubles_its_window():
     """Reads of 4 KB one by one: 1 + 3 pages with the first miss, then 7 when the reader is in the last window, …"""
     calls = [opened(0, 80 * PAGE), *(call("read", offset=at * PAGE, length=PAGE, gap=30_000_000) for at in range(40))]

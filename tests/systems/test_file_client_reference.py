@@ -96,7 +96,7 @@ def both(machine, runs, predictor, cold, drive=None, resident=(), named=()):
             reference.warm(named, True)
             reference.warm(resident, False)
         reference.drive = kind and kind.drive()
-        reads = reference.run(workload.calls(number), workload.sizes[number], workload.known[number], 1000, slow)
+        reads = reference.run(workload.run(number), workload.sizes[number], workload.known[number], 1000, slow)
         yield run, reference, reads
 
 

@@ -174,6 +174,7 @@ rule epcm_runs:
     priority: 2  # another long job waits for it
     conda:
         "../../environment.yml"
+    threads: 8  # of the settings that are played on each study
     params:
         settings=EPCM,
         job=job("epcm.builds.play"),
@@ -199,6 +200,7 @@ rule epcm_sensitivity:
     priority: 2
     conda:
         "../../environment.yml"
+    threads: 8  # of the settings that are played on each study
     params:
         settings=EPCM,
         job=job("epcm.builds.vary"),
@@ -231,6 +233,7 @@ rule epcm_under_conditions:
     priority: 1
     conda:
         "../../environment.yml"
+    threads: 8  # of the settings that are played on each study
     params:
         build="andrew",
         settings=EPCM,

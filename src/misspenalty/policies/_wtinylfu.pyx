@@ -3,7 +3,7 @@
 Window, probation and protected segment are logs that share one array, so that a block's position tells where it is.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t, uintptr_t
 
 from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
@@ -15,6 +15,8 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                    # counters of a block
     WORDS = 8                   # of a line; two a row
+    DRAWS = 16                  # of requests to come, more than NEAR; a power of two
+    LINE_BYTES = 64             # of a line, and of one of the processor's cache
     MAX_COUNT = 15                   # highest value of a counter
 
 
@@ -42,6 +44,11 @@ cdef struct State:
     uint32_t in_protected
     uint32_t window_limit       # blocks
     uint32_t protected_limit
+
+
+cdef inline uint64_t* aligned(uint64_t* words) noexcept nogil:
+    """The first line of the processor's cache in an array that has one to spare."""
+    return <uint64_t*>((<uintptr_t>words + LINE_BYTES - 1) & ~<uintptr_t>(LINE_BYTES - 1))
 
 
 cdef inline uint64_t draw_of(uint32_t number) noexcept nogil:
@@ -77,8 +84,8 @@ cdef void halve(Sketch* sketch) noexcept nogil:
     sketch.size = (sketch.size - odd // ROWS) >> 1
 
 
-cdef inline void increment(Sketch* sketch, uint32_t number) noexcept nogil:
-    cdef uint64_t draw = draw_of(number), low, any_low = 0
+cdef inline void increment(Sketch* sketch, uint64_t draw) noexcept nogil:
+    cdef uint64_t low, any_low = 0
     cdef uint64_t* line = line_of(sketch, draw)
     cdef uint64_t* word
     cdef int row, shift
@@ -91,6 +98,23 @@ cdef inline void increment(Sketch* sketch, uint32_t number) noexcept nogil:
     sketch.size += any_low
     if sketch.size >= sketch.sample:
         halve(sketch)
+
+
+cdef inline void expect(const State* s, const Log* log) noexcept nogil:
+    """Fetch the counters of the block that is likely to be taken from a log next."""
+    prefetch(line_of(&s.sketch, draw_of(s.nodes[log.entries[log.begin]].number)))
+
+
+cdef inline uint64_t draw_of_next(State* s, block_t block) noexcept nogil:
+    """The draw of a block to come, its counters fetched; blocks are numbered here, in the order of their requests."""
+    cdef Node* node = &s.nodes[block]
+    cdef uint64_t draw
+    if node.number == 0:
+        s.seen += 1
+        node.number = s.seen
+    draw = draw_of(node.number)
+    prefetch(line_of(&s.sketch, draw))
+    return draw
 
 
 cdef inline void append(State* s, Log* log, block_t block) noexcept nogil:
@@ -144,26 +168,25 @@ cdef class WTinyLFU(Policy):
         s.nodes = <Node*>self.allocate(blocks, sizeof(Node))
         s.sketch.lines = max(1 << (max_resident - 1).bit_length(), WORDS) // WORDS
         s.sketch.sample = int(sample_size * capacity)
-        s.sketch.words = <uint64_t*>self.allocate(WORDS * s.sketch.lines, sizeof(uint64_t))
+        s.sketch.words = aligned(<uint64_t*>self.allocate(WORDS * (s.sketch.lines + 1), sizeof(uint64_t)))
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.state.nodes[block].position != NOWHERE
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef State s = self.state
-        cdef Node* node
+        cdef uint64_t[DRAWS] draws
         cdef uint32_t at
         cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
+        for i in range(min(n, <Py_ssize_t>NEAR)):
+            draws[i] = draw_of_next(&s, ids[i])
         for i in range(n):
             if i + AHEAD < n:
                 prefetch(&s.nodes[ids[i + AHEAD]])
-                prefetch(line_of(&s.sketch, draw_of(s.nodes[ids[i + NEAR]].number)))
-            node = &s.nodes[ids[i]]
-            if node.number == 0:
-                s.seen += 1
-                node.number = s.seen
-            increment(&s.sketch, node.number)
-            at = node.position
+            increment(&s.sketch, draws[i % DRAWS])
+            if i + NEAR < n:
+                draws[(i + NEAR) % DRAWS] = draw_of_next(&s, ids[i + NEAR])
+            at = s.nodes[ids[i]].position
             hit[i] = at != NOWHERE
             if at >= s.protected.first:
                 append(&s, &s.protected, ids[i])
@@ -180,6 +203,8 @@ cdef class WTinyLFU(Policy):
                 else:
                     admit(&s, take(&s, &s.window), filled == free)
                     filled += filled < free
+                    expect(&s, &s.window)
+                    expect(&s, &s.probation)
         self.state = s
         self.resident += filled
         self.evictions += misses - filled

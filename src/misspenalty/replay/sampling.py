@@ -93,22 +93,31 @@ def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Ch
     >>> len(chosen.part_of), int(np.count_nonzero(chosen.numbers))
     (85, 85)
     """
-    x = (address >> np.uint64(together)) + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    x ^= x >> np.uint64(31)
     threshold = int(rate * (1 << 64))
-    chosen = x < np.uint64(threshold)
-    if not chosen.any():
+    numbers, kept, count = np.zeros(address.size, np.uint32), [], 0
+    for part in _slices(address.size):
+        x = _hashed(address[part] >> np.uint64(together), seed)
+        chosen = x < np.uint64(threshold)
+        kept.append(x[chosen])
+        numbers[part][chosen] = np.arange(count + 1, count + 1 + kept[-1].size)
+        count += kept[-1].size
+    if not count:
         raise ParameterError(f"sample {rate:g} takes none of {address.size} blocks; choose a larger share")
-    numbers = np.zeros(address.size, np.uint32)
-    numbers[chosen] = np.arange(1, np.count_nonzero(chosen) + 1)
-    part_of = np.minimum(x[chosen] // np.uint64(max(threshold // PARTS, 1)), PARTS - 1).astype(np.uint8)
+    x = np.concatenate(kept)
+    part_of = np.minimum(x // np.uint64(max(threshold // PARTS, 1)), PARTS - 1).astype(np.uint8)
     number_in_part = np.empty(part_of.size, np.uint32)
     for number in range(PARTS):
         own = part_of == number
         number_in_part[own] = np.arange(np.count_nonzero(own))
     return Choice(rate, numbers, part_of, number_in_part)
+
+
+def _hashed(address: np.ndarray, seed: int) -> np.ndarray:
+    """A hash of each address, 64 bits (splitmix64)."""
+    x = address + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return x ^ (x >> np.uint64(31))
 
 
 @dataclass(frozen=True)

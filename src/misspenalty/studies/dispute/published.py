@@ -11,7 +11,6 @@ not independent of each other, so that a second interval draws whole data sets.
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap
 
 from misspenalty.io.external import open_copy
 from misspenalty.studies.dispute.floors import floors
@@ -271,7 +270,7 @@ def over_traces(values, resamples, seed):
         sample = numbers[columns]
         sample = sample[:, ~np.isnan(sample[0])] if len(sample) else sample
         if len(sample) and sample.shape[1] > 1:
-            found = bootstrap(
+            found = _bootstrap(
                 (sample,),
                 np.mean,
                 n_resamples=resamples,
@@ -285,6 +284,13 @@ def over_traces(values, resamples, seed):
     return low, high
 
 
+def _bootstrap(*samples, **settings):
+    """That of `scipy.stats`, whose import alone takes a second: whatever knows the studies' claims would pay for it."""
+    from scipy.stats import bootstrap
+
+    return bootstrap(*samples, **settings)
+
+
 def over_datasets(values, dataset, resamples, seed):
     """Interval of each column's mean over rows, whole data sets drawn with replacement; NaN for fewer than two.
 
@@ -295,7 +301,7 @@ def over_datasets(values, dataset, resamples, seed):
     groups = values.groupby(dataset)
     if groups.ngroups < 2:
         return np.full((2, values.shape[1]), np.nan)
-    found = bootstrap(
+    found = _bootstrap(
         (groups.sum().to_numpy(dtype=float).T, groups.count().to_numpy(dtype=float).T),
         lambda sums, counts, axis: sums.sum(axis=axis) / counts.sum(axis=axis),
         n_resamples=resamples,

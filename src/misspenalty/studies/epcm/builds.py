@@ -75,7 +75,7 @@ def _scale_fit(study, calibration):
     return _row(fit, study.benchmark, value, target, runs.cold_compute_s(study._replace(scale=value)))
 
 
-def play(capture, machine, schema, today, calibration, copying, published, build, settings):
+def play(capture, machine, schema, today, calibration, copying, published, build, settings, threads=1):
     """Every bar of Figure 7 for one build, with and without the buffer copy, what the build is like, and it today.
 
     Parameters
@@ -88,6 +88,8 @@ def play(capture, machine, schema, today, calibration, copying, published, build
         The table of `copy_fit`.
     published : path-like
         ``data/published/epcm_workloads.csv``.
+    threads : int
+        Settings played at a time; the result does not depend on it.
 
     Returns
     -------
@@ -101,16 +103,16 @@ def play(capture, machine, schema, today, calibration, copying, published, build
     found = {"scale": as_written(_scale_fit(study, calibration))}
     study = study._replace(scale=float(found["scale"]["value"].item()))
     for kernel, copies in KERNELS.items():
-        found[kernel] = runs.simulate(study._replace(machine=replace(testbed, separate_buffers=copies)), bars)
+        found[kernel] = runs.simulate(study._replace(machine=replace(testbed, separate_buffers=copies)), bars, threads)
         print(f"{build}, {kernel}: {len(found[kernel])} runs", file=sys.stderr)
     found["accuracy"] = tables.accuracy(build, study.workload, study.training, study.measured, bars)
     found["workload"] = tables.workload_facts(study, recorded, pd.read_csv(published))
     del study
     study, _ = setup.set_up(build, recorded, _machine(today, schema).testbed, **options)
-    return found | {"today": tables.fig7(runs.simulate(study, setup.varied(settings)))}
+    return found | {"today": tables.fig7(runs.simulate(study, setup.varied(settings), threads))}
 
 
-def vary(capture, machine, schema, copying, scale, build, settings):
+def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
     """Every other reading of the paper on one build, one at a time, and perfect foresight; parameters as in `play`.
 
     Parameters
@@ -132,13 +134,13 @@ def vary(capture, machine, schema, copying, scale, build, settings):
     variations = sensitivity.variations_of(choices, testbed if build in choices["machine"] else None)
     told = [runs.Setting("foresight", None, ahead) for ahead in limits["ahead"]]
     ceilings = [
-        conditions.surface(queued, told, [0], limits["head_start"], choices["runs"]).assign(demand_first=first)
+        conditions.surface(queued, told, [0], limits["head_start"], choices["runs"], threads).assign(demand_first=first)
         for first, queued in both_queues(study).items()
     ]
     return {
         "limits": pd.concat(ceilings, ignore_index=True).drop(columns="training"),
         "table": sensitivity.sensitivity(
-            study, recorded, setup.varied(settings), variations, placement, choices["runs"]
+            study, recorded, setup.varied(settings), variations, placement, choices["runs"], threads
         ),
     }
 
@@ -149,7 +151,7 @@ def both_queues(study):
 
 
 def judge_otherwise(
-    capture, others, machine, schema, calibration, copying, scale, baselines, reductions, build, settings
+    capture, others, machine, schema, calibration, copying, scale, baselines, reductions, build, settings, threads=1
 ):
     """Andrew under other conditions, over training runs and head start, and from other recordings.
 
@@ -159,7 +161,7 @@ def judge_otherwise(
         Calls, files and processes of each other recording.
     baselines, reductions : path-like
         ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``.
-    capture, machine, schema, calibration, copying, scale, build, settings
+    capture, machine, schema, calibration, copying, scale, build, settings, threads
         As in `vary` and `play`.
 
     Returns
@@ -171,14 +173,14 @@ def judge_otherwise(
     recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
     study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
     measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
-    found = conditions.under_conditions(study, recorded, bars, placement, measured, **settings["fig8"])
+    found = conditions.under_conditions(study, recorded, bars, placement, measured, **settings["fig8"], threads=threads)
     told = runs.Setting("foresight", None, WHOLE_RUN)
     predictors = [bar for bar in setup.varied(settings) if bar.model not in runs.BASELINES]
     surface = settings["surface"]
     found["surface"] = conditions.surface(
-        study, [*predictors, told], surface["training"], surface["head_start"], measured
+        study, [*predictors, told], surface["training"], surface["head_start"], measured, threads
     )
-    found["learning"] = conditions.learning(study, bars)
+    found["learning"] = conditions.learning(study, bars, threads)
     published = recordings.published(pd.read_csv(baselines), pd.read_csv(reductions), build)
     parts = [recordings.facts(recorded.name, study, bars, published)]
     for path in others[::3]:

@@ -52,7 +52,7 @@ def conditions():
     return single | {"; ".join(words): [CHANGES[word] for word in words] for words in JOINT}
 
 
-def under_conditions(study, capture, bars, placement, measured, partition_size, model_order, wanted=None):
+def under_conditions(study, capture, bars, placement, measured, partition_size, model_order, wanted=None, threads=1):
     """Figures 7 and 8 under each condition.
 
     Parameters
@@ -71,6 +71,8 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
         Of the EPCM run of Figure 8.
     wanted : dict, optional
         Conditions, by default all of `conditions`.
+    threads : int
+        Settings played at a time; the result does not depend on it.
 
     Returns
     -------
@@ -86,8 +88,8 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
             if parameter == "buffer_copy_us_per_kb":
                 value *= varied.machine.buffer_copy_us_per_kb
             varied = changed(varied, capture, Variation(what, parameter, value), placement)
-        with_copy = simulate(varied, bars)
-        without = simulate(varied._replace(machine=replace(varied.machine, separate_buffers=False)), plain)
+        with_copy = simulate(varied, bars, threads)
+        without = simulate(varied._replace(machine=replace(varied.machine, separate_buffers=False)), plain, threads)
         tables = {
             "fig7": fig7(pd.concat([with_copy, without], ignore_index=True)),
             "fig8": fig8(with_copy, study.benchmark, partition_size, model_order),
@@ -97,7 +99,7 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
     return {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
 
 
-def learning(study, settings):
+def learning(study, settings, threads=1):
     """The learning curve: each recorded run in turn, begun cold, by models that have learnt in all runs before it.
 
     Parameters
@@ -106,6 +108,8 @@ def learning(study, settings):
         All of whose workload's runs are played, whether they train or are measured.
     settings : list of Setting
         Predictors; baselines are passed over.
+    threads : int
+        As in `under_conditions`.
 
     Returns
     -------
@@ -114,7 +118,7 @@ def learning(study, settings):
         the wait of the same run without a predictor), ``read_latency_us, read_reduction_pct, prefetches, wrong``.
     """
     whole = study._replace(training=(), measured=tuple(range(len(study.workload.records))))
-    runs = simulate(whole, [Setting("cold"), *(bar for bar in settings if bar.model not in BASELINES)])
+    runs = simulate(whole, [Setting("cold"), *(bar for bar in settings if bar.model not in BASELINES)], threads)
     frame = timed(runs)
     for column, removed in (("io_wait_s", "io_reduction_pct"), ("read_latency_us", "read_reduction_pct")):
         cold = frame[f"{column}_cold"]
@@ -125,7 +129,7 @@ def learning(study, settings):
     return frame[keys + columns].reset_index(drop=True)
 
 
-def surface(study, settings, trainings, head_starts, measured):
+def surface(study, settings, trainings, head_starts, measured, threads=1):
     """What is left of the wait and the read latency, over training runs and head start.
 
     Parameters
@@ -139,6 +143,8 @@ def surface(study, settings, trainings, head_starts, measured):
         s.
     measured : int
         How many of the last measured runs are measured.
+    threads : int
+        As in `under_conditions`.
 
     Returns
     -------
@@ -152,7 +158,7 @@ def surface(study, settings, trainings, head_starts, measured):
         for training in trainings:
             runs = tuple(run % study.measured[0] for run in range(training))
             varied = study._replace(training=runs, head_start=head_start)
-            table = fig7(simulate(varied, [Setting("cold"), *settings]))
+            table = fig7(simulate(varied, [Setting("cold"), *settings], threads))
             parts.append(table[table["model"] != "cold"].assign(training=training, head_start_s=head_start))
     keys = ["benchmark", "model", "partition_size", "model_order", "training", "head_start_s"]
     columns = ["io_wait_s", "io_reduction_pct", "read_latency_us", "read_reduction_pct"]

@@ -42,6 +42,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor
+from misspenalty.studies.points import in_threads
 from misspenalty.systems.file_client.client import CALL, CLASSES, COMPONENTS, Client
 from misspenalty.systems.file_client.workload import FileWorkload
 
@@ -155,7 +156,7 @@ class Study(NamedTuple):
 
     def led(self):
         """The study with the last command before each run and the head start at the beginning of the run's calls."""
-        if not self.head_start:
+        if not self.head_start or isinstance(self.workload, Led):
             return self
         return self._replace(workload=Led.of(self.workload, round(self.head_start * 1e9 / self.scale)))
 
@@ -170,9 +171,12 @@ class Led(FileWorkload):
     ----------
     lead : int
         Recorded compute after the command, ns.
+    made : dict
+        Runs with the command, each made once.
     """
 
     lead: int = 0
+    made: dict = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, workload, lead):
@@ -183,11 +187,13 @@ class Led(FileWorkload):
 
     def run(self, number):
         """Calls of a run, the command first."""
-        command = np.zeros(1, CALL)
-        command["path"], command["file"] = -1, self.files - 1
-        calls = np.concatenate([command, self.records[number]])
-        calls["gap"][1:2] += self.lead
-        return calls
+        if number not in self.made:
+            command = np.zeros(1, CALL)
+            command["path"], command["file"] = -1, self.files - 1
+            calls = np.concatenate([command, self.records[number]])
+            calls["gap"][1:2] += self.lead
+            self.made[number] = calls
+        return self.made[number]
 
 
 def predictor_of(study, setting):
@@ -285,16 +291,17 @@ def rows_of(study, setting, runs):
     return rows
 
 
-def simulate(study, settings):
-    """Play every setting.
+def simulate(study, settings, threads=1):
+    """Play every setting, so many at a time.
 
     Returns
     -------
     DataFrame
         One row for each setting and measured run; see `rows_of`.
     """
-    rows = [row for setting in settings for row in rows_of(study, setting, play(study, setting))]
-    frame = pd.DataFrame(rows)
+    study = study.led()
+    found = in_threads(lambda setting: rows_of(study, setting, play(study, setting)), settings, threads)
+    frame = pd.DataFrame([row for rows in found for row in rows])
     for name in ("partition_size", "model_order"):
         frame[name] = frame[name].astype("Int64")
     return frame

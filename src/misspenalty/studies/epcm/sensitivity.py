@@ -12,7 +12,7 @@ import pandas as pd
 from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty.studies.epcm.runs import Setting, simulate
-from misspenalty.studies.epcm.setup import kept, make
+from misspenalty.studies.epcm.setup import kept, make, placed
 from misspenalty.studies.epcm.tables import fig7, leads
 
 MODEL, WORKLOAD, MACHINE, PROTOCOL = "model", "workload", "machine", "protocol"
@@ -63,7 +63,7 @@ def variations_of(choices, machine=None):
     return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # one price of both copies
 
 
-def sensitivity(study, capture, settings, variations, placement, runs):
+def sensitivity(study, capture, settings, variations, placement, runs, threads=1):
     """Play the settings under every variation.
 
     Parameters
@@ -80,6 +80,8 @@ def sensitivity(study, capture, settings, variations, placement, runs):
         ``runs, temporaries, seed`` of the study's own workload.
     runs : int
         How many of the last measured runs are measured, whatever varies.
+    threads : int
+        Settings played at a time; the result does not depend on it.
 
     Returns
     -------
@@ -94,10 +96,10 @@ def sensitivity(study, capture, settings, variations, placement, runs):
         A variation is of an unknown parameter or leaves nothing to measure.
     """
     study = study._replace(measured=study.measured[-runs:])
-    tables = [_played(study, settings, Variation("none", "none", ""))]
+    tables = [_played(study, settings, Variation("none", "none", ""), threads)]
     for variation in variations:
         # no name for what is played: it would live while the next is prepared
-        tables.append(_played(*_vary(study, capture, settings, variation, placement), variation))
+        tables.append(_played(*_vary(study, capture, settings, variation, placement), variation, threads))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -119,12 +121,14 @@ def changed(study, capture, variation, placement):
     what, parameter, value = variation
     if what == PROTOCOL:
         return _protocol(study, capture, parameter, value)
+    if what == WORKLOAD and parameter == "seed":
+        return study._replace(workload=placed(study.workload, study.machine, study.kind, value))
     if what == WORKLOAD:
         return study._replace(workload=make(capture, study.machine, study.kind, placement | {parameter: value}))
     machine = replace(study.machine, **{parameter: value})
     varied = study._replace(machine=machine, kind=disks.load(value, "disk") if parameter == "drive" else study.kind)
     if parameter in ("drive", "block_kb"):
-        varied = varied._replace(workload=make(capture, machine, varied.kind, placement))
+        varied = varied._replace(workload=placed(study.workload, machine, varied.kind, placement["seed"]))
     return varied
 
 
@@ -149,9 +153,9 @@ def _protocol(study, capture, parameter, value):
     raise ParameterError(f"the protocol has no {parameter}; expected training, head_start or resident")
 
 
-def _played(study, settings, variation):
+def _played(study, settings, variation, threads):
     """Figure 7's columns and lead times, under one variation."""
-    runs = simulate(study, settings)
+    runs = simulate(study, settings, threads)
     table = fig7(runs)[[*KEPT]]
     keys = ["model", "partition_size", "model_order"]
     lead = leads(runs)[[*keys, "lead_ms", "foretold_ms", "wrong"]]

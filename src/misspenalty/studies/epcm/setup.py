@@ -186,7 +186,18 @@ def make(capture, machine, kind, placement):
         runs=placement["runs"],
         temporaries=placement["temporaries"],
         programs=placement.get("programs", 1.0),
-        sectors=kind.blocks if kind else SECTORS,
-        block_kb=machine.block_kb,
-        generator=np.random.default_rng(placement["seed"]),
+        **_disk(machine, kind, placement["seed"]),
     )
+
+
+def placed(workload, machine, kind, seed):
+    """The calls of a workload on another disk or with another seed; parameters as in `make`."""
+    return workload.placed(**_disk(machine, kind, seed))
+
+
+def _disk(machine, kind, seed):
+    return {
+        "sectors": kind.blocks if kind else SECTORS,
+        "block_kb": machine.block_kb,
+        "generator": np.random.default_rng(seed),
+    }

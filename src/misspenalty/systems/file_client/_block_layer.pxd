@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive, drive_t
 from misspenalty.systems.engine._engine cimport queue_t
+from misspenalty.systems.file_client._ranks cimport ranks_t
 
 cdef enum:
     NOTHING = -1                    # no entry, request or frame
@@ -50,6 +51,7 @@ cdef struct request_t:
     int32_t next                    # next request in the queue, or next free one; NOTHING = none
     uint8_t write                   # 1 = write
     uint8_t demand                  # 1 = a process waits for it
+    uint8_t queued                  # 1 = not yet given to the disk
 
 
 cdef class BlockLayer(Kernel):
@@ -59,6 +61,9 @@ cdef class BlockLayer(Kernel):
     cdef request_t* requests        # as many as entries: each is in one request at most
     cdef int32_t free               # first unused request
     cdef int32_t head               # next request to be served but for the elevator's order; NOTHING = none queued
+    cdef int32_t* rank              # of each entry by sector
+    cdef int32_t* ranked            # entry of each rank
+    cdef ranks_t heads              # ranks of the first entries of queued requests
     cdef bint plugged               # requests wait for more to join them
     cdef int64_t max_sectors        # of a request
     cdef bint demand_first          # requests that a process waits for overtake the others
@@ -87,6 +92,11 @@ cdef class BlockLayer(Kernel):
     # counts
     cdef readonly int64_t reads, writes, read_sectors, write_sectors, evictions
 
+    cdef int32_t request_at(self, int64_t rank) noexcept nogil
+    cdef bint grows(self, int32_t i, const entry_t* e, bint write) noexcept nogil
+    cdef void append(self, int32_t i, int32_t entry) noexcept nogil
+    cdef void prepend(self, int32_t i, int32_t entry) noexcept nogil
+    cdef void insert(self, int32_t i) noexcept nogil
     cdef void join(self, int32_t entry, bint write) noexcept nogil
     cdef int submit(self, int32_t entry, bint write, int64_t now) except -1 nogil
     cdef int unplug(self, int64_t now) except -1 nogil

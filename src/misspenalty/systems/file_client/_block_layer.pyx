@@ -3,9 +3,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 
+import numpy as np
+
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport Drive, record_t, service
 from misspenalty.systems.engine._engine cimport event_t, pop, priority_of, reserve, schedule
+from misspenalty.systems.file_client._ranks cimport add_rank, below, clear_ranks, drop_rank, free_ranks, make_ranks
 
 from misspenalty.errors import ParameterError
 
@@ -26,6 +29,7 @@ cdef class BlockLayer(Kernel):
 
     def __cinit__(self, const int64_t[::1] lba, const int64_t[::1] sectors, Py_ssize_t metadata, machine, *own):
         cdef Py_ssize_t i
+        cdef const int64_t[::1] order
         self.number = lba.shape[0]
         if not 0 < self.number < 2**30 or sectors.shape[0] != self.number:
             raise ParameterError(f"{self.number} entries; expected one to 2**30")
@@ -38,18 +42,31 @@ cdef class BlockLayer(Kernel):
         self.requests = <request_t*>calloc(self.number, sizeof(request_t))
         self.frames = <int64_t*>malloc(self.room * sizeof(int64_t))
         self.unused = <int32_t*>malloc(self.room * sizeof(int32_t))
-        if self.entries == NULL or self.requests == NULL or self.frames == NULL or self.unused == NULL:
+        self.rank = <int32_t*>malloc(self.number * sizeof(int32_t))
+        self.ranked = <int32_t*>malloc(self.number * sizeof(int32_t))
+        if (self.entries == NULL or self.requests == NULL or self.frames == NULL or self.unused == NULL
+                or self.rank == NULL or self.ranked == NULL):
             raise MemoryError(f"no memory for {self.number} entries and {self.room} frames")
+        make_ranks(&self.heads, self.number)
         reserve(&self.events, 64)
         for i in range(self.number):
             self.entries[i].lba, self.entries[i].sectors = lba[i], <int32_t>sectors[i]
             self.entries[i].lands = PAGE if i < metadata else BUFFER
+        order = np.argsort(lba, kind="stable")
+        for i in range(self.number):
+            self.ranked[i] = order[i]
+            self.rank[self.ranked[i]] = <int32_t>i
+            if i and lba[self.ranked[i - 1]] + sectors[self.ranked[i - 1]] > lba[self.ranked[i]]:
+                raise ParameterError(f"entries {self.ranked[i - 1]} and {self.ranked[i]} lie over each other on the disk")
         self.forget()
 
     def __dealloc__(self):
         free(self.events.events)
         free(self.entries)
         free(self.requests)
+        free(self.rank)
+        free(self.ranked)
+        free_ranks(&self.heads)
         free(self.frames)
         free(self.unused)
 
@@ -61,6 +78,7 @@ cdef class BlockLayer(Kernel):
         self.head = self.oldest = self.newest = NOTHING
         self.plugged, self.serving, self.hand, self.free, self.latest = False, 0, 0, 0, 0
         self.spare = self.room
+        clear_ranks(&self.heads)
         for i in range(self.room):
             self.frames[i] = NOTHING
             self.unused[i] = <int32_t>(self.room - 1 - i)
@@ -85,73 +103,98 @@ cdef class BlockLayer(Kernel):
 
     # ------------------------------------------------------------------------------------------ requests
 
-    cdef void join(self, int32_t entry, bint write) noexcept nogil:
-        """Merge an entry into a queued request, or queue a new one where the elevator puts it."""
-        cdef entry_t* e = &self.entries[entry]
-        cdef request_t* requests = self.requests
-        cdef request_t* r
+    cdef int32_t request_at(self, int64_t rank) noexcept nogil:
+        """The queued request that has the entry of a rank; NOTHING = none."""
+        cdef int32_t i
+        if not 0 <= rank < self.number:
+            return NOTHING
+        i = self.entries[self.ranked[rank]].request
+        return i if i != NOTHING and self.requests[i].queued else NOTHING
+
+    cdef bint grows(self, int32_t i, const entry_t* e, bint write) noexcept nogil:
+        """Whether a request may take an entry."""
+        return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
+
+    cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
+        """Put an entry at the end of a request, and join it with the next in the queue where they meet then."""
+        cdef request_t* r = &self.requests[i]
         cdef request_t* other
-        cdef int32_t i = self.head, before, after
-        cdef bint after_current, before_next, rises
-        while i != NOTHING:
-            r = &requests[i]
-            if r.write == write and r.sectors + e.sectors <= self.max_sectors:
-                if r.lba + r.sectors == e.lba:
-                    self.entries[r.last].next = entry
-                    r.last = entry
-                    r.sectors += e.sectors
-                    e.request = i
-                    if r.next != NOTHING:
-                        other = &requests[r.next]
-                        if (other.write == write and r.lba + r.sectors == other.lba
-                                and r.sectors + other.sectors <= self.max_sectors):
-                            after = r.next
-                            self.entries[r.last].next = other.first
-                            r.last = other.last
-                            r.sectors += other.sectors
-                            r.demand |= other.demand
-                            before = other.first
-                            while before != NOTHING:
-                                self.entries[before].request = i
-                                before = self.entries[before].next
-                            r.next = other.next
-                            other.next = self.free
-                            self.free = after
-                    return
-                if e.lba + e.sectors == r.lba:
-                    e.next = r.first
-                    r.first = entry
-                    r.lba = e.lba
-                    r.sectors += e.sectors
-                    e.request = i
-                    return
-            i = r.next
-        i = self.free
-        self.free = requests[i].next
-        r = &requests[i]
-        r.lba, r.sectors, r.write, r.demand = e.lba, e.sectors, write, 0
-        r.first = r.last = entry
-        r.next = NOTHING
-        e.request = i
-        if self.head == NOTHING:
+        cdef int32_t joined
+        self.entries[r.last].next = entry
+        r.last = entry
+        r.sectors += self.entries[entry].sectors
+        self.entries[entry].request = i
+        if r.next == NOTHING:
+            return
+        other = &self.requests[r.next]
+        if other.write != r.write or r.lba + r.sectors != other.lba or r.sectors + other.sectors > self.max_sectors:
+            return
+        drop_rank(&self.heads, self.rank[other.first])
+        self.entries[r.last].next = other.first
+        r.last = other.last
+        r.sectors += other.sectors
+        r.demand |= other.demand
+        joined = other.first
+        while joined != NOTHING:
+            self.entries[joined].request = i
+            joined = self.entries[joined].next
+        joined = r.next
+        r.next = other.next
+        other.next = self.free
+        self.free = joined
+
+    cdef void prepend(self, int32_t i, int32_t entry) noexcept nogil:
+        """Put an entry at the beginning of a request."""
+        cdef request_t* r = &self.requests[i]
+        drop_rank(&self.heads, self.rank[r.first])
+        add_rank(&self.heads, self.rank[entry])
+        self.entries[entry].next = r.first
+        self.entries[entry].request = i
+        r.first = entry
+        r.lba = self.entries[entry].lba
+        r.sectors += self.entries[entry].sectors
+
+    cdef void insert(self, int32_t i) noexcept nogil:
+        """Put a request where the elevator does: the queue rises from its head to the last sector, then from the first.
+
+        So it follows the one below it; where none is below, or none but those before the head, the last of all.
+        """
+        cdef request_t* r = &self.requests[i]
+        cdef int64_t before = below(&self.heads, self.rank[r.first])
+        add_rank(&self.heads, self.rank[r.first])
+        if self.head == NOTHING or (self.plugged and before < 0):  # the plug stands below every sector
+            r.next = self.head
             self.head = i
             return
-        before = NOTHING if self.plugged else self.head     # NOTHING = the plug, which stands below every sector
-        while True:
-            after = self.head if before == NOTHING else requests[before].next
-            if after == NOTHING:
-                break
-            after_current = before == NOTHING or requests[before].lba < e.lba
-            before_next = e.lba < requests[after].lba
-            rises = before == NOTHING or requests[before].lba < requests[after].lba
-            if (after_current and before_next) if rises else (after_current or before_next):
-                break
-            before = after
-        r.next = after
-        if before == NOTHING:
-            self.head = i
+        if before < 0:
+            before = below(&self.heads, self.number)
+        i = self.entries[self.ranked[before]].request
+        r.next = self.requests[i].next
+        self.requests[i].next = self.entries[r.first].request
+
+    cdef void join(self, int32_t entry, bint write) noexcept nogil:
+        """Merge an entry into the first queued request that it extends, or queue a new one."""
+        cdef entry_t* e = &self.entries[entry]
+        cdef int32_t i, low = self.request_at(self.rank[entry] - 1), high = self.request_at(self.rank[entry] + 1)
+        cdef request_t* r
+        cdef bint ends, begins
+        cdef int64_t current = 0 if self.head == NOTHING or self.plugged else self.requests[self.head].lba
+        ends = self.grows(low, e, write) and self.requests[low].lba + self.requests[low].sectors == e.lba
+        begins = self.grows(high, e, write) and self.requests[high].lba == e.lba + e.sectors
+        if ends and begins and self.requests[low].lba < current <= self.requests[high].lba:
+            ends = False                # the upper one is served first
+        if ends:
+            self.append(low, entry)
+        elif begins:
+            self.prepend(high, entry)
         else:
-            requests[before].next = i
+            i = self.free
+            r = &self.requests[i]
+            self.free = r.next
+            r.lba, r.sectors, r.write, r.demand, r.queued = e.lba, e.sectors, write, 0, 1
+            r.first = r.last = entry
+            e.request = i
+            self.insert(i)
 
     cdef int submit(self, int32_t entry, bint write, int64_t now) except -1 nogil:
         """Ask for an entry to be read or written; the plug is put in where nothing is queued."""
@@ -188,6 +231,8 @@ cdef class BlockLayer(Kernel):
                 self.head = r.next
             else:
                 self.requests[before].next = r.next
+            r.queued = 0
+            drop_rank(&self.heads, self.rank[r.first])
             begin = now + self.host
             if self.d != NULL:
                 begin = max(begin, self.latest)

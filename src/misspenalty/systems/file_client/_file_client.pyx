@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
+from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
@@ -29,8 +30,8 @@ cdef class FileClient(PrefetchEngine):
     cdef readonly int64_t began     # when the run began, ns
     cdef readonly int64_t ended     # … and ended
 
-    def run(self, const uint8_t[::1] calls, const int64_t[::1] sizes, const int32_t[::1] known, int64_t start,
-            Predictor predictor, int64_t[::1] latency, uint8_t[::1] outcome, int32_t[::1] copies):
+    def run(self, const uint8_t[::1] calls, const int64_t[::1] sizes, const int32_t[::1] known, double scale,
+            int64_t start, Predictor predictor, int64_t[::1] latency, uint8_t[::1] outcome, int32_t[::1] copies):
         """Replay calls; nothing of an earlier run is under way.
 
         Parameters
@@ -41,6 +42,8 @@ cdef class FileClient(PrefetchEngine):
             Of each file at the start, bytes; -1 = does not exist.
         known : int32, shape (files,)
             By the predictor's file: the path it was seen under last before the run; -1 = never.
+        scale : double
+            Factor on the recorded compute, which is then a whole number of ns for each call.
         start : int64
             Time of the start, ns.
         predictor : Predictor or None
@@ -75,7 +78,7 @@ cdef class FileClient(PrefetchEngine):
         self.latest = start
         schedule(&self.events, start + self.interval, AT_WRITEBACK, 0)
         with self, nullcontext() if predictor is None else predictor, nogil:
-            self.replay(records, n, start, &latency[0] if reads else NULL, &outcome[0] if reads else NULL,
+            self.replay(records, n, scale, start, &latency[0] if reads else NULL, &outcome[0] if reads else NULL,
                         &copies[0] if reads else NULL)
             self.settle(self.ended)
 
@@ -89,15 +92,16 @@ cdef class FileClient(PrefetchEngine):
         """Components of the elapsed time, int64, shape (11,), ns; they add up to ``ended - began``."""
         return np.array([self.spent[i] for i in range(COMPONENTS)])
 
-    cdef int replay(self, const call_record_t* call, Py_ssize_t n, int64_t now, int64_t* latency, uint8_t* outcome,
-                    int32_t* copies) except -1 nogil:
+    cdef int replay(self, const call_record_t* call, Py_ssize_t n, double scale, int64_t now, int64_t* latency,
+                    uint8_t* outcome, int32_t* copies) except -1 nogil:
         cdef Py_ssize_t i, reads = 0
-        cdef int64_t began, blocks
+        cdef int64_t began, blocks, gap
         for i in range(n):
             if i % 1024 == 1023:
                 check_signals()
-            now += call.gap
-            self.spent[GAPS] += call.gap
+            gap = <int64_t>rint(<double>call.gap * scale)
+            now += gap
+            self.spent[GAPS] += gap
             self.advance(now)
             if call.file != NOTHING:
                 self.meet(call, now)

@@ -227,11 +227,11 @@ class Client:
             self.kernel.warm(np.asarray(named, np.int32), True)
             self.kernel.warm(np.asarray(resident, np.int32), False)
         self.kernel.attach(None if self.kind is None else self.kind.drive())
-        calls = self.workload.calls(number, scale)
+        calls = self.workload.run(number)
         reads = int((calls["kind"] == CALLS.index("read")).sum())
         latency, outcome, copies = np.zeros(reads, np.int64), np.zeros(reads, np.uint8), np.zeros(reads, np.int32)
         self.kernel.run(
-            calls.view(np.uint8), self.workload.sizes[number], self.workload.known[number], start, predictor,
+            calls.view(np.uint8), self.workload.sizes[number], self.workload.known[number], scale, start, predictor,
             latency, outcome, copies,
         )  # fmt: skip
         components = dict(zip(COMPONENTS, self.kernel.components.tolist(), strict=True))

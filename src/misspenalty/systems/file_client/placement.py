@@ -9,8 +9,6 @@ data take whole groups of their own or, if too few are left, the free ends of th
 Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
 
-from pathlib import PurePosixPath
-
 import numpy as np
 
 from misspenalty.errors import ParameterError
@@ -18,7 +16,20 @@ from misspenalty.errors import ParameterError
 SECTOR = 512
 PAGE_SECTORS = 8
 INODE_BYTES = 128
-ROOT = PurePosixPath("/")
+ROOT = ()  # a path is the names on the way to it
+TREE = ("usr", "src", "work")  # where paths without a root begin
+
+
+def names_of(path):
+    """The names on the way to a path, from the root.
+
+    Examples
+    --------
+    >>> names_of("/bin//sh"), names_of("a.c")
+    (('bin', 'sh'), ('usr', 'src', 'work', 'a.c'))
+    """
+    names = tuple(name for name in path.split("/") if name not in ("", "."))
+    return names if path.startswith("/") else TREE + names
 
 
 class Disk:
@@ -117,18 +128,18 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
     def way_to(directory):
         """Blocks that are read to look a name up in a directory."""
         if directory not in ways:
-            above = way_to(directory.parent)
+            above = way_to(directory[:-1])
             groups[directory] = disk.new_group()
             inode = blocks.setdefault(disk.inode(groups[directory]), len(blocks))
             names = blocks.setdefault(disk.allocate(groups[directory], disk.block)[0][0], len(blocks))
             ways[directory] = [*above, inode, names]
         return ways[directory]
 
-    full = [ROOT / "usr" / "src" / "work" / path for path in paths]
+    full = [names_of(path) for path in paths]
     stretches, walks = [None] * len(full), [None] * len(full)
     for i in sorted(range(len(full)), key=lambda i: (bool(made[i]), full[i])):
-        way = way_to(full[i].parent)
-        group = groups[full[i].parent]
+        way = way_to(full[i][:-1])
+        group = groups[full[i][:-1]]
         walks[i] = [*way, blocks.setdefault(disk.inode(group), len(blocks))]
         stretches[i] = disk.allocate(group, max(-(-int(sizes[i]) // SECTOR), 1))
     return stretches, np.array(list(blocks), np.int64), walks

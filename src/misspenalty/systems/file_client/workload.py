@@ -1,8 +1,8 @@
 """Recorded calls made ready for the file client: files placed on disk, calls as records, events for the predictor."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from pathlib import PurePosixPath
+from posixpath import dirname
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,8 @@ class FileWorkload:
         Of each file when the run starts; -1 = does not exist.
     known : list of int32 arrays, shape (files,)
         Path under which the predictor's file was last seen before the run; -1 = never.
+    layout : tuple
+        What decides where files are placed: their paths, most bytes, and which of them are made in the runs.
     """
 
     lba: np.ndarray
@@ -51,16 +53,15 @@ class FileWorkload:
     records: list = field(repr=False)
     sizes: list = field(repr=False)
     known: list = field(repr=False)
+    layout: tuple = field(repr=False)
 
     def run(self, number):
         """Calls of a run, as recorded."""
         return self.records[number]
 
-    def calls(self, number, scale=1.0):
-        """Calls of a run, the compute between them scaled; a whole number of ns each."""
-        calls = self.run(number).copy()
-        calls["gap"] = np.rint(calls["gap"] * scale).astype(np.int64)
-        return calls
+    def placed(self, sectors, block_kb, generator):
+        """The same calls on another disk; parameters as in `make_workload`."""
+        return replace(self, **_placed(*self.layout, sectors, block_kb, generator))
 
     def events(self, number):
         """What the predictor sees of a run, uint32."""
@@ -109,9 +110,20 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
         raise InputError(f"{number} paths, {len(initial)} sizes and {len(records)} runs; expected some of each")
     for run, calls in enumerate(records):
         _check(calls, run, number, files)
-    most = _most_bytes(initial, records)
+    layout = paths, _most_bytes(initial, records), initial < 0
+    return FileWorkload(
+        **_placed(*layout, sectors, block_kb, generator),
+        files=files,
+        records=[np.ascontiguousarray(calls) for calls in records],
+        sizes=[initial] * len(records) if sizes is None else sizes,
+        known=[np.arange(number, dtype=np.int32)] * len(records) if known is None else known,
+        layout=layout,
+    )
+
+
+def _placed(paths, most, made, sectors, block_kb, generator):
+    """The fields of a workload that say where its files are."""
     pages = -(-most // PAGE_BYTES)
-    made = initial < 0
     stretches, blocks, walks = place(paths, most, made, sectors, 1024 * block_kb, generator)
     first = np.concatenate([[0], np.cumsum(pages)])
     lba = np.concatenate([_page_sectors(*file) for file in zip(stretches, pages, strict=True)])
@@ -120,19 +132,15 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
     granule = 2 * block_kb
     last = -(-(most[held] - PAGE_BYTES * (pages[held] - 1)) // SECTOR_BYTES)
     taken[first[1:][held] - 1] = np.minimum(-(-last // granule) * granule, PAGE_SECTORS)
-    return FileWorkload(
-        lba=np.concatenate([lba, blocks]),
-        sectors=np.concatenate([taken, np.full(len(blocks), granule, np.int64)]),
-        metadata=int(first[-1]),
-        first=first[:-1].astype(np.int64),
-        pages=pages.astype(np.int64),
-        walk_at=np.cumsum([0, *(len(walk) for walk in walks)], dtype=np.int64),
-        walks=np.array([first[-1] + block for walk in walks for block in walk], np.int32),
-        files=files,
-        records=[np.ascontiguousarray(calls) for calls in records],
-        sizes=[initial] * len(records) if sizes is None else sizes,
-        known=[np.arange(number, dtype=np.int32)] * len(records) if known is None else known,
-    )
+    return {
+        "lba": np.concatenate([lba, blocks]),
+        "sectors": np.concatenate([taken, np.full(len(blocks), granule, np.int64)]),
+        "metadata": int(first[-1]),
+        "first": first[:-1].astype(np.int64),
+        "pages": pages.astype(np.int64),
+        "walk_at": np.cumsum([0, *(len(walk) for walk in walks)], dtype=np.int64),
+        "walks": np.array([first[-1] + block for walk in walks for block in walk], np.int32),
+    }
 
 
 def _page_sectors(stretches, pages):
@@ -288,7 +296,7 @@ class Inodes:
     """
 
     def __init__(self, paths, initial):
-        self.folders = [str(PurePosixPath(path).parent) for path in paths]
+        self.folders = [dirname(path) for path in paths]
         self.initial = {int(path): int(path) for path in np.flatnonzero(np.asarray(initial) >= 0)}
         self.number = len(paths)  # of inodes; a file of before has its path's
         self.made = {}  # inodes of new files by directory, the lowest first
@@ -317,7 +325,8 @@ class Inodes:
 
     def _release(self, inode, free):
         if inode is not None:
-            heappush(free.setdefault(self.home.get(inode) or self.folders[inode], []), inode)
+            folder = self.home[inode] if inode in self.home else self.folders[inode]
+            heappush(free.setdefault(folder, []), inode)
 
     def _take(self, path, free, used):
         folder = self.folders[path]

@@ -1,0 +1,79 @@
+# A set of small numbers, of which the greatest below another is found in a few steps: a bit each, a bit for each word of
+# these that is not empty, and so on up to one word.
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+cdef extern from *:
+    int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
+
+cdef enum:
+    MOST_LEVELS = 6                 # of 64 numbers a word: 2**36 numbers
+
+
+cdef struct ranks_t:
+    uint64_t* words[MOST_LEVELS]    # the numbers' own first
+    size_t sizes[MOST_LEVELS]       # words
+    int levels
+
+
+cdef inline int make_ranks(ranks_t* s, size_t n) except -1:
+    """An empty set of numbers below n."""
+    while s.levels == 0 or s.sizes[s.levels - 1] > 1:
+        n = n // 64 + 1
+        s.words[s.levels] = <uint64_t*>calloc(n, sizeof(uint64_t))
+        if s.words[s.levels] == NULL:
+            raise MemoryError(f"no memory for {n} words")
+        s.sizes[s.levels] = n
+        s.levels += 1
+    return 0
+
+
+cdef inline void free_ranks(ranks_t* s) noexcept nogil:
+    cdef int level
+    for level in range(s.levels):
+        free(s.words[level])
+
+
+cdef inline void clear_ranks(ranks_t* s) noexcept nogil:
+    cdef int level
+    for level in range(s.levels):
+        memset(s.words[level], 0, s.sizes[level] * sizeof(uint64_t))
+
+
+cdef inline void add_rank(ranks_t* s, size_t i) noexcept nogil:
+    cdef int level
+    for level in range(s.levels):
+        s.words[level][i // 64] |= <uint64_t>1 << (i % 64)
+        i //= 64
+
+
+cdef inline void drop_rank(ranks_t* s, size_t i) noexcept nogil:
+    cdef int level
+    for level in range(s.levels):
+        s.words[level][i // 64] &= ~(<uint64_t>1 << (i % 64))
+        if s.words[level][i // 64]:
+            return
+        i //= 64
+
+
+cdef inline int64_t highest(const ranks_t* s, int level, size_t word, uint64_t bits) noexcept nogil:
+    """The greatest number of the part of the set that a word of some level, with these bits of it, stands for."""
+    cdef size_t i = 64 * word + 63 - leading_zeros(bits)
+    while level > 0:
+        level -= 1
+        i = 64 * i + 63 - leading_zeros(s.words[level][i])
+    return <int64_t>i
+
+
+cdef inline int64_t below(const ranks_t* s, size_t i) noexcept nogil:
+    """The greatest number below i; -1 = there is none."""
+    cdef int level
+    cdef uint64_t bits
+    for level in range(s.levels):
+        bits = s.words[level][i // 64] & ((<uint64_t>1 << (i % 64)) - 1)
+        if bits:
+            return highest(s, level, i // 64, bits)
+        i //= 64
+    return -1
