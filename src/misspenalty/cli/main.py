@@ -6,7 +6,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import misspenalty
@@ -86,7 +86,14 @@ def _drop_output() -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint about a misspelt command or choice names the nearest one."""
+    """A parser whose complaint about a misspelt command, option or choice names the nearest one."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a whole command line; options are checked first, as one may be misspelt that is missed later."""
+        for path, option, known in unknown_options(completion.words(self), args):
+            help_ = " ".join(["misspenalty", *path, "--help"])
+            self.error(f"no option {option}{did_you_mean(option, known)}; '{help_}' lists all")
+        return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Print the complaint and leave with status 2."""
@@ -97,6 +104,40 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help; argparse's own hides that the output is full or closed."""
         (file or sys.stderr).write(message)
+
+
+def unknown_options(
+    tree: dict[tuple[str, ...], list[str]], arguments: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
+    """Options that a command does not have, nor any that begins like them.
+
+    Parameters
+    ----------
+    tree : dict of tuple of str to list of str
+        From `misspenalty.cli.completion.words`.
+    arguments : sequence of str
+
+    Yields
+    ------
+    (tuple of str, str, list of str)
+        The command, the option, and the options of that command.
+
+    Examples
+    --------
+    >>> list(unknown_options({(): ["disk"], ("disk",): ["--json", "--csv"]}, ["disk", "--jsn", "--cs"]))
+    [(('disk',), '--jsn', ['--json', '--csv'])]
+    """
+    path: tuple[str, ...] = ()
+    for argument in arguments:
+        if argument == "--":
+            return
+        name = argument.partition("=")[0]
+        if (*path, argument) in tree:
+            path = (*path, argument)
+        elif re.fullmatch("--?[A-Za-z][A-Za-z0-9_-]+", name):
+            known = [option for option in tree[path] if option.startswith("--")]
+            if not any(option.startswith(name) for option in known):
+                yield path, name, known
 
 
 def parser() -> argparse.ArgumentParser:
