@@ -216,6 +216,20 @@ def test_a_misspelt_option_is_answered_with_the_nearest(capsys, words, meant):
     assert left.value.code == 2 and meant in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["curve", "x.spc", "--size", "-5%"], "'-5%' is negative"),
+        (["penalty", "x.spc", "--size", "5%", "--device", "-5ms"], "'-5ms' is negative"),
+        (["curve", "x.spc", "--size", "5%", "--csv", "out.csv"], "--csv and --json take no file: tables are printed"),
+    ],
+)
+def test_what_an_option_does_not_take_is_explained(capsys, words, said):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2 and said in capsys.readouterr().err
+
+
 def test_options_may_be_cut_short_and_files_may_begin_with_a_dash(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "--szie").write_bytes(SPC)

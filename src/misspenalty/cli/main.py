@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import io
+import itertools
 import os
 import re
 import sys
@@ -89,7 +90,10 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaint about a misspelt command, option or choice names the nearest one."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a whole command line; options are checked first, as one may be misspelt that is missed later."""
+        """Parse a whole command line, once what argparse would not explain is checked."""
+        for argument in itertools.takewhile(lambda word: word != "--", args):
+            if re.match(r"-[0-9.]", argument) and not re.fullmatch(r"-[0-9]+|-[0-9]*\.[0-9]+", argument):
+                self.error(f"{argument!r} is negative; expected a number or size from 0")
         for path, option, known in unknown_options(completion.words(self), args):
             help_ = " ".join(["misspenalty", *path, "--help"])
             self.error(f"no option {option}{did_you_mean(option, known)}; '{help_}' lists all")
@@ -99,6 +103,8 @@ class Parser(argparse.ArgumentParser):
         """Print the complaint and leave with status 2."""
         if match := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
             message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
+        if re.fullmatch(r"unrecognized arguments: .*\.(csv|json)", message):
+            message += "; --csv and --json take no file: tables are printed, and > FILE keeps them"
         super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
