@@ -34,7 +34,7 @@ AS_BUILT = {  # what the build behind the answers does whatever these drives' pa
 }
 WITHIN_MS = 0.001
 CAUSES = {
-    "follows": "follows on a request that differs: the platter stands elsewhere",
+    "follows": "follows on a request that differs: the platter is elsewhere",
     "append": "at most two requests behind a write that was appended to one on the medium: that build appends no other "
     "one until it is written, and loses a revolution before it",
     "written": "reads what was written before and may still be in the buffer",

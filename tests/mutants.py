@@ -90,7 +90,7 @@ DIRECTIVES = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: characters `begin` to `end` of a line of a source, and what stands there instead."""
+    """A fault: characters `begin` to `end` of a line of a source, and what is put there instead."""
 
     path: str
     line: int

@@ -14,7 +14,7 @@ cdef extern from *:
 
 cdef enum:
     ROWS = 4                    # counters of a block
-    WORDS = 8                   # of a line; two a row
+    WORDS = 8                   # of a line; two per row
     MAX_COUNT = 15                   # highest value of a counter
 
 
@@ -31,7 +31,7 @@ cdef struct Sketch:
 
 
 cdef struct State:
-    Node* nodes                 # one a block
+    Node* nodes                 # one per block
     Sketch sketch
     Log window
     Log probation

@@ -57,7 +57,7 @@ class Conclusion:
     responses : DataFrame
         ``results/sarc/fig6.csv``: mean response times.
     points : sequence of (str, int, str)
-        Configuration, requests a second, and whether these stay or the disks' utilisation does.
+        Configuration, requests per second, and whether these stay or the disks' utilisation does.
     own_us : float
         Random read of 8 KB from the drive that was simulated.
     """

@@ -9,7 +9,7 @@ CONCLUSIONS = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
 
 
 def gathered(tables):
-    """Tables of all conclusions below each other.
+    """Tables of all conclusions in one.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ cdef class BlockLayer(Kernel):
         if self.head == NOTHING:
             self.head = i
             return
-        before = NOTHING if self.plugged else self.head     # NOTHING = the plug, which stands below every sector
+        before = NOTHING if self.plugged else self.head     # NOTHING = the plug, which is below every sector
         while True:
             after = self.head if before == NOTHING else requests[before].next
             if after == NOTHING:
