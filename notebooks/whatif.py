@@ -36,8 +36,8 @@ pd.options.display.precision = 3
 # ## 1. What holds
 #
 # By machine and device: the lowest and the highest gain over the cases of each conclusion, %. A dashed edge: parameters
-# within their ranges change the answer. *Saturated*: a case whose load keeps the device busy at least 95 % of the time,
-# so that its response times, and the gain, are no numbers to rely on.
+# within their ranges change the answer. *Saturated*: a case whose load keeps the device busy at least 95 % of the time;
+# no gain is given for it.
 
 # %%
 figures.verdicts(read("results/whatif/summary.csv"))

@@ -8,7 +8,7 @@ wait for disks. Controller and adapter scale with the processors.
 
 A wait grows as 1 / (1 - utilisation), so that near 1 it says more about the last digit of the utilisation than about
 the policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end counts
-as saturated: it has a utilisation, and no response time.
+as saturated: its utilisation is reported, and no response time.
 """
 
 from math import isnan, nan, sqrt
