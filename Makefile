@@ -80,15 +80,16 @@ scaling: build  ## what a full run would take on 1 to 256 cores, from what the l
 	$(BIN)/python benchmarks/scaling.py --csv results/bench/scaling.csv --jobs results/bench/jobs.csv \
 	  --figure results/bench/scaling.png
 
-test-sdist: environment  ## an sdist, the wheel made of it, and a smoke test in a clean environment
+test-sdist: environment  ## an sdist of the library, the wheel made of it, and a smoke test in a clean environment
 	rm -rf build/sdist
 	$(PYTHON) -m venv build/sdist/venv
 	build/sdist/venv/bin/python -m pip install --quiet build
 	build/sdist/venv/bin/python -m build --outdir build/sdist/dist .
+	test $$(cat build/sdist/dist/*.tar.gz | wc -c) -lt 5000000
 	build/sdist/venv/bin/python -m pip install --quiet build/sdist/dist/*.whl
 	cd build/sdist && venv/bin/python $(CURDIR)/tools/smoke_test.py
 
-bench: build  ## speed, memory and agreement beside libCacheSim, to results/bench (benchmarks/README.md)
+bench: build  ## speed, memory and agreement, compared with libCacheSim, to results/bench (benchmarks/README.md)
 	for workload in zipf oltp p6; do \
 	  $(BIN)/python benchmarks/policies.py --workload $$workload --csv results/bench/policies-$$workload.csv || exit 1; \
 	done
@@ -169,7 +170,7 @@ lock:  ## requirements.lock anew, from requirements.in (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
 
-clean:  ## take away builds and what results/ holds beside the archived tables and figures
+clean:  ## take away builds and what results/ holds besides the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \
 	  results/latex results/benchmarks results/bench results/notebooks results/site
 	rm -f results/manifest.json results/report.html $(VENV)/.package

@@ -76,7 +76,7 @@ def sizes_of(trace):
 
 
 def compare_with_simulator(names, policies):
-    """A row a trace, policy and size: misses of ours and of libCacheSim's."""
+    """One row per trace, policy and size: misses of ours and of libCacheSim's."""
     for name in names:
         trace = load(name)
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Simulated drives: requests a second, and how close service times come to measured ones.
+"""Simulated drives: requests per second, and how close service times come to measured ones.
 
 `speed`: random requests on one thread, one at a time and through each queue discipline, at two lengths: the cost
 per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
@@ -31,7 +31,7 @@ from misspenalty.io.files import write_csv
 ROOT = Path(__file__).parents[1]
 TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", ROOT.parent / "shared" / "traces")) / "drives"
 DRIVES = ("cheetah9lp", "hp97560", "ultrastar_146z10")
-DISKSIM = (20_000, 54_000)  # requests a second, by drive
+DISKSIM = (20_000, 54_000)  # requests per second, by drive
 DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
     "hp_c2247a": 0.090, "hp_c3323a": 0.306, "dec_rz26": 0.340, "atlas_III": 0.378, "cheetah9LP": 0.107,
     "ibm18es": 0.135,

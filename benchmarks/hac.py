@@ -69,7 +69,7 @@ def measured(data, points_mb, cache_mb):
     for one in hac_measured.penalty(data, points_mb).itertuples():
         yield f"{one.traversal}, {one.cache_mb:g} MB: {one.operation}", "us a fetch", one.us
     for one in hac_measured.hit_time(data, cache_mb).itertuples():
-        yield f"hot {one.traversal}, {one.cache_mb:g} MB: {one.line}", "ns a read", 1e9 * one.seconds / one.accesses
+        yield f"hot {one.traversal}, {one.cache_mb:g} MB: {one.line}", "ns per read", 1e9 * one.seconds / one.accesses
 
 
 def main(arguments=None):

@@ -10,7 +10,7 @@ takes the job with the longest path to the end first. Jobs that were not measure
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
-`--estimate RULE=SECONDS,MB` stands in for jobs that were not measured, per job; the first pattern that fits counts.
+`--estimate RULE=SECONDS,MB` replaces jobs that were not measured, per job; the first pattern that fits counts.
 """
 
 import argparse
@@ -148,7 +148,7 @@ def critical_path(jobs):
 
 
 def simulate(jobs, cores):
-    """Wall time in s and the most memory in MB of the jobs that run at a time, on so many cores.
+    """Wall time in s and the most memory in MB of the jobs that run at a time, on this many cores.
 
     >>> one, two = Job("a", cpu_s=2.2, megabytes=5), Job("b", cpu_s=3.2, megabytes=7)
     >>> simulate([one, two], 1), simulate([one, two], 2)

@@ -36,7 +36,8 @@ pd.options.display.precision = 3
 # ## 1. What holds
 #
 # By machine and device: the lowest and the highest gain over the cases of each conclusion, %. A dashed edge: parameters
-# within their ranges change the answer.
+# within their ranges change the answer. *Saturated*: a case whose load keeps the device busy at least 95 % of the time;
+# no gain is given for it.
 
 # %%
 figures.verdicts(read("results/whatif/summary.csv"))
@@ -107,7 +108,7 @@ def gains(speed=130.0, network_mbit_per_s=200_000.0, device_us=65.0, parallel=64
     era = replace(known.eras[2025], speed=speed, network_mbit_per_s=network_mbit_per_s)
     device = machines.Device("any", device_us, device_us, parallel)
     rows = {name: found.measures(known, era, device, case)["gain_pct"] for name, (found, case) in conclusions.items()}
-    return pd.Series(rows, name="gain, %").to_frame()
+    return pd.Series(rows, name="gain, %").map("{:.3g}".format).replace("nan", "saturated").to_frame()
 
 
 gains()

@@ -11,7 +11,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,13 +70,11 @@ def found(case):
 
 
 def asked(*arguments):
-    """What a command prints as JSON, and its wall-clock time, s."""
-    begin = time.perf_counter()
+    """What a command prints as JSON."""
     done = subprocess.run([MISSPENALTY, *map(str, arguments), "--json"], capture_output=True, text=True, check=False)
-    took = time.perf_counter() - begin
     if done.returncode:
         raise SystemExit(f"{shlex.join(map(str, arguments))}: {done.stderr}")
-    return json.loads(done.stdout), took
+    return json.loads(done.stdout)
 
 
 def shown(us):
@@ -89,25 +86,24 @@ def shown(us):
 
 
 def rows(case, path):
-    """Command, seconds and result of each of the three."""
-    about, took = asked("trace", "info", path, *case.options)
+    """Command and result of each of the three."""
+    about = asked("trace", "info", path, *case.options)
     text = f"{about['references']:,} references to {about['blocks']:,} blocks, {about['read_share']:.0%} reads"
-    yield ("trace", "info"), took, text + f", {about['sequential_share']:.0%} sequential"
+    yield ("trace", "info"), text + f", {about['sequential_share']:.0%} sequential"
     plot = ("--plot", PAGE.parent / "transcript_curve.svg") if case.path == DRAWN else ()
-    table, took = asked("curve", path, *case.options, *CURVE, case.sizes, *plot)
+    table = asked("curve", path, *case.options, *CURVE, case.sizes, *plot)
     largest = max(row["cache_blocks"] for row in table if row["cache_blocks"] <= max(about["blocks"] * 0.1 + 1, 2))
     at = {row["policy"]: row["hit_ratio"] for row in table if row["cache_blocks"] == largest}
     ratios = ", ".join(f"{name} {ratio:.1%}" for name, ratio in at.items())
-    yield ("curve", *CURVE, case.sizes), took, f"hit ratio with {largest:,} blocks: {ratios}"
+    yield ("curve", *CURVE, case.sizes), f"hit ratio with {largest:,} blocks: {ratios}"
     plot = ("--plot", PAGE.parent / "transcript_penalty.svg") if case.path == DRAWN else ()
     asking = (*PENALTY, case.timed, "--device", case.device)
-    table, took = asked("penalty", path, *case.options, *asking, *plot)
+    table = asked("penalty", path, *case.options, *asking, *plot)
     tenth = min((row["cache_blocks"] for row in table), key=lambda size: abs(size - 0.1 * about["blocks"]))
     table = [row for row in table if row["cache_blocks"] == tenth]
     means = ", ".join(f"{row['policy']} {shown(row['mean_us'])}" for row in table)
     yield (
         ("penalty", *asking),
-        took,
         f"mean: {means} ({table[0]['load']}, {sum(r['delayed_hits'] for r in table):,} delayed hits)",
     )
 
@@ -120,13 +116,13 @@ def page():
         if path is None:
             missing.append(case.path)
             continue
-        for (name, *arguments), took, result in rows(case, path):
+        for (name, *arguments), result in rows(case, path):
             options = (
                 [*arguments[:1], case.path, *case.options]
                 if name == "trace"
                 else [case.path, *case.options, *arguments]
             )
-            lines.append(f"| `{case.format}` | `{shlex.join([name, *options])}` | {took:.1f} | {result} |")
+            lines.append(f"| `{case.format}` | `{shlex.join([name, *options])}` | {result} |")
         shown.add(case.format)
         print(f"{case.path}: done", flush=True)
     without = ", ".join(f"`{name}`" for name in sorted(set(formats()) - shown))
@@ -139,8 +135,7 @@ HEAD = """# Transcript: a trace of each format
 
 What `misspenalty` says of one file in each format, from the raw file to an answer: what is in it, which policy holds
 most at a tenth of the footprint, and what a request then waits for. `tools/transcript.py` ran the commands and wrote
-this page. Seconds are wall-clock, with starting Python, opening and compiling, on two cores that were busy with other
-work. Files under `data/` and `tests/` are shipped; the others are public traces that are not ours to ship.
+this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not ours to ship.
 
 ![Hit ratios on OLTP](transcript_curve.svg)
 
@@ -148,8 +143,8 @@ work. Files under `data/` and `tests/` are shipped; the others are public traces
 
 Those two are `--plot` on the trace OLTP (ARC, FAST 2003): `curve` and `penalty` as in its rows below.
 
-| format | command, after `misspenalty` | s | result |
-|---|---|---:|---|"""
+| format | command, after `misspenalty` | result |
+|---|---|---|"""
 TAIL = """Traces without times are replayed by one client (`closed`), a request as soon as the last one is answered.
 
 No real file was at hand for {without}: their readers are tested on lines and records in their grammar."""

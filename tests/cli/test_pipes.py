@@ -199,6 +199,44 @@ def test_a_misspelt_command_is_answered_with_the_nearest(capsys, words):
     assert left.value.code == 2 and "did you mean" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["curve", "x.spc", "--szie", "5%"], "no option --szie, did you mean '--size'?; 'misspenalty curve --help'"),
+        (["curve", "x.spc", "-size", "5%"], "no option -size, did you mean '--size'?"),
+        (["curve", "x.spc", "--size", "5%", "--polcy=lru"], "no option --polcy, did you mean '--policy'?"),
+        (["trace", "info", "--jsno", "x.spc"], "'--json'?; 'misspenalty trace info --help' lists all"),
+        (["--vresion"], "no option --vresion, did you mean '--version'?; 'misspenalty --help' lists all"),
+        (["curve", "x.spc", "--xyzzy"], "no option --xyzzy; 'misspenalty curve --help' lists all"),
+    ],
+)
+def test_a_misspelt_option_is_answered_with_the_nearest(capsys, words, meant):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2 and meant in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["curve", "x.spc", "--size", "-5%"], "'-5%' is negative"),
+        (["penalty", "x.spc", "--size", "5%", "--device", "-5ms"], "'-5ms' is negative"),
+        (["curve", "x.spc", "--size", "5%", "--csv", "out.csv"], "--csv and --json take no file: tables are printed"),
+    ],
+)
+def test_what_an_option_does_not_take_is_explained(capsys, words, said):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_options_may_be_cut_short_and_files_may_begin_with_a_dash(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "--szie").write_bytes(SPC)
+    status, out, _ = told(capsys, "simulate", "--siz", "9", "--form=spc", "--js", "--", "--szie")
+    assert status == 0 and json.loads(out)["misses"] > 0
+
+
 @pytest.mark.parametrize("warm_up", ["10%", "1s", "300"])
 def test_warm_up_by_share_time_and_references(capsys, tmp_path, warm_up):
     (tmp_path / "x.spc").write_bytes(SPC)

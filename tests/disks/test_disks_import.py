@@ -21,7 +21,7 @@ IMPORTED = {
 }  # fmt: skip
 MADE = """
 disksim_disk MADE {
-   Model = source made.model,   # beside this file
+   Model = source made.model,   # next to this file
    Bulk sector transfer time = 0.02,
    Number of buffer segments = 2, Segment size (in blks) = 64,
    Buffer continuous read = 1, Enable caching in buffer = 1,
@@ -104,7 +104,7 @@ def test_a_drive_of_ones_own(capsys, made, tmp_path):
         "output": "", "drive": "mine", "blocks": 800, "decisions": "head_switch"}  # fmt: skip
     kind = disks.load(output)
     assert kind.mechanics.seek(1) == 1_500_000 and kind.mechanics.seek(5) == 3_500_000
-    # track skew of 8 of 40 sectors at 10 ms a revolution, less the write settling
+    # track skew of 8 of 40 sectors at 10 ms per revolution, less the write settling
     assert kind.data["mechanics"]["head_switch_ms"] == 1.5
     assert kind.as_disksim().data["mechanics"]["head_switch_ms"] == 1.0
     record = kind.drive().service(0, 0, 1)

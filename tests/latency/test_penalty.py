@@ -258,6 +258,12 @@ def test_impossible_arguments(options, message):
         misspenalty.penalty(trace, **asked)
 
 
+@pytest.mark.parametrize("device", ["5parsecs", "-5ms", "5 days"])
+def test_what_begins_like_a_time_is_no_drive(device):
+    with pytest.raises(ParameterError, match=f"device '{device}' is no time; expected one such as 5ms or 200us"):
+        misspenalty.penalty(make_trace([1]), "lru", 1, device)
+
+
 def test_unknown_drive():
     with pytest.raises(InputError, match="no_such_drive: no such drive or file"):
         misspenalty.penalty(make_trace([1]), "lru", 1, "no_such_drive")

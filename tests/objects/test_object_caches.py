@@ -202,7 +202,7 @@ def test_levels_and_sums_agree():
     assert (np.diff(counts[:, [COUNTS.index(name) for name in COUNTS if name not in LEVELS]], axis=0) >= 0).all()
 
 
-# --- traced by hand: nodes of 24 bytes, 314 a page, one after the other
+# --- traced by hand: nodes of 24 bytes, 314 per page, one after the other
 
 
 PER_PAGE = (PAGE - 8) // 26

@@ -53,7 +53,7 @@ VSCSI = np.dtype("<u4, <u4, <u4, <u2, <u2, <u8, <u8")  # the sixth field is the 
 
 @pytest.fixture(scope="session")
 def trace_named(shared_traces, make_trace):
-    """``trace_named("OLTP")``: a shared trace, compiled once a session."""
+    """``trace_named("OLTP")``: a shared trace, compiled once per session."""
     known = {}
 
     def find(name):

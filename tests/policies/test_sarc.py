@@ -147,7 +147,7 @@ def test_lru_bottom_at_the_top_is_lru_top():
 
 
 def mixed_load(name, capacity=400, n=60_000, **own):
-    """Random reads of a small set beside streams that are read once."""
+    """Random reads of a small set next to streams that are read once."""
     rng = np.random.default_rng(9)
     cache = track_cache(name, capacity, 200_000, prefetch={"threshold": 4, "degree": 8, "trigger": 4}, **own)
     hot = (rng.zipf(1.1, n) % 3000 * 40).tolist()

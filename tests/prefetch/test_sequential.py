@@ -37,7 +37,7 @@ def whole_tracks(cache, *tracks):
 
 def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
     # threshold 2: 10 has counter 1, 11 counter 2, a sequential miss that fetches 12, 13, 14 with it.
-    # The trigger stands one from the end, on 13: the hit there fetches 15, 16, 17 and puts a trigger on 16.
+    # The trigger is one from the end, on 13: the hit there fetches 15, 16, 17 and puts a trigger on 16.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 3, "trigger": 1})
     assert whole_tracks(cache, 10, 11, 12, 13, 14, 15, 16) == [
         (1, [(10, 1, DEMAND)]),
@@ -290,7 +290,7 @@ def test_prefetching_serves_a_scan(make_trace):
     [
         ("fancy", "prefetch is 'fancy'; expected 'sequential'"),
         (8, "prefetch is 8"),
-        ({"degre": 8}, "prefetch has no parameter 'degre'; it has degree, trigger"),
+        ({"degre": 8}, r"prefetch has no parameter 'degre', did you mean 'degree'\?; it has degree, trigger"),
         ({"degree": 257}, "prefetch: degree is 257; expected a whole number from 0 to 256"),
         ({"degree": -1}, "prefetch: degree is -1"),
         ({"degree": 4, "trigger": 4}, "prefetch: trigger is 4, degree 4; expected a trigger below the degree"),

@@ -96,7 +96,7 @@ class Drive:
         return self.boundary(track, sector + count) - self.boundary(track, sector)
 
     def runs(self, lbn, end):
-        """The blocks from `lbn` to `end` in pieces that lie behind each other on one track."""
+        """The blocks from `lbn` to `end` in pieces that lie one after another on one track."""
         piece = [lbn]
         for block in range(lbn + 1, end):
             (t1, s1), (t2, s2) = self.layout.place[block - 1], self.layout.place[block]

@@ -24,7 +24,7 @@ class Tree:
 
 
 class Stream:
-    """A stream of one BSU: where it stands."""
+    """A stream of one BSU: where it is."""
 
     def __init__(self):
         self.block = self.base = self.end = (
@@ -63,7 +63,7 @@ class Spc1Reference:
         return (self.draw() >> 32) * n >> 32
 
     def load(self, now, bsus, iops):
-        """From `now` on, `bsus` BSUs send `iops` requests a second together."""
+        """From `now` on, `bsus` BSUs send `iops` requests per second together."""
         self.bsus, self.gap = bsus, 1e9 / iops
         self.due = now + self.wait()
 

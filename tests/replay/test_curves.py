@@ -1,4 +1,4 @@
-"""Curves in one pass: exact beside single runs, sampled beside exact, and the stack beside its definition."""
+"""Curves in one pass: exact against single runs, sampled against exact, and the stack against its definition."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Miniature caches on a sample: beside exact runs, beside the stack, and what a parameter becomes in a sample."""
+"""Miniature caches on a sample: against exact runs and the stack, and what a parameter becomes in a sample."""
 
 import numpy as np
 import pytest

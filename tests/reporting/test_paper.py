@@ -131,7 +131,7 @@ def test_inputs_are_sorted_and_complete():
 
 
 def test_prose_follows_the_data(copy):
-    """The verdicts decide which sentence stands."""
+    """The verdicts decide which sentence is printed."""
     before = text_of(copy)
     claims = pd.read_csv(copy / "results" / "claims.csv", dtype=str, keep_default_na=False)
     claims.loc[claims["id"] == "mq.fig7.gain_order", "verdict"] = "reproduced"
@@ -167,7 +167,7 @@ def numbers_of(source):
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_no_result_is_typed(source):
-    """No published value, no decimal number at all and no count of claims stands in the text itself."""
+    """No published value, no decimal number at all and no count of claims is in the text itself."""
     assert not numbers_of(source), "read it from a result file"
     text = re.sub(r"//[^\n]*", "", source.read_text())
     published = pd.read_csv(ROOT / "data" / "published" / "mq_table4.csv")

@@ -153,8 +153,8 @@ def test_overview_counts_every_study_that_was_built_and_what_is_fitted_or_a_cond
     assert [text.get_text() for text in axis.texts][-5:] == [*["recordings"] * 2, *["generated"] * 2, "traces"]
 
 
-def test_the_overview_and_the_readme_agree_on_where_traces_come_from():
-    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
+def test_the_overview_and_the_documentation_agree_on_where_traces_come_from():
+    rows = [line for line in (ROOT / "docs" / "studies.md").read_text().splitlines() if line.startswith("| `")]
     listed = {line.split("`")[1]: line.split("|")[-2] for line in rows}
     assert set(listed) >= set(overview.TRACES) == set(overview.STUDIES)
     for study, source in overview.TRACES.items():

@@ -84,10 +84,10 @@ def test_the_network_of_queues_against_closed_formulas():
 
 
 def test_waits():
-    """One server: M/M/1; several: less; overloaded: none."""
+    """One server: M/M/1; several: less; saturated: none."""
     assert sarc.wait(0.8, 1) == pytest.approx(4)
     assert 0 < sarc.wait(0.8, 16) < 0.3
-    assert math.isnan(sarc.wait(1.0, 1))
+    assert math.isnan(sarc.wait(1.0, 1)) and math.isnan(sarc.wait(sarc.SATURATED, 1))
 
 
 def test_mq_is_priced_as_it_was_simulated(rates, found):
@@ -153,6 +153,31 @@ def test_summary(found):
     assert len(figures.verdicts(summary.reset_index()).axes) == 1
 
 
+class Busy(Step):
+    """The same in two cases; with the second one, disks are saturated as they are, though not within all ranges."""
+
+    cases = ("one", "two")
+
+    def measures(self, machines, era, device, case):
+        full = case == "two" and device.read_us > 1000 and machines.testbeds["mq"] > 0.9
+        return super().measures(machines, era, device, case) | ({"gain_pct": math.nan} if full else {})
+
+
+def test_a_saturated_device_has_no_gain(found):
+    """It is counted, takes no part in the verdict, and is shown as what it is."""
+    cells = runs.tried(Busy(), found)["mq_cells"]
+    full = cells[cells["gain_pct"].isna()]
+    assert set(full["case"]) == {"two"} and full["device_us"].min() > 1000 and not full["holds"].any()
+    assert full[["lowest_pct", "highest_pct"]].isna().all(axis=None)
+    summary = tables.summary({"mq": cells, "sarc": cells[cells["case"] == "two"]}).set_index(["conclusion", "year"])
+    both, alone = (summary.loc[(study, 2015)].set_index("device") for study in ("mq", "sarc"))
+    assert both.loc["disk", ["cases", "holding", "saturated", "verdict"]].tolist() == [2, 1, 1, "holds"]
+    assert alone.loc["disk", ["cases", "saturated", "verdict"]].tolist() == [1, 1, "saturated"]
+    assert not both.loc["nvme", "saturated"] and np.isnan(alone.loc["disk", "gain_low_pct"])
+    (axis,) = figures.verdicts(summary.reset_index()).axes
+    assert {"10; 1 saturated", "saturated"} <= {text.get_text() for text in axis.texts}
+
+
 def test_sarc_stays_as_it_was_on_its_own_back_end(found):
     points = {"a": {"config": "cache_sensitive", "iops": 20000, "load": sarc.SAME}}
     files = [ROOT / f"results/sarc/{name}.csv" for name in ("components", "internals", "fig6")]
@@ -164,8 +189,11 @@ def test_sarc_stays_as_it_was_on_its_own_back_end(found):
     archived = archived.set_index("policy")["response_ms"]
     assert measured["sarc_ms"] == pytest.approx(archived["sarc"], rel=1e-9)
     assert measured["lru_ms"] == pytest.approx(archived[["lru_top", "lru_bottom"]].min(), rel=1e-9)
-    slow = Device("any", 10 * own.read_us, own.write_us)
-    assert math.isnan(conclusion.measures(found, era, slow, conclusion.cases[0])["gain_pct"])
+    # 0.66 of the time busy on its own drives; at 0.95 and more, the wait has no bound
+    for factor in (1.45, 10):
+        slow = Device("any", factor * own.read_us, own.write_us)
+        full = conclusion.measures(found, era, slow, conclusion.cases[0])
+        assert math.isnan(full["gain_pct"]) and full["utilisation"] >= sarc.SATURATED
 
 
 def test_the_virtual_log_needs_an_arm(found):
@@ -192,7 +220,8 @@ def test_figures_draw_archived_tables():
 
 def test_archived_tables_agree_with_each_other():
     summary, parameters = table("whatif/summary.csv"), tables.parameters(FILE)
-    assert len(summary) == 5 * 14 and set(summary["verdict"]) <= {"holds", "partly", "turned"}
+    assert len(summary) == 5 * 14 and set(summary["verdict"]) <= {"holds", "partly", "turned", "saturated"}
+    assert summary[["gain_low_pct", "gain_high_pct"]].abs().max(axis=None) < 100
     assert np.isfinite(parameters["lowest"]).all() and (parameters["lowest"] < parameters["highest"]).all()
     assert ((parameters["value"] >= parameters["lowest"]) & (parameters["value"] <= parameters["highest"])).all()
     checks = table("whatif/checks.csv").query("conclusion == 'vlog'")

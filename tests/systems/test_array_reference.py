@@ -23,7 +23,7 @@ MS = 1_000_000
 
 @st.composite
 def small_controllers(draw):
-    """Controllers of every shape, with caches so small that writes stall and pages are thrown out on their way."""
+    """Controllers of every shape, with caches so small that writes stall and pages are evicted on their way."""
     low = draw(st.sampled_from([0.0, 0.3]))
     queue, slices = draw(
         st.sampled_from([("none", 16), ("shared", 1), ("shared", 3), ("shared", 16), ("own", 4), ("own", 16)])

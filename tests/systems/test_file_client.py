@@ -44,7 +44,7 @@ def play(run, sizes, machine=LINUX, **options):
 def test_a_cold_read_walks_the_path_then_reads_and_a_second_read_is_a_hit():
     run = play([opened(0, PAGE), call("read", length=PAGE), call("read", length=PAGE)], [PAGE])
     assert run.outcome.tolist() == [MISS, HIT]
-    # /, usr, src, work, d: a block of names each and but for / an inode, d's beside the file's; a page of data
+    # /, usr, src, work, d: a block of names each and but for / an inode, d's next to the file's; a page of data
     assert run.counts["reads"] == 5 + 4 + 1
     assert run.components["wait_open"] == 9 * (20_000 + 10_000_000 + 2 * 128_000)
     transfer = 8 * 512 * 1000 // 4

@@ -206,8 +206,8 @@ def test_a_larger_cache_is_worth_a_higher_rate():
 @pytest.mark.parametrize(
     ("outcome", "disk", "changes", "reads", "message"),
     [
-        ([0, 0], [0], {}, 1, "one value a reference"),
-        ([], [], {}, 1, "one value a reference"),
+        ([0, 0], [0], {}, 1, "one value per reference"),
+        ([], [], {}, 1, "one value per reference"),
         ([3], [0], {}, 1, "outcomes up to 2"),
         ([0], [24], {}, 1, "disks below 24"),
         ([0], [0], {}, 0.5, "expected 1 to"),

@@ -19,7 +19,7 @@ SLICE = cut(disks.load("st19101"), 11)
 
 
 class Recorder:
-    """A store that takes 1 ms a request and remembers them."""
+    """A store that takes 1 ms per request and remembers them."""
 
     def __init__(self):
         self.now, self.requests, self.rests = 0, [], []

@@ -200,7 +200,7 @@ def test_written_trace_is_read_back(tmp_path, suffix):
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"space_bytes": 1 << 20}, "space_bytes is 1048576; expected a whole number from"),
+        ({"space_bytes": 1 << 20}, "space_bytes is 1048576; expected a whole number from .*, that is 178MB at least"),
         ({"space_bytes": 1 << 60}, "space_bytes is"),
         ({"space_bytes": 4e9}, "space_bytes is 4000000000.0"),
         ({"bsus": 0}, "bsus is 0; expected a whole number from 1"),
@@ -236,7 +236,7 @@ def test_impossible_lengths_are_named(tmp_path, length):
 )
 def test_impossible_loads_are_refused(now, bsus, iops):
     kernel, untouched = (Workload(4 * GB, bsus=4).start() for _ in range(2))
-    with pytest.raises(ParameterError, match=r"requests a second from .* expected 1 to 4 BSUs"):
+    with pytest.raises(ParameterError, match=r"requests per second from .* expected 1 to 4 BSUs"):
         kernel.load(now, bsus, iops)
     assert rows(requests(kernel, 50)) == rows(requests(untouched, 50))
 

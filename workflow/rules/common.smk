@@ -98,7 +98,7 @@ def table(function, *items, study=None, options=None, **inputs):
 
 
 def stacked(study, item, runs):
-    """A light table of a study that is its runs below each other."""
+    """A light table of a study that is its runs concatenated."""
     return table("points.stacked", item, study=study, runs=runs)
 
 

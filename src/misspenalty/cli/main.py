@@ -3,10 +3,11 @@
 import argparse
 import contextlib
 import io
+import itertools
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import misspenalty
@@ -86,17 +87,63 @@ def _drop_output() -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint about a misspelt command or choice names the nearest one."""
+    """A parser whose complaint about a misspelt command, option or choice names the nearest one."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a whole command line, once what argparse would not explain is checked."""
+        for argument in itertools.takewhile(lambda word: word != "--", args):
+            if re.match(r"-[0-9.]", argument) and not re.fullmatch(r"-[0-9]+|-[0-9]*\.[0-9]+", argument):
+                self.error(f"{argument!r} is negative; expected a number or size from 0")
+        for path, option, known in unknown_options(completion.words(self), args):
+            help_ = " ".join(["misspenalty", *path, "--help"])
+            self.error(f"no option {option}{did_you_mean(option, known)}; '{help_}' lists all")
+        return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Print the complaint and leave with status 2."""
         if match := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
             message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
+        if re.fullmatch(r"unrecognized arguments: .*\.(csv|json)", message):
+            message += "; --csv and --json take no file: tables are printed, and > FILE keeps them"
         super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help; argparse's own hides that the output is full or closed."""
         (file or sys.stderr).write(message)
+
+
+def unknown_options(
+    tree: dict[tuple[str, ...], list[str]], arguments: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
+    """Options that a command does not have, nor any that begins like them.
+
+    Parameters
+    ----------
+    tree : dict of tuple of str to list of str
+        From `misspenalty.cli.completion.words`.
+    arguments : sequence of str
+
+    Yields
+    ------
+    (tuple of str, str, list of str)
+        The command, the option, and the options of that command.
+
+    Examples
+    --------
+    >>> list(unknown_options({(): ["disk"], ("disk",): ["--json", "--csv"]}, ["disk", "--jsn", "--cs"]))
+    [(('disk',), '--jsn', ['--json', '--csv'])]
+    """
+    path: tuple[str, ...] = ()
+    for argument in arguments:
+        if argument == "--":
+            return
+        name = argument.partition("=")[0]
+        if (*path, argument) in tree:
+            path = (*path, argument)
+        elif re.fullmatch("--?[A-Za-z][A-Za-z0-9_-]+", name):
+            known = [option for option in tree[path] if option.startswith("--")]
+            if not any(option.startswith(name) for option in known):
+                yield path, name, known
 
 
 def parser() -> argparse.ArgumentParser:

@@ -43,7 +43,7 @@ def add(commands):
     )
     command.add_argument("--clients", type=int, metavar="N", help="closed loop: N clients, each waits for its request")
     command.add_argument("--think", default="0us", metavar="TIME", help="between a client's requests (default: 0us)")
-    command.add_argument("--speed", type=float, default=1.0, help="the trace's times pass so many times as fast")
+    command.add_argument("--speed", type=float, default=1.0, help="the trace's times pass this many times as fast")
     command.add_argument("--interval", metavar="TIME", help="between requests, in place of the trace's times")
     command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
     command.add_argument(

@@ -75,7 +75,7 @@ def demerit(measured, simulated):
     """Root mean square of the horizontal distance between two distributions of service times.
 
     The figure of merit of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994). Both
-    hold a value a request, so the distance at each height is that of the sorted values.
+    hold one value per request, so the distance at each height is that of the sorted values.
 
     Raises
     ------

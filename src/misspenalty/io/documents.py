@@ -1,4 +1,4 @@
-"""YAML documents, and the schemas that they are held against."""
+"""YAML documents, and the schemas that they are checked against."""
 
 import sys
 from pathlib import Path

@@ -19,7 +19,7 @@ cdef enum:
 
 cdef enum:
     MANY_STEPS = 100                # from longer fetches on, ARC's variant judges no object by up to …
-    FEW_REQUESTS = 2                # … so many requests
+    FEW_REQUESTS = 2                # … this many requests
 
 
 cdef class StepCache(Kernel):

@@ -27,6 +27,7 @@ comes.
 """
 
 import itertools
+import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
@@ -87,7 +88,7 @@ def penalty(
     device : str, path, Description or FlashDescription, or a sequence of these
         A drive's name or description (see `misspenalty.disks.load`), or a fixed time with its unit, such as ``"5ms"``.
     clients : int, optional
-        Replay in a closed loop of so many clients.
+        Replay in a closed loop of this many clients.
     think : str
         Time between a client's requests, such as ``"1ms"``.
     speed : float
@@ -266,6 +267,8 @@ def _device(device, trace, scheduler):
         raise ParameterError(
             f"device {device.strip()!r} is a time without its unit; write {device.strip()}ms, or name a drive"
         )
+    if isinstance(device, str) and re.fullmatch(r"\s*-?[0-9.]+ *[A-Za-zµ]+\s*", device) and not os.path.exists(device):
+        raise ParameterError(f"device {device.strip()!r} is no time; expected one such as 5ms or 200us, or a drive")
     kind = device if isinstance(device, Kind) else disks.load(device)
     flash = kind.data["kind"] == "flash"
     sectors = -(-trace.block_bytes // kind.data["geometry"]["sector_bytes"])

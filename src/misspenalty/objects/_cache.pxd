@@ -68,7 +68,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; of frames alone where the table is not counted
     cdef bint counts_table
-    cdef int tracks                 # what each access does beside the usage bit: 0 nothing, 1 stamp, 2 touch
+    cdef int tracks                 # what each access does besides the usage bit: 0 nothing, 1 stamp, 2 touch
     cdef int64_t tick
     cdef int64_t* stack             # the program's activation records, words
     cdef Py_ssize_t stack_top       # words in use
@@ -98,7 +98,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef void evict(self, Py_ssize_t frame) noexcept nogil
     cdef void give_back(self, Py_ssize_t frame) noexcept nogil
-    # What a policy ships at a commit beside the frames of pages and survivors: (bytes, objects) are added to.
+    # What a policy ships at a commit besides the frames of pages and survivors: (bytes, objects) are added to.
     cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil

@@ -12,7 +12,7 @@ cdef enum:
     PAGE = 8192                     # bytes of a page and of a frame
     PAGE_SHIFT = 13
     PAGE_HEADER = 8                 # bytes
-    OID_BITS = 9                    # of an oref: object within the page; the page id stands above
+    OID_BITS = 9                    # of an oref: object within the page; the page id is above
     ENTRY_BITS = 22                 # of an in-cache header: entry of the indirection table; on disk the oid
     CLASS_SHIFT = 22                # of a header: class, 4 bits
     CLASSES = 16                    # that a header can tell

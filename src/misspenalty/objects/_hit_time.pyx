@@ -1,6 +1,6 @@
 """Kernel that measures hit time: one traversal, compiled once for each mechanism of an object cache that it goes through.
 
-The bare program finds objects at addresses that stand in the references themselves. Each further step does all that the
+The bare program finds objects at addresses that are in the references themselves. Each further step does all that the
 one before it did and one mechanism more, in the order of `STEPS`; what a step takes longer is the mechanism's hit time.
 All run on one copy of what a cache holds, its references rewritten for the step.
 """

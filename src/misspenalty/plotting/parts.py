@@ -1,4 +1,4 @@
-"""Pieces that several figures share: axes, lines, stacks, bars beside their published values, legends."""
+"""Pieces that several figures share: axes, lines, stacks, bars next to their published values, legends."""
 
 import itertools
 
@@ -36,7 +36,7 @@ def legend_above(figure, handles, columns=9):
 
 
 def hit_ratio_lines(axis, table):
-    """Draw hit ratio over cache size, one line a policy.
+    """Draw hit ratio over cache size, one line per policy.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def stack(axis, table, looks):
 
 
 def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
-    """Draw one group of bars a cache size, one bar a policy, with the published values as marks.
+    """Draw one group of bars per cache size, one bar per policy, with the published values as marks.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
         Bars that a parameter was fitted to; they are marked.
     """
     sizes = sorted(set(table["cache_mb"]))
-    policies = policy_order(table["policy"])[::-1]  # the better informed stands to the right
+    policies = policy_order(table["policy"])[::-1]  # the better informed is on the right
     width = 0.8 / len(policies)
     got = table.set_index(["cache_mb", "policy"])[column].groupby(level=[0, 1]).first()
     said = published.set_index(["cache_mb", "policy"])

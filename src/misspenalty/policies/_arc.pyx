@@ -11,7 +11,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class ARC(Policy):
-    cdef uint32_t* nodes        # position; one a block
+    cdef uint32_t* nodes        # position; one per block
     cdef Log t2                 # seen at least twice, in the cache
     cdef Log t1                 # seen once, in the cache
     cdef Log b1                 # names that left T1

@@ -40,7 +40,7 @@ cdef inline block_t leave(Ring* ring, const uint32_t* nodes) noexcept nogil:
 
 
 cdef class CAR(Policy):
-    cdef uint32_t* nodes        # one a block
+    cdef uint32_t* nodes        # one per block
     cdef Ring t1                # clock of blocks seen once
     cdef Ring t2                # clock of blocks seen again
     cdef Log b1                 # names that left T1

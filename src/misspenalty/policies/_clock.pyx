@@ -11,7 +11,7 @@ cdef enum:
 
 
 cdef class Clock(Policy):
-    cdef uint8_t* states        # ABSENT or CACHED + references; one a block
+    cdef uint8_t* states        # ABSENT or CACHED + references; one per block
     cdef block_t* circle        # blocks of the cache
     cdef uint32_t hand          # place looked at next
     cdef uint32_t room          # blocks the cache can hold

@@ -1,6 +1,6 @@
 """Kernel of CLOCK-Pro; the definition is in clockpro.py.
 
-A hand stands at the oldest page that can be of its kind: all older ones are not, for a page becomes hot, in test or
+A hand points to the oldest page that can be of its kind: all older ones are not, for a page becomes hot, in test or
 again resident only when it is put at the head. Reference bits and status are apart from the list's links, so that a
 hit touches one byte.
 """
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef class ClockPro(Policy):
-    cdef uint8_t* status        # one a block, as above
+    cdef uint8_t* status        # one per block, as above
     cdef Link* links            # of the list, oldest first; its head is behind the blocks'
     cdef block_t head
     cdef block_t hand_hot

@@ -11,7 +11,7 @@ cdef enum:
     MIDDLE = 2
     OLD = 3
     HISTORY = 4
-    HEADS = 5                   # list heads behind the blocks: one a place, then one a chain
+    HEADS = 5                   # list heads behind the blocks: one per place, then one per chain
 
 
 cdef struct Node:
@@ -22,7 +22,7 @@ cdef struct Node:
 
 
 cdef class FBR(Policy):
-    cdef Node* nodes            # one a block, then the heads
+    cdef Node* nodes            # one per block, then the heads
     cdef Link* chains           # the nodes again, from their second link on
     cdef uint64_t[4] size       # blocks in each section
     cdef uint64_t[4] most       # blocks each section may hold; the old one takes what is left

@@ -9,7 +9,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class FIFO(Policy):
-    cdef uint32_t* loaded       # number of the block's last load, from 1; 0 = never; one a block
+    cdef uint32_t* loaded       # number of the block's last load, from 1; 0 = never; one per block
     cdef uint32_t loads         # loads so far
     cdef uint32_t room          # blocks the cache can hold
     cdef uint32_t gone          # loads up to this number have been evicted

@@ -5,7 +5,7 @@
 # is found by bringing what surfaces up to date until something surfaces that already is.
 #
 # Blocks new to the policy all start alike, later ones higher: they queue in a ring and enter the heap only if they
-# were used again by the time they reach its front. The heap has four children a node, side by side.
+# were used again by the time they reach its front. The heap has four children per node, side by side.
 
 from libc.stdint cimport uint32_t, uint64_t
 

@@ -27,7 +27,7 @@ cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
 
 
 cdef class LFRU(Policy):
-    cdef Node* nodes            # one a block
+    cdef Node* nodes            # one per block
     cdef Ranking ranking        # of the blocks in the cache
     cdef History history        # of the CRFs of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1

@@ -26,7 +26,7 @@ cdef struct Node:
 
 
 cdef struct Lists:
-    Node* nodes                 # one a block, then one a list
+    Node* nodes                 # one per block, then one per list
     block_t heads               # the node of list 0
     uint32_t lists
     uint32_t blocks[MAX_LISTS]  # in each list
@@ -269,7 +269,7 @@ cdef struct LirsNode:
 
 
 cdef class LIRS(Policy):
-    cdef LirsNode* nodes        # one a block, then the head of the three lists
+    cdef LirsNode* nodes        # one per block, then the head of the three lists
     cdef block_t head
     cdef Py_ssize_t lirs        # most LIR blocks
     cdef Py_ssize_t hirs        # most blocks in the queue

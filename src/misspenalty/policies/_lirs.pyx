@@ -19,7 +19,7 @@ cdef struct Node:
 
 
 cdef class LIRS(Policy):
-    cdef Node* nodes            # one a block
+    cdef Node* nodes            # one per block
     cdef Log s                  # stack, bottom first
     cdef Log q                  # HIR blocks in the cache, the next victim first
     cdef Py_ssize_t lirs        # LIR blocks when the cache is full

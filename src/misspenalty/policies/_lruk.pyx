@@ -24,7 +24,7 @@ cdef inline uint64_t kth_to_last(const Rank* node, double weight) noexcept nogil
 
 
 cdef class LRUK(Policy):
-    cdef void* nodes            # one a block, `size` bytes each
+    cdef void* nodes            # one per block, `size` bytes each
     cdef size_t size            # of a node
     cdef uint32_t k             # uses that are known of a block
     cdef Ranking ranking        # of the blocks in the cache that are not set aside

@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef struct Node:
-    Link link                   # queue or Qout the block stands in
+    Link link                   # queue or Qout that holds the block
     uint32_t count              # accesses f, kept while in Qout
     uint32_t last               # number of its last access
     uint32_t expire             # access number from which it may be demoted
@@ -24,7 +24,7 @@ cdef struct Node:
 
 
 cdef struct State:
-    Node* nodes                 # one a block, then the heads of Qout and Q0 …
+    Node* nodes                 # one per block, then the heads of Qout and Q0 …
     block_t qout                # head of Qout, number of blocks; Qk's is qout + 1 + k
     uint32_t queues             # m
     uint32_t soonest            # no head of a queue above Q0 expires before; blocks in Q0 leave as victims only

@@ -9,7 +9,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
 cdef class MRU(Policy):
-    cdef uint8_t* cached        # whether a block is in the cache; one a block
+    cdef uint8_t* cached        # whether a block is in the cache; one per block
     cdef block_t last           # block used last
 
     def __cinit__(self, capacity, blocks):

@@ -6,7 +6,7 @@ up to some access; at each re-use, in order of time, give the stay since the pre
 last before it began, if any: a hit; else a miss. This packs the most stays into the slots, and the stays it drops are
 those MIN cuts short.
 
-The ends of the slots' stays are marks on the axis of accesses, at most one an access. The last mark at or below a
+The ends of the slots' stays are marks on the axis of accesses, at most one per access. The last mark at or below a
 position is found by union-find: a position without a mark points to a lower one. When the axis is full, only the
 marks are kept and renumbered.
 """
@@ -21,7 +21,7 @@ cdef enum:
 
 
 cdef class OPT(Policy):
-    cdef uint32_t* last         # position of a block's last access; one a block
+    cdef uint32_t* last         # position of a block's last access; one per block
     cdef uint32_t* lower        # position itself where a mark is, else a lower position, no mark between
     cdef uint32_t end           # position of the coming access; `lower` is set up to end - 2
     cdef uint32_t limit         # length of the axis

@@ -7,7 +7,7 @@ from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 
 cdef class Random(Policy):
-    cdef uint8_t* cached        # whether a block is in the cache; one a block
+    cdef uint8_t* cached        # whether a block is in the cache; one per block
     cdef block_t* places        # blocks of the cache
     cdef uint64_t room          # blocks the cache can hold
     cdef uint64_t state         # of SplitMix64

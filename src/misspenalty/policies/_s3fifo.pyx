@@ -26,7 +26,7 @@ cdef struct Ring:
 
 
 cdef struct State:
-    uint32_t* nodes             # state; one a block
+    uint32_t* nodes             # state; one per block
     Ring small
     Ring main
     History ghost

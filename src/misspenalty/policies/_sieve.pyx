@@ -1,6 +1,6 @@
 """Kernel of SIEVE; the definition is in sieve.py.
 
-The queue is an array, tail first, without links. The hand reads it and writes the survivors back behind each other
+The queue is an array, tail first, without links. The hand reads it and writes the survivors back one after another
 at the tail, so that the gap left by the evicted lies between `kept` and `hand`, and is gone when the hand turns.
 """
 
@@ -25,7 +25,7 @@ cdef struct Queue:
 
 
 cdef class SIEVE(Policy):
-    cdef uint8_t* states        # ABSENT, CACHED or VISITED; one a block
+    cdef uint8_t* states        # ABSENT, CACHED or VISITED; one per block
     cdef Queue queue
 
     def __cinit__(self, capacity, blocks):

@@ -19,7 +19,7 @@ cdef struct Segment:
 
 
 cdef struct State:
-    uint32_t* nodes             # position; one a block
+    uint32_t* nodes             # position; one per block
     uint32_t top                # number of the highest segment; the lowest is 0
     Segment segments[MAX_SEGMENTS]
 

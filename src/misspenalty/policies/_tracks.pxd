@@ -24,7 +24,7 @@ cdef struct slot_t:                 # a cached track
 
 cdef class TrackLists(TrackCache):
     cdef uint32_t* slot_of          # slot of each track, NO_SLOT = not cached: a small stable index while it is cached
-    cdef slot_t* slots              # one a cached track, then the heads
+    cdef slot_t* slots              # one per cached track, then the heads
     cdef uint32_t free              # first free slot, NO_SLOT = none
     cdef uint32_t slots_used        # slots ever used: those above are free as well
     cdef uint32_t heads             # slot of RANDOM's head; SEQ's and that of the merged list follow

@@ -16,7 +16,7 @@ cdef class TwoQ(Policy):
     So a block's position tells where it is: NOWHERE, IN_A1IN, below `a1out.log.first` in Am, else in A1out.
     """
 
-    cdef uint32_t* nodes        # position; one a block
+    cdef uint32_t* nodes        # position; one per block
     cdef block_t* ring          # A1in
     cdef uint32_t size          # entries the ring can hold
     cdef uint32_t front         # place of the oldest in the ring

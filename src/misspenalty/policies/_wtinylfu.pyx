@@ -14,7 +14,7 @@ cdef extern from *:
 
 cdef enum:
     ROWS = 4                    # counters of a block
-    WORDS = 8                   # of a line; two a row
+    WORDS = 8                   # of a line; two per row
     DRAWS = 16                  # of requests to come, more than NEAR; a power of two
     LINE_BYTES = 64             # of a line, and of one of the processor's cache
     MAX_COUNT = 15                   # highest value of a counter

@@ -1,6 +1,6 @@
 """MQ: several LRU queues ranked by the logarithm of the access count, with expiry and a history of evicted blocks.
 
-A block with f accesses stands in queue floor(log2 f). At each access the oldest block of each queue above the lowest
+A block with f accesses is in queue floor(log2 f). At each access the oldest block of each queue above the lowest
 moves one queue down if it has not been used for lifeTime accesses. The victim is the oldest block of the lowest queue
 that holds any; its count stays in the history Qout and is taken up again when the block returns. A miss first evicts,
 then enters the victim in Qout, from which the oldest entry may fall, then looks itself up there: the order of the

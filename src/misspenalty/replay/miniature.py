@@ -49,7 +49,7 @@ def estimate(
     requests, cold : int
         Requests and cold misses of the whole trace.
     replay : callable
-        Replays a piece of the trace through a cache of so many blocks with these parameters.
+        Replays a piece of the trace through a cache of that many blocks with these parameters.
 
     Returns
     -------

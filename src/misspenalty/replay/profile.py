@@ -21,7 +21,7 @@ def profile(trace: Trace) -> dict[str, Any]:
         _max``, over the objects; ``sequential_share``: of the references,
         those to the block after that of the reference before; ``used_once_share``: of the blocks;
         ``reused_share``: of the references, those to a block used before; of these the quantiles
-        ``reuse_distance_p50, _p90, _p99``, the LRU cache in blocks that serves so many of them. None where the trace
+        ``reuse_distance_p50, _p90, _p99``, the LRU cache in blocks that serves that share of them. None where the trace
         does not tell.
 
     Examples

@@ -30,7 +30,7 @@ def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
 
 
 def scaled(blocks: Any, rate: float) -> Any:
-    """A cache of so many blocks in a sample: the block itself, and of the others the share that was sampled.
+    """A cache of that many blocks in a sample: the block itself, and of the others the share that was sampled.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
-ONE_PASS = 3  # sizes from which the stack is faster than so many caches
+ONE_PASS = 3  # sizes from which the stack is faster than as many caches
 
 TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 Policy: TypeAlias = str | type

@@ -80,7 +80,7 @@ def read_tables(source):
     Parameters
     ----------
     source : str, list of str or dict of str to str
-        The file of a table (CSV or Parquet); a list of files of the same columns, which are put below each other; or
+        The file of a table (CSV or Parquet); a list of files of the same columns, which are concatenated; or
         files by name. A YAML document is left to the function, which is given its path.
 
     Returns

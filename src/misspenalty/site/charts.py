@@ -396,7 +396,7 @@ def _axis(panel, key):
 
 
 def _crowded(texts):
-    """Whether labels are words that do not fit beside one another."""
+    """Whether labels are words that do not fit next to one another."""
     return max(map(len, texts), default=0) > 4 and sum(len(text) + 1 for text in texts) > ROOM
 
 

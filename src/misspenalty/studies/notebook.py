@@ -1,9 +1,12 @@
 """What the notebooks share: where the results are, how tables are read, and how verdicts are shown."""
 
+import base64
+import io
 import re
 from pathlib import Path
 
 import pandas as pd
+from PIL import Image  # comes with matplotlib
 
 from misspenalty.errors import InputError
 
@@ -79,6 +82,7 @@ def normalised(content):
     """A notebook's content without what changes from run to run: counts, random names, addresses, live widgets.
 
     Saving a notebook that was run to its end then gives the same bytes again, as long as its results are the same.
+    Pictures become PNG files with a palette of 256 colours, a third as large.
 
     Parameters
     ----------
@@ -171,4 +175,16 @@ def _stable(output):
                 TABLE.sub("T_table", ADDRESS.sub("", line)) for line in ([text] if isinstance(text, str) else text)
             ]
             output["data"][kind] = lines[0] if isinstance(text, str) else lines
+        elif kind == "image/png":
+            output["data"][kind] = _with_palette(text if isinstance(text, str) else "".join(text))
     return output
+
+
+def _with_palette(encoded):
+    """A picture in base64, with a palette instead of a colour per pixel; unchanged if transparent or done before."""
+    picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
+    if picture.mode not in ("RGB", "RGBA") or picture.getextrema()[3:] not in ((), ((255, 255),)):
+        return encoded
+    written = io.BytesIO()
+    picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
+    return base64.b64encode(written.getvalue()).decode()

@@ -41,7 +41,7 @@ def in_threads(function, items, threads):
 
 
 def stacked(runs):
-    """Runs below each other, as they are.
+    """Runs concatenated, as they are.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 16                  # addresses whose slot is fetched before it is needed
-    LEAST = 1 << 11             # addresses there is room for at first
-    REACH = 4                   # low addresses for each one there is room for
+    LEAST = 1 << 11             # addresses that fit at first
+    REACH = 4                   # low addresses for each one that fits
     MOST_BLOCKS = 0xFFFFFF00    # ids above are kept for list heads and marks
 
 

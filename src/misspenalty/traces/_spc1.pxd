@@ -101,7 +101,7 @@ cdef inline void draw_gap(spc1_t* w, int64_t since) noexcept nogil:
 
 
 cdef inline void set_load(spc1_t* w, int64_t now, uint32_t bsus, double iops) noexcept nogil:
-    """From `now` on, `bsus` of the BSUs made send `iops` requests a second together. No stream loses its place."""
+    """From `now` on, `bsus` of the BSUs made send `iops` requests per second together. No stream loses its place."""
     w.bsus = bsus
     w.gap = 1e9 / iops
     draw_gap(w, now)

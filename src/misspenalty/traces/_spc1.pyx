@@ -6,7 +6,7 @@ from libc.stdlib cimport calloc, free
 from misspenalty._kernel cimport Kernel
 from misspenalty.errors import ParameterError
 
-SLOWEST, FASTEST = 1e-3, 1e9        # requests a second
+SLOWEST, FASTEST = 1e-3, 1e9        # requests per second
 LATEST = 10 ** 18                   # ns: a load begins no later, and times stay far below 2**63
 
 cdef uint64_t ONE = <uint64_t>1 << 32
@@ -89,7 +89,7 @@ cdef class Spc1(Kernel):
         return self.state.due
 
     def load(self, now, bsus, iops):
-        """From `now` on, `bsus` BSUs, no more than were made, send `iops` requests a second together.
+        """From `now` on, `bsus` BSUs, no more than were made, send `iops` requests per second together.
 
         Raises
         ------
@@ -99,14 +99,14 @@ cdef class Spc1(Kernel):
         self.check_unused()
         if not (0 <= now <= LATEST and 1 <= bsus <= self.bsus and SLOWEST <= iops <= FASTEST):
             raise ParameterError(
-                f"spc1: {bsus} BSUs send {iops} requests a second from {now} ns on; expected 1 to {self.bsus} BSUs,"
-                f" {SLOWEST:g} to {FASTEST:g} requests a second and 0 to {LATEST} ns"
+                f"spc1: {bsus} BSUs send {iops} requests per second from {now} ns on; expected 1 to {self.bsus} BSUs,"
+                f" {SLOWEST:g} to {FASTEST:g} requests per second and 0 to {LATEST} ns"
             )
         set_load(&self.state, now, bsus, iops)
 
     def fill(self, int64_t[::1] time, int64_t[::1] block, int32_t[::1] blocks, uint32_t[::1] bsu, uint8_t[::1] asu,
              uint8_t[::1] stream, uint8_t[::1] write, int64_t until):
-        """The next requests, one a row, up to those that arrive at `until` or later; how many there were."""
+        """The next requests, one per row, up to those that arrive at `until` or later; how many there were."""
         cdef Py_ssize_t i = 0, n = time.shape[0]
         cdef spc1_request_t request
         with self, nogil:

@@ -5,10 +5,10 @@ its depth in the LRU stack, so it hits in every cache of at least that many bloc
 holds the position, in the order of use, of its latest use; these positions are marked in an array of bits. A
 reference's distance is the number of marks from its block's on; then that mark moves to the end.
 
-Over the bits stands a tree with 64 children a node. A child knows how many marks its older siblings hold, so that
+Above the bits is a tree with 64 children per node. A child knows how many marks its older siblings hold, so that
 counting the marks before a position reads one number a level, and taking one away subtracts 1 from the younger
 siblings, up to 63 neighbours in memory, a level. When the positions run out, the marks are closed up. Memory: 4 bytes
-a block, and with SPARE = 4 positions a block about 0.8 more.
+a block, and with SPARE = 4 positions per block about 0.8 more.
 """
 
 import numpy as np
@@ -57,7 +57,7 @@ cdef class StackDistances(Kernel):
     cdef readonly int64_t memory            # bytes of all arrays
     cdef uint32_t* last                     # position of each block's latest use, or UNUSED
     cdef uint64_t* marks                    # a bit a position
-    cdef uint32_t* older[LEVELS]            # marks in older siblings; one a node
+    cdef uint32_t* older[LEVELS]            # marks in older siblings; one per node
     cdef int levels
     cdef uint64_t room                      # positions
     cdef uint64_t end                       # position of the next use
@@ -210,7 +210,7 @@ def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1
 
 
 def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1] seen):
-    """How many of the references are their block's first and `counted` (empty: all are); `seen`, one a block, is
+    """How many of the references are their block's first and `counted` (empty: all are); `seen`, one per block, is
     brought up to date."""
     cdef Py_ssize_t i, n = ids.shape[0]
     cdef int64_t found = 0

@@ -51,7 +51,7 @@ cdef inline const uint8_t* _unsigned(const uint8_t* p, const uint8_t* end, const
     cdef const uint8_t* start = p
     cdef const uint8_t* safe = start + 18 if start + 18 < end else end  # 18 digits always fit
     cdef int digits
-    if EIGHT_AT_ONCE and text_end - p >= 8:             # what stands at `end` is no digit
+    if EIGHT_AT_ONCE and text_end - p >= 8:             # what is at `end` is no digit
         digits = _digits(p, &v)
         p += digits
         if digits < 8:

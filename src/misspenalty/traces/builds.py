@@ -231,7 +231,7 @@ def _gaps(events, row, processes):
     gaps = np.empty(len(row), np.int64)
     for part in _by_run(events["run"].to_numpy()):  # a process is of one run; one at a time takes less memory
         gap, length = events["compute_us"].to_numpy()[part], events["length"].to_numpy()[part]
-        # lines that were written for an event: one, and one a page for pages that are one row
+        # lines that were written for an event: one, and one per page for pages that are one row
         faults = events["kind"].cat.codes.to_numpy()[part] == KINDS.index("fault")
         lines = np.where(faults, length // PAGE_BYTES, 1)
         cost = _cost(row[part], gap, lines, target)

@@ -96,7 +96,8 @@ class Workload:
     climb: float = 0.44
 
     def __post_init__(self):
-        _whole("space_bytes", self.space_bytes, -(-SMALLEST * BLOCK * 100 // 45), LARGEST * BLOCK)
+        least = -(-SMALLEST * BLOCK * 100 // 45)
+        _whole("space_bytes", self.space_bytes, least, LARGEST * BLOCK, f", that is {-(-least >> 20)}MB at least")
         _whole("bsus", self.bsus, 1, MOST_BSUS)
         _whole("seed", self.seed, 0, (1 << 64) - 1)
         if self.iops is not None:
@@ -272,10 +273,10 @@ def self_test(workload, count=1_000_000):
     return pd.DataFrame(rows, columns=["quantity", "expected", "measured"])
 
 
-def _whole(name, value, low, high):
+def _whole(name, value, low, high, further=""):
     good = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high
     if not good:
-        raise ParameterError(f"spc1: {name} is {value!r}; expected a whole number from {low} to {high}")
+        raise ParameterError(f"spc1: {name} is {value!r}; expected a whole number from {low} to {high}{further}")
 
 
 def _number(name, value, low, high):

@@ -1,4 +1,4 @@
-"""Text traces: fixed fields a line, parsed in chunks by the kernel."""
+"""Text traces: fixed fields per line, parsed in chunks by the kernel."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -164,7 +164,7 @@ class _Part:
 
     def __init__(self, block, path):
         if not isinstance(block, diskmodel.Block):
-            raise InputError(f"{block!r} stands where a block should", path=path)
+            raise InputError(f"{block!r} is where a block should be", path=path)
         self.block, self.path = block, path
 
     def part(self, key):

@@ -2,7 +2,7 @@
 
 A G4 layout is an index of patterns: an entry says where a run begins (block, cylinder), how long one instance of its
 pattern is (blocks, cylinders, share of a revolution to the next one), how long the run is, and which pattern repeats;
-the last index is the root. Such a drive lays some dozens of cylinders of one surface behind each other before it goes
+the last index is the root. Such a drive lays some dozens of cylinders of one surface one after another before it goes
 to the next surface, and surfaces may differ in density. Our layout has zones of equal tracks, serpentine: what is kept
 is each zone's cylinders, its mean sectors per track and the skew from track to track; the order within a group of
 cylinders, slips and remaps are not.

@@ -105,7 +105,7 @@ cdef int64_t next_request(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int grow(drive_t* d) noexcept nogil:
-    """Twice the room for the backlog; -1 = no memory."""
+    """Twice the memory for the backlog; -1 = no memory."""
     cdef Py_ssize_t room = 2 * d.room + 64, i
     cdef pending_t* ring = <pending_t*>realloc(d.backlog, room * sizeof(pending_t))
     if ring == NULL:

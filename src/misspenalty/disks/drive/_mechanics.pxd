@@ -40,7 +40,7 @@ cdef struct mechanics_t:
     const int32_t* buckets          # run of the first block of each bucket
     const track_t* tracks           # by cylinder, then in the order of their blocks
     const int32_t* by_track         # runs by (track, sector)
-    const int64_t* seeks            # time of a seek over so many cylinders, ns; [0] = 0
+    const int64_t* seeks            # time of a seek over that many cylinders, ns; [0] = 0
     int64_t blocks                  # of the drive; valid lbns are below it
     int64_t rpm                     # revolutions a minute; ticks a ns
     int64_t head_switch             # ns
@@ -197,7 +197,7 @@ cdef inline int64_t move(
 ) noexcept nogil:
     """Read or write `count` blocks from `now` on, sector by sector in order; when the last one has passed.
 
-    `track` is where the arm stands, before and after. What it takes is added to `parts`.
+    `track` is where the arm is, before and after. What it takes is added to `parts`.
     """
     cdef int32_t run = find_run(m, lbn)
     cdef int32_t sector

@@ -1,4 +1,4 @@
-"""Kernel of a drive's mechanics; the model and its functions stand in the .pxd, the geometry in `misspenalty.disks.drive.layout`."""
+"""Kernel of a drive's mechanics; model and functions are in the .pxd, the geometry in `misspenalty.disks.drive.layout`."""
 
 from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint64_t
 from libc.string cimport memset

@@ -145,7 +145,7 @@ cdef struct drive_t:
     settings_t s
     int64_t turned                  # its own clock, which the times below are of, is so far ahead of the caller's, ns
     segment_t* segments             # s.segments of them
-    int32_t track                   # where the arm stands, or will at arm_free
+    int32_t track                   # where the arm is, or will be at arm_free
     int32_t ahead                   # segment that is being read ahead into; -1 = none
     int32_t direction               # of LOOK: 1 = towards higher cylinders, -1
     int64_t arm_free                # the arm's work that cannot be stopped is done, ns

@@ -22,7 +22,7 @@ cdef class CompactingLog(VirtualLog):
         self.state = seed
 
     def compact(self, tracks):
-        """Empty up to so many tracks however long it takes; returns how many could be emptied."""
+        """Empty up to that many tracks however long it takes; returns how many could be emptied."""
         cdef int64_t before = self.emptied
         cdef int32_t i, track, wanted = tracks
         with self, nogil:
@@ -49,7 +49,7 @@ cdef class CompactingLog(VirtualLog):
         self.state += <uint64_t>GOLDEN
         track = mix(self.state) % tracks
         for i in range(tracks):
-            # room for its live blocks beside it, for the map's records and for a transaction's old copies
+            # room for its live blocks next to it, for the map's records and for a transaction's old copies
             if track > 0 and not is_empty(&self.surface, track) and holes - self.surface.blocks.count[track] >= (
                 2 * (units - self.surface.blocks.count[track]) + 2
             ):

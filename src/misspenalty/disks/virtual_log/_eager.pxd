@@ -22,14 +22,14 @@ cdef enum:
 cdef struct bitmap_t:
     uint64_t* words                 # `width` of them a track; bit 1 = free
     int32_t* count                  # free units of each track
-    int32_t width                   # 64-bit words a track
+    int32_t width                   # 64-bit words per track
     int32_t units                   # a track; bits beyond are 0
     int32_t unit                    # sectors of a unit
 
 
 cdef struct surface_t:
     const mechanics_t* m            # of a drive whose tracks are all alike
-    const int64_t* least            # the shortest seek over so many cylinders or more, ns
+    const int64_t* least            # the shortest seek over that many cylinders or more, ns
     bitmap_t sectors
     bitmap_t blocks
     int32_t tracks                  # in use, from the first; whole cylinders

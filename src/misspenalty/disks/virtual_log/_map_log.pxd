@@ -34,7 +34,7 @@ cdef packed struct pointer_t:
 
 cdef packed struct record_t:
     uint64_t magic                  # RECORD_MAGIC
-    int64_t sequence                # grows by one a record
+    int64_t sequence                # grows by one per record
     int64_t first                   # sequence number of its transaction's first record
     int32_t piece                   # of the map
     int16_t last                    # 1 = its transaction is complete with it

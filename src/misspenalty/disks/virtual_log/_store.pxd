@@ -25,7 +25,7 @@ cdef class Store(Kernel):
     cdef Mechanics mechanics        # kept alive
     cdef int64_t[KINDS] overhead    # of a command, ns
     cdef readonly int64_t now       # when the arm was last free, ns
-    cdef int32_t track              # where it stands
+    cdef int32_t track              # where it is
     cdef readonly int64_t sectors   # that can be addressed
     cdef readonly int64_t commands  # served
     # What every subclass calls first. A store without it has no sectors, and refuses every request.

@@ -32,7 +32,7 @@ cdef class VirtualLog(Store):
     cdef int32_t stale_records_n
     cdef int32_t held               # track in the read buffer; -1 = none
     cdef int64_t held_from          # since when its sectors have been read, ns
-    cdef int64_t held_until         # when the arm left it, ns; FOREVER = it stands there
+    cdef int64_t held_until         # when the arm left it, ns; FOREVER = it is there
     cdef int32_t partial            # logical block written in part last, which the drive still has; -1 = none
     cdef uint8_t* media             # the sectors' bytes; NULL = not kept
     cdef int64_t budget             # sectors that the power lasts for; -1 = no end

@@ -167,7 +167,7 @@ cdef class VirtualLog(Store):
         return self.arrays["pieces"][["address", "sequence", "parent", "degree"]].copy()
 
     def fail_after(self, sectors):
-        """Let the power go after so many more sectors have been written."""
+        """Let the power go after that many more sectors have been written."""
         self.check_unused()
         self.budget = sectors
 

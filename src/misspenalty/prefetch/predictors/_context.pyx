@@ -1,9 +1,9 @@
 """Kernel of the context models; the definitions are in context.py.
 
-A trie of sequences of files (_trie.pxd). Siblings stand in a list, the highest count first, so that likely children
+A trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely children
 are found at once and prediction ends at the first unlikely one. Where a node's only likely child lies right behind it,
-as along most chains, the node says how far that goes on: a run. Contexts mostly foretell the same files, and after an
-event that was foretold the same but for the first; so each remembers how much of its run is like that of a longer one,
+as along most chains, the node says how far that goes on: a run. Contexts mostly predict the same files, and after an
+event that was predicted the same but for the first; so each remembers how much of its run is like that of a longer one,
 and is followed from there.
 """
 
@@ -15,13 +15,13 @@ from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, node_t, partition_t, run_of
 
 cdef enum:
-    FIRST = 4                       # nodes a partition has room for at first
+    FIRST = 4                       # nodes of a partition at first
     MOST_NODES = 0x3FFFFFFF         # in a partition
 
 
 cdef struct context_t:
     file_t first                    # file of the walk's first event: whose partition it is in
-    int32_t node                    # where the walk stands; NOTHING = a halving took it
+    int32_t node                    # where the walk is; NOTHING = a halving took it
     int64_t birth                   # that event, from 1
     int64_t way                     # number of the run it is walking along
     int64_t like                    # the `way` of a longer context whose run has the same files,
@@ -312,7 +312,7 @@ cdef class ContextModel(Predictor):
         cdef const context_t* end = self.contexts + self.live
         cdef const context_t* model = NULL      # the last whose run is not only what it shares with the model before
         cdef const node_t* nodes                # of the context's partition
-        cdef const node_t* others = NULL        # from where the model stands
+        cdef const node_t* others = NULL        # from where the model is
         cdef int32_t node, run, length = 0, same
         while context < end and self.number < self.most:
             if context.node != NOTHING:
@@ -380,7 +380,7 @@ class FMOCM(ContextModel):
 
 
 class PCM(ContextModel):
-    """A partition a file."""
+    """One partition per file."""
 
     def __new__(cls, files, partition, order, threshold, most=None):
         return ContextModel.__new__(cls, files, order, threshold, most=most, partition=partition)

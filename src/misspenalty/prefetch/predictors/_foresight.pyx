@@ -15,7 +15,7 @@ cdef class Foresight(Predictor):
     events : uint32, shape (n,)
         The events that will be seen, in order.
     ahead : int
-        How many of them it foretells after each.
+        How many of them it predicts after each.
     """
 
     cdef const file_t[::1] to_come

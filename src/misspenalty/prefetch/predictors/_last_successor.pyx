@@ -26,7 +26,7 @@ cdef class LastSuccessor(Predictor):
 
     @property
     def memory(self):
-        """Bytes: a successor a file."""
+        """Bytes: one successor per file."""
         return self.files * sizeof(file_t)
 
     cdef int access(self, file_t file) except -1 nogil:

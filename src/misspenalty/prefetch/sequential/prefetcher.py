@@ -27,7 +27,7 @@ Deviations and decisions:
   reference; the remedy would be a second reference and is left out.
 """
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies.registry import Parameter, find_policy
 from misspenalty.policies.track_cache import THRESHOLD, Tracks
@@ -74,7 +74,8 @@ def check(settings):
     known = {parameter.name: parameter for parameter in PARAMETERS}
     for name in settings:
         if name not in known:
-            raise ParameterError(f"prefetch has no parameter {name!r}; it has {', '.join(known)}")
+            meant = did_you_mean(name, known)
+            raise ParameterError(f"prefetch has no parameter {name!r}{meant}; it has {', '.join(known)}")
     values = {name: p.check(settings.get(name, p.default), "prefetch") for name, p in known.items()}
     if values["trigger"] is None:
         values["trigger"] = values["degree"] // 2 if values["degree"] else -1

@@ -103,7 +103,7 @@ def behind(trace, device):
 def penalty(name, policy, capacity, device, clients, interval):
     """Response times of the reads, as `misspenalty.penalty`; µs, as JSON.
 
-    In a closed loop of `clients`, or, where that is 0, one request every `interval` µs whatever became of the others.
+    In a closed loop of `clients`, or, where that is 0, one request every `interval` µs whether or not others are done.
     """
     trace, policy = TRACES[name], json.loads(policy)
     timed = importlib.import_module("misspenalty.latency._replay_timed")

@@ -6,7 +6,7 @@ import pandas as pd
 
 from misspenalty.studies.classics.tables import hit_ratios, program
 
-IN_PLACE = {  # words -> the policy, and the row of other parameters that stands in its place
+IN_PLACE = {  # words -> the policy, and the row of other parameters that takes its place
     "MQ without a history": ("mq", "mq_history_0"),
     "MQ's history as large as the cache": ("mq", "mq_history_1"),
     "MQ's history as large as the cache, its life time fixed at 500 accesses": ("mq", "mq_fixed"),

@@ -18,7 +18,7 @@ def floors(results, policies):
     Returns
     -------
     DataFrame
-        ``objects, policy, results, always, always_pct, fifo_hits``: results with so many objects in the cache, those
+        ``objects, policy, results, always, always_pct, fifo_hits``: results with that many objects in the cache, those
         with a miss ratio of 1 (as printed, four decimals), their share, and how many of these have hits under FIFO.
 
     Examples

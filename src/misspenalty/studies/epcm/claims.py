@@ -122,7 +122,7 @@ def logged(leads, runs, workload, partition_size, model_order):
     hot = runs[(runs["model"] == "hot") & runs["buffer_copy"]].mean(numeric_only=True)
     ahead = epcm["copied_ahead"]
     notes = {
-        "epcm.fig7.lead_time": "obtained, from the prefetch to the first use of files used when foretold, mean ms: "
+        "epcm.fig7.lead_time": "obtained, from the prefetch to the first use of files used when predicted, mean ms: "
         + ", ".join(f"{model} {right[model]:.1f}" for model in ("last_successor", "pcm", "epcm"))
         + f" (best setting of each); EPCM's is the longest: {longer}; of all files used at any time after a prefetch: "
         + ", ".join(f"{model} {used[model]:.0f}" for model in ("last_successor", "pcm", "epcm")),

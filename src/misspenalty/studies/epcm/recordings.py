@@ -25,7 +25,7 @@ def published(baselines, reductions, benchmark="andrew"):
     Returns
     -------
     dict of str to float
-        Last successor and PCM share one statement; the paper's one lead stands at both of ours, as it does not say
+        Last successor and PCM share one statement; the paper's one lead is shown at both of ours, as it does not say
         which it is.
     """
     base = baselines[baselines["benchmark"] == benchmark].set_index(["caches", "quantity"])["value"]
@@ -65,7 +65,7 @@ def facts(name, study, bars, published):
     DataFrame
         ``recording, quantity, value, published``, means over the measured runs. Of the cold run ``read_calls,
         cold_misses`` and ``compute_s`` (fitted). Of last successor ``right_lead_ms`` (from a right prediction to the
-        open or exec that it foretold, over all right ones) and ``fetched_lead_ms`` (from the start of a prefetch to
+        open or exec that it predicted, over all right ones) and ``fetched_lead_ms`` (from the start of a prefetch to
         the first use of its data, over right predictions that had anything to fetch). Then the waits and latencies,
         and of each model's best bar the I/O wait removed, ``*_removed_pct``.
     """

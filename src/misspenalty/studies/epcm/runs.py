@@ -6,7 +6,7 @@ cold caches, with hot ones, and cold with a predictor that learnt in the trainin
 
 The criterion
 -------------
-Read again on 2026-11-23 and fixed anew before a build had been replayed with it, by what the papers state; where they
+Read again on 2026-11-23 and fixed again before a build had been replayed with it, by what the papers state; where they
 state nothing, by what is simplest. What is judged follows it, whatever comes out. The paper's section on EPCM has the
 table of readings with the sentences behind them, and `epcm_sensitivity` shows every other reading.
 
@@ -15,7 +15,7 @@ table of readings with the sentences behind them, and `epcm_sensitivity` shows e
   setting, as the paper compares bars.
 - Events: every successful open and exec; the engine is called after each. A file is its device and inode: a new file
   takes the lowest free inode of its directory's group, so that temporary files repeat from run to run. In the paper a
-  partition hangs on the directory entry; here it stays with the inode.
+  partition belongs to the directory entry; here it stays with the inode.
 - Threshold: one for both context models, 0.75, the middle of the range in which "each level can predict at most one
   file". Likelihood: the 1996 estimator at every step. All live contexts predict, each on its own.
 - Engine: asynchronous, whole files, after the open or exec; requests into the one queue of Linux 2.2 without

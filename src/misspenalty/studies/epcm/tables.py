@@ -18,7 +18,7 @@ def confidence_interval(values):
 
 
 def timed(runs):
-    """Runs with times in s and us, beside those of the cold run that began alike."""
+    """Runs with times in s and us, next to those of the cold run that began alike."""
     runs = runs.copy()
     runs["elapsed_s"] = runs[[f"{name}_ns" for name in COMPONENTS]].sum(axis=1) / 1e9
     runs["io_wait_s"] = runs[WAITS].sum(axis=1) / 1e9
@@ -183,7 +183,7 @@ def leads(runs):
 
 
 def accuracy(benchmark, workload, training, measured, settings):
-    """How often the next open or exec was foreseen in the measured runs.
+    """How often the next open or exec was predicted in the measured runs.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ EARLY = (0.05, 0.1, 0.5)  # shares of a run's compute
 
 
 def workload_facts(study, capture, published):
-    """What a recorded workload consists of, means over the measured runs, beside the paper's.
+    """What a recorded workload consists of, means over the measured runs, next to the paper's.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from misspenalty.systems.file_client.client import ClientMachine
 from misspenalty.traces import builds
 
 NAME, STUDY = "EPCM", "epcm"
-CLAIM = "prefetching the files that a context model foretells shortens builds"
+CLAIM = "prefetching the files that a context model predicts shortens builds"
 THRESHOLD_PCT = 1.0
 TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
 MODERN = 2005  # the first year with one cache for reads and writes

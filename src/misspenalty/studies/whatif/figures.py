@@ -44,7 +44,7 @@ def _legend(figure, curve, cells):
     legend_above(figure, lines + marks)
 
 
-def _gains(curve, cells, module, ylabel, ylim=None):
+def _gains(curve, cells, module, ylabel):
     """The panels of one conclusion."""
     need(curve, ["year", "case", "device_us", "gain_pct"], module.STUDY)
     need(cells, ["year", "device", "case", "device_us", "gain_pct"], module.STUDY)
@@ -55,8 +55,6 @@ def _gains(curve, cells, module, ylabel, ylim=None):
     for axis, case in zip(axes, cases, strict=True):
         _panel(axis, curve, cells, case, module.THRESHOLD_PCT)
     axes[0].set_ylabel(ylabel)
-    if ylim is not None:
-        axes[0].set_ylim(*ylim)
     figure.supxlabel("Time of the device for 8 KB (µs)", fontsize=7)
     _legend(figure, curve, cells)
     return figure
@@ -105,14 +103,15 @@ def epcm_gain(curve, cells):
 @styled
 def sarc_gain(curve, cells):
     """How much sooner the array answers with SARC than with the better LRU, over the time of a back-end device; the
-    load stays, or grows with the back end until its utilisation is that of the paper's.
+    load stays, or grows with the back end until its utilisation is that of the paper's. A line ends where the back end
+    is saturated.
 
     Parameters
     ----------
     curve, cells : DataFrame
         See `misspenalty.studies.whatif.runs.curves` and `cells`.
     """
-    return _gains(curve, cells, sarc, "SARC sooner than LRU (%)", (-2, 40))
+    return _gains(curve, cells, sarc, "SARC sooner than LRU (%)")
 
 
 @styled
@@ -149,34 +148,41 @@ def vlog_gain(curve, cells, rotation):
 def verdicts(summary):
     """Which conclusions hold on which machine and device: in all cases, in some, in none. Numbers are the lowest and
     the highest gain over the cases, in %; a cell with a dashed edge says something else within the parameters' ranges.
+    A case whose device is saturated has no gain: such cases are counted, and decide nothing.
 
     Parameters
     ----------
     summary : DataFrame
         See `misspenalty.studies.whatif.tables.summary`.
     """
-    need(summary, ["conclusion", "year", "device", "verdict", "gain_low_pct", "gain_high_pct", "firm"], "summary")
+    columns = ["conclusion", "year", "device", "verdict", "saturated", "gain_low_pct", "gain_high_pct", "firm"]
+    need(summary, columns, "summary")
     rows = list(dict.fromkeys(zip(summary["year"], summary["device"], strict=True)))
     modules = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
     columns = [study for study in modules if study in set(summary["conclusion"])]
-    colours = {"holds": "#bcd9bf", "partly": "#f5e6b8", "turned": "#f3b68f"}
+    colours = {"holds": "#bcd9bf", "partly": "#f5e6b8", "turned": "#f3b68f", "saturated": "#e3e3e3"}
     figure = new_figure(PAGE, 0.7 + 0.19 * len(rows))
     axis = figure.subplots()
     for cell in summary.itertuples():
         x, y = columns.index(cell.conclusion), rows.index((cell.year, cell.device))
         edge = {"edgecolor": GREY, "linewidth": 0.4, "linestyle": "-" if cell.firm else (0, (2, 2))}
         axis.barh(y, 0.94, left=x - 0.47, height=0.86, color=colours[cell.verdict], **edge)
-        low, high = (_number(value) for value in (cell.gain_low_pct, cell.gain_high_pct))
-        axis.text(x, y, low if low == high else f"{low} to {high}", ha="center", va="center", fontsize=6, color=INK)
+        axis.text(x, y, _words(cell), ha="center", va="center", fontsize=6, color=INK)
     axis.set_xticks(range(len(columns)), [modules[study].NAME for study in columns])
     axis.set_yticks(range(len(rows)), [f"{year} {NAMES[device]}" for year, device in rows])
     axis.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axis.grid(visible=False)
     axis.tick_params(length=0)
-    marks = [Line2D([], [], marker="s", linestyle="", color=c, markersize=7, label=word) for word, c in colours.items()]
+    shown = [word for word in colours if word != "saturated" or word in set(summary["verdict"])]
+    look = {"marker": "s", "linestyle": "", "markersize": 7}
+    marks = [Line2D([], [], color=colours[word], label=word, **look) for word in shown]
     legend_above(figure, marks)
     return figure
 
 
-def _number(value):
-    return "overloaded" if value != value else f"{round(value, 1) + 0.0:g}"
+def _words(cell):
+    """The gains of a cell of the summary, and how many of its cases have none."""
+    low, high = (f"{round(value, 1) + 0.0:g}" for value in (cell.gain_low_pct, cell.gain_high_pct))
+    if cell.verdict == "saturated":
+        return "saturated"
+    return (low if low == high else f"{low} to {high}") + (f"; {cell.saturated} saturated" if cell.saturated else "")

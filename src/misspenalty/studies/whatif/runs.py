@@ -33,25 +33,29 @@ def cells(conclusion, machines):
     -------
     DataFrame
         ``year, device, case, device_us`` (its random read of 8 KB), the conclusion's measures, ``lowest_pct,
-        highest_pct`` (the gain at the ends of the range of each parameter, one at a time), ``holds``.
+        highest_pct`` (the gain at the ends of the range of each parameter, one at a time), ``holds``. A saturated
+        device has no gain, and no range of it.
     """
     rows = []
     for era, device in machines.cells():
         changed = list(machines.variations(conclusion.study, era.year, device.name))
         for case in conclusion.cases:
             found = conclusion.measures(machines, era, device, case)
-            gains = [found["gain_pct"]]
-            for _, other in changed:
-                there = other.eras[era.year], other.devices[era.year][device.name]
-                gains.append(conclusion.measures(other, *there, case)["gain_pct"])
             key = {"year": era.year, "device": device.name, "case": case, "device_us": device.read_us}
-            span = {"lowest_pct": np.nanmin(gains), "highest_pct": np.nanmax(gains)} if not _nan(gains) else {}
+            span = _span(conclusion, changed, era, device, case, found["gain_pct"])
             rows.append(key | found | span | {"holds": bool(found["gain_pct"] >= conclusion.threshold_pct)})
     return pd.DataFrame(rows)
 
 
-def _nan(values):
-    return all(math.isnan(value) for value in values)
+def _span(conclusion, changed, era, device, case, gain):
+    """The lowest and the highest gain of a cell over machines with one parameter changed."""
+    if math.isnan(gain):
+        return {"lowest_pct": math.nan, "highest_pct": math.nan}
+    gains = [gain]
+    for _, other in changed:
+        there = other.eras[era.year], other.devices[era.year][device.name]
+        gains.append(conclusion.measures(other, *there, case)["gain_pct"])
+    return {"lowest_pct": np.nanmin(gains), "highest_pct": np.nanmax(gains)}
 
 
 def curves(conclusion, machines, device_us=DEVICE_US):

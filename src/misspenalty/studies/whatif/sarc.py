@@ -5,9 +5,13 @@ that takes `f` times as long, the disks' own time becomes `f` times as much, and
 utilisation: that of several servers at a time (H. Sakasegawa, An approximation formula L = alpha rho^beta / (1 -
 rho), 1977), scaled to the wait that was simulated. The wait for a slot in the controller grows and shrinks with the
 wait for disks. Controller and adapter scale with the processors.
+
+A wait grows as 1 / (1 - utilisation), so that near 1 it says more about the last digit of the utilisation than about
+the policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end counts
+as saturated: its utilisation is reported, and no response time.
 """
 
-from math import nan, sqrt
+from math import isnan, nan, sqrt
 
 import pandas as pd
 
@@ -22,11 +26,12 @@ PROCESSORS = ("controller", "adapter_queue", "adapter")
 SERVICE = ("disk_overhead", "seek", "rotation", "disk_transfer", "disk_bus", "disk_cache", "in_flight")
 WAITS = ("disk_queue", "host_queue", "write_cache")
 BASELINES = ("lru_top", "lru_bottom")
+SATURATED = 0.95  # utilisation from which on no response is priced
 SAME, SCALED = "same requests", "same utilisation"
 
 
 def wait(utilisation, servers):
-    """Mean wait for one of several servers, in service times; NaN where they are overloaded.
+    """Mean wait for one of several servers, in service times; NaN where they are saturated.
 
     Examples
     --------
@@ -35,7 +40,7 @@ def wait(utilisation, servers):
     >>> wait(0.5, 1)
     1.0
     """
-    if not 0 <= utilisation < 1:
+    if not 0 <= utilisation < SATURATED:
         return nan
     return utilisation ** (sqrt(2 * (servers + 1)) - 1) / (servers * (1 - utilisation))
 
@@ -52,7 +57,7 @@ class Conclusion:
     responses : DataFrame
         ``results/sarc/fig6.csv``: mean response times.
     points : sequence of (str, int, str)
-        Configuration, requests a second, and whether these stay or the disks' utilisation does.
+        Configuration, requests per second, and whether these stay or the disks' utilisation does.
     own_us : float
         Random read of 8 KB from the drive that was simulated.
     """
@@ -98,14 +103,15 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner SARC answers than the better LRU, NaN where the back end is overloaded;
-            ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
+            ``gain_pct``, how much sooner SARC answers than the better LRU, NaN where the back end of either is
+            saturated; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
         """
         config, iops, load = self.points[case]
         factor, faster = device.read_us / self.own_us, machines.faster(STUDY, era)
         given = (factor, faster, device.parallel, load == SCALED)
         sarc = self._response(config, iops, "sarc", *given)
-        lru = min(self._response(config, iops, policy, *given) for policy in BASELINES)
+        priced = [self._response(config, iops, policy, *given) for policy in BASELINES]
+        lru = min((ms for ms in priced if not isnan(ms)), default=nan)
         own = self.busy[config, iops, "sarc"]
         busy = own if load == SCALED else own * factor / device.parallel
         return {"gain_pct": 100 * (1 - sarc / lru), "sarc_ms": sarc, "lru_ms": lru, "utilisation": busy}

@@ -9,7 +9,7 @@ CONCLUSIONS = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
 
 
 def gathered(tables):
-    """Tables of all conclusions below each other.
+    """Tables of all conclusions in one.
 
     Parameters
     ----------
@@ -35,8 +35,9 @@ def summary(tables):
     Returns
     -------
     DataFrame
-        ``conclusion, year, device, device_us, cases, holding`` (in how many of them it holds), ``gain_low_pct,
-        gain_high_pct`` over the cases, ``verdict`` (``holds`` in all cases, ``turned`` in none, ``partly``) and
+        ``conclusion, year, device, device_us, cases, holding`` (in how many of them it holds), ``saturated`` (in how
+        many the device is, so that they decide nothing), ``gain_low_pct, gain_high_pct`` over the other cases,
+        ``verdict`` (``holds`` in all of those, ``turned`` in none, ``partly``; ``saturated`` if there are none) and
         ``firm``, whether every case says the same at both ends of the range of each parameter.
     """
     rows = []
@@ -44,8 +45,8 @@ def summary(tables):
         limit = CONCLUSIONS[study].THRESHOLD_PCT
         for (year, device), part in table.groupby(["year", "device"], sort=False):
             low, high = (part[name] >= limit for name in ("lowest_pct", "highest_pct"))
-            holding = int(part["holds"].sum())
-            verdict = {len(part): "holds", 0: "turned"}.get(holding, "partly")
+            holding, decided = int(part["holds"].sum()), int(part["gain_pct"].notna().sum())
+            verdict = {decided: "holds", 0: "turned"}.get(holding, "partly") if decided else "saturated"
             rows.append(
                 {
                     "conclusion": study,
@@ -54,6 +55,7 @@ def summary(tables):
                     "device_us": part["device_us"].iloc[0],
                     "cases": len(part),
                     "holding": holding,
+                    "saturated": len(part) - decided,
                     "gain_low_pct": part["gain_pct"].min(),
                     "gain_high_pct": part["gain_pct"].max(),
                     "verdict": verdict,

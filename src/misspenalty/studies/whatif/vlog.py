@@ -2,7 +2,7 @@
 
 On disks both systems are simulated as for the study's Table 2, on the outermost cylinders of the year's drive, with
 the paper's UltraSPARC-170 as fast as the year's machine. On flash and in remote memory nothing is located: an update
-in place is a write, and the virtual log the same write and a map sector beside it, which costs the host its record,
+in place is a write, and the virtual log the same write and a map sector as well, which costs the host its record,
 and the medium what `results/vlog/what_if.csv` counts. A device between the two is one whose arm takes another time:
 eager writing then takes the share of it that it has on the year's disk.
 """
@@ -69,7 +69,7 @@ class Conclusion:
             ``gain_pct``, how much sooner the virtual log is done; ``in_place_us, virtual_log_us, speedup``; and
             ``written_ratio``, how many times as much it writes to the medium.
         """
-        factor, written = 1 / machines.faster(STUDY, era), 1.125  # a sector of the map beside eight of data
+        factor, written = 1 / machines.faster(STUDY, era), 1.125  # a sector of the map for eight of data
         if device.drive is not None:
             ms = self.simulated(device.drive, factor)
             old, new = (1000 * ms[system]["total"] for system in SYSTEMS)

@@ -1,6 +1,6 @@
 """Kernel of the storage controller's front end; the model is defined in array.py.
 
-Host requests come from the workload's generator or from arrays, a buffer at a time; what follows from them stands in
+Host requests come from the workload's generator or from arrays, one buffer at a time; what follows from them is in
 the event queue of the back end.
 """
 
@@ -46,7 +46,7 @@ cdef struct front_t:
     bint from_cache                 # whether a parity is computed from what the read cache holds
 
 
-cdef struct port_t:                 # what stands in front of one array
+cdef struct port_t:                 # what is in front of one array
     line_t line                     # requests that wait for a slot
     int64_t running                 # slots taken
     server_t adapter                # its host adapter
@@ -57,7 +57,7 @@ cdef class Array(BackEnd):
 
     cdef readonly TrackCache cache
     cdef front_t front
-    cdef port_t* ports              # one an array
+    cdef port_t* ports              # one per array
     cdef station_t* stations        # processors
     cdef stripes_t stripes          # where the host puts its pages
     cdef requests_t requests

@@ -69,7 +69,7 @@ cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexce
 cdef inline void plan_destage(
     raid_t* raid, int64_t stripe, const uint64_t* dirty, const uint64_t* old, const uint64_t* held, plan_t* plan
 ) noexcept nogil:
-    """The disk operations of a destage: `dirty`, `old` and `held` have one word a data strip, one bit a page.
+    """The disk operations of a destage: `dirty`, `old` and `held` have one word per data strip, one bit per page.
 
     A parity is made from the old one, which takes a read of each dirty strip and of the parity, or from all data, which
     takes a read of each strip whose part of it is not known; the one with fewer reads is taken, the first on a tie. One

@@ -1,4 +1,4 @@
-# Host requests under way, the lines they stand in, and the chains of those that wait for one drive operation.
+# Host requests under way, the lines they wait in, and the chains of those that wait for one drive operation.
 #
 # Requests and waiters are taken from pools (`_pool.pxd`).
 

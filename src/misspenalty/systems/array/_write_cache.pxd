@@ -30,10 +30,10 @@ cdef struct order_t:                # of one array
 
 cdef struct write_cache_t:
     entry_t* entries                # entry 0 stands for none
-    uint64_t* dirty                 # of entry e: words[e * strips] and on, one a data strip, one bit a page
+    uint64_t* dirty                 # of entry e: words[e * strips] and on, one per data strip, one bit per page
     uint64_t* old                   # the same, of dirty pages whose contents on disk are known
     uint32_t* entry_of              # entry of each stripe; 0 = none
-    order_t* orders                 # one an array
+    order_t* orders                 # one per array
     int64_t strips                  # data strips of a stripe
     int64_t room                    # pages
     int64_t used                    # pages, those under destage included

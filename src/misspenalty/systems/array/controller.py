@@ -76,7 +76,7 @@ class Controller:
     destage_high: float
     destages: int
     parity_from_cache: bool
-    slices: int = field(default=1, kw_only=True)  # the machine has so many times the arrays, but these processors
+    slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but these processors
 
     @property
     def cache_pages(self):

@@ -9,7 +9,7 @@ from libc.stdlib cimport realloc
 
 cdef enum:
     ARITY = 4                       # children of a heap node: two cache lines of events
-    SEQUENCE_BITS = 56              # of a rank; the priority stands above
+    SEQUENCE_BITS = 56              # of a rank; the priority is above
 
 
 cdef struct event_t:

@@ -1,4 +1,4 @@
-# Blocks in memory and requests to the disk, as Linux 2.2 keeps them; the file client stands on it.
+# Blocks in memory and requests to the disk, as Linux 2.2 keeps them; the file client is built on it.
 #
 # An entry is a page's worth of a file, or a block of metadata: what it is and where it is in memory. A request is a
 # contiguous stretch of entries on its way to or from the disk. Nothing below the file client knows files.

@@ -18,7 +18,7 @@ cdef struct inode_t:
 
 
 cdef class PageCache(BlockLayer):
-    cdef inode_t* inodes            # one a path
+    cdef inode_t* inodes            # one per path
     cdef int32_t* inode_of          # by path
     cdef int32_t* owners            # by entry: its inode; blocks of metadata have none
     cdef Py_ssize_t paths

@@ -44,7 +44,7 @@ cdef class PrefetchEngine(ReadAhead):
     cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil:
         """Ask for what is absent of a file: its metadata, then its pages in order.
 
-        The file stands at `place` among those predicted, so that it is used within as many events if the prediction is
+        The file is at `place` among those predicted, so that it is used within as many events if the prediction is
         right.
         """
         cdef inode_t* inode = &self.inodes[self.inode_of[path]]

@@ -126,7 +126,7 @@ class PageServer:
         earlier : sequence of int
             Pages that went through the page cache before the clock starts, in this order.
         enough : int, optional
-            Several clients stop once each has fetched so many pages; what comes later is not filled in.
+            Several clients stop once each has fetched that many pages; what comes later is not filled in.
 
         Returns
         -------

@@ -116,7 +116,7 @@ cdef class Server(Kernel):
         free(self.servers)
 
     def run(self, const uint8_t[::1] outcome, const uint8_t[::1] disk, const uint32_t[::1] access, int64_t warm_up):
-        """Simulate until no read is left; `access` is the disks' service time, one for all or one a reference, ns."""
+        """Simulate until no read is left; `access` is the disks' service time, one for all or one per reference, ns."""
         cdef Py_ssize_t step = 1 if access.shape[0] > 1 else 0
         with self, nogil:
             self.replay(&outcome[0], &disk[0], &access[0], step, outcome.shape[0], warm_up)

@@ -316,7 +316,7 @@ def disk_times(testbed, references, generator=None):
 def _check(outcome, disk, testbed, reads_per_transaction):
     outcome, disk = np.ascontiguousarray(outcome, np.uint8), np.ascontiguousarray(disk, np.uint8)
     if outcome.ndim != 1 or outcome.shape != disk.shape or not outcome.size:
-        raise ParameterError(f"outcome has shape {outcome.shape}, disk {disk.shape}; expected one value a reference")
+        raise ParameterError(f"outcome has shape {outcome.shape}, disk {disk.shape}; expected one value per reference")
     if outcome.max() > WRITE or disk.max() >= testbed.disks:
         raise ParameterError(f"expected outcomes up to {WRITE} and disks below {testbed.disks}")
     if not 1 <= reads_per_transaction <= 1_000_000:

@@ -24,7 +24,7 @@ HEAD = Lines(b"hssdsss", LINES.names[:7], open_ended=True, comment=LINES.comment
 
 
 def read(path, block_bytes, action="Q"):
-    """Yield `Requests` of blocks of `block_bytes`, one a line whose action is `action`."""
+    """Yield `Requests` of blocks of `block_bytes`, one per line whose action is `action`."""
     if action not in list(ACTIONS):
         raise ParameterError(f"action is {action!r}; expected one of {', '.join(ACTIONS)}")
     clock, devices = Clock(1, path), Devices()

@@ -1,4 +1,4 @@
-"""Captures of a database's data-file reads and writes: Parquet, one row a block of 8 KB.
+"""Captures of a database's data-file reads and writes: Parquet, one row per block of 8 KB.
 
 Columns: ``time_ms`` since the capture began, ``relation`` (table or index), ``block`` within the relation, ``write``.
 """
@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 def read(path, block_bytes):
-    """Yield `Requests`; a relation's number, in order of appearance, stands above its 32-bit block number."""
+    """Yield `Requests`; a relation's number, in order of appearance, is above its 32-bit block number."""
     import pyarrow.parquet as pq  # costs more than opening a small trace
 
     with open_stream(path) as stream:

@@ -47,7 +47,7 @@ HEAD = 1 << 16  # bytes that hold the header and the first row
 
 @dataclass(frozen=True)
 class Layout:
-    """What the header says: the grammar of the rows, and where each role stands in them."""
+    """What the header says: the grammar of the rows, and where each role is in them."""
 
     lines: Lines
     place: dict[str, int]

@@ -1,7 +1,7 @@
 """Captures of file activity as block requests: what the programs read, wrote and touched, in blocks of a page.
 
-The file of events of a capture (`misspenalty.traces.builds`), its two other files beside it. Runs follow one another; a
-file is an address space of its own. Directories, attributes and empty transfers are left out.
+The file of events of a capture (`misspenalty.traces.builds`), with its two other files next to it. Runs follow one
+another; a file is an address space of its own. Directories, attributes and empty transfers are left out.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from misspenalty.traces import builds
 from misspenalty.traces.reader import Format, extents, register
 
 MICROSECOND = 1000  # ns
-COLUMNS = (b"compute_us", b"system_us")  # as they stand in the file's footer
+COLUMNS = (b"compute_us", b"system_us")  # as in the file's footer
 
 
 def read(path, block_bytes):

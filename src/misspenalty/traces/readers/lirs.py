@@ -1,4 +1,4 @@
-"""The traces of the LIRS paper (Jiang & Zhang, SIGMETRICS 2002): one decimal block number a line.
+"""The traces of the LIRS paper (Jiang & Zhang, SIGMETRICS 2002): one decimal block number per line.
 
 A line ``*`` is a checkpoint mark and skipped. Reads only, no times; the block size is not part of the format (8 KB
 assumed).
@@ -16,4 +16,4 @@ def read(path, block_bytes):
         yield Requests(block.view("u8"))
 
 
-register(Format("lirs", "text: one block number a line", read, lambda name, head: LINES.fits(head), 8192))
+register(Format("lirs", "text: one block number per line", read, lambda name, head: LINES.fits(head), 8192))

@@ -1,0 +1,40 @@
+"""What a source distribution holds, and that it fits a package index; `make test-sdist` builds and installs one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MOST_BYTES = 20_000_000  # unpacked; an index takes 100 MB
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """Paths of the repository that `tools/sdist.py` leaves in a tree of all of them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = [name for name in listed.stdout.split("\0") if name]
+    if not names:
+        pytest.skip("this is no checkout")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    environment = os.environ | {"MESON_DIST_ROOT": str(tmp_path)}
+    subprocess.run([sys.executable, str(ROOT / "tools" / "sdist.py")], env=environment, check=True)
+    return [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_an_sdist_is_small(kept):
+    assert sum((ROOT / name).stat().st_size for name in kept if (ROOT / name).exists()) < MOST_BYTES
+
+
+def test_an_sdist_has_what_the_package_is_built_from(kept):
+    assert {"pyproject.toml", "meson.build", "LICENSE", "README.md", "tools/cython_modules.py"} <= set(kept)
+    built = subprocess.run(
+        ["git", "ls-files", "src", "data/drives"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert set(built.stdout.split()) <= set(kept)
+    assert {name.split("/")[1] for name in kept if name.startswith("data/")} == {"drives"}
+    assert not [name for name in kept if name.startswith(("results/", "tests/", "notebooks/", "workflow/"))]

@@ -1,0 +1,37 @@
+"""Keep only the library in a source distribution: meson runs this on the tree of files that it is about to pack.
+
+The sdist has what builds, describes and licenses the package. Traces, results, workflow, documentation and tests need
+each other and the repository; they alone are larger than the 100 MB that a package index takes.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+KEPT = (
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "LICENSE",
+    "README.md",
+    "data/drives",
+    "meson.build",
+    "pyproject.toml",
+    "src",
+    "tools",
+)
+
+
+def reduce(folder):
+    """Delete what is not kept, in a folder."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        name = path.relative_to(folder).as_posix()
+        if any(name == kept or name.startswith(f"{kept}/") or kept.startswith(f"{name}/") for kept in KEPT):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+if __name__ == "__main__":
+    reduce(Path(os.environ["MESON_DIST_ROOT"]))
