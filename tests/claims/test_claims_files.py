@@ -90,7 +90,11 @@ def test_what_is_made_of_fitted_cells_counts_as_fitted(judged):
         "sarc.fig6.power.cs", "epcm.fig8.shift",
     ):  # fmt: skip
         assert basis[claim] == "fitted", claim
-    assert basis["hac.proj.ppro_conversion.t1minus"] == basis["hac.fig9.replacement_over_fetch.t1"] == "predicted"
+    # an object's layout was chosen by recollected values, and decides what a page holds
+    assert basis["hac.proj.ppro_conversion.t1minus"] == basis["hac.fig9.replacement_over_fetch.t1"] == "calibrated"
+    assert set(judged.loc[judged["study"] == "hac", "basis"]) - {"predicted"} == {"calibrated", "fitted", "condition"}
+    rest = judged[(judged["study"] == "hac") & (judged["basis"] == "predicted")]
+    assert set(rest["verdict"]) == {"not_testable"}
 
 
 def test_a_variant_reads_only_its_own_tables(tmp_path):

@@ -8,7 +8,7 @@ from reference.virtual_log import Reference
 
 from misspenalty import ParameterError, disks
 from misspenalty.disks.drive.slices import cut, uniform
-from misspenalty.disks.virtual_log.log import capacity, physical_blocks, spread, update_in_place, virtual_log
+from misspenalty.disks.virtual_log.log import capacity, physical_blocks, spread, unaligned, update_in_place, virtual_log
 
 HP, SEAGATE = disks.load("hp97560"), disks.load("st19101")
 SMALL = cut(SEAGATE, 2, head_switch_ms=0.3)
@@ -32,6 +32,7 @@ TINY = {(tracks, sectors): tiny(tracks, sectors) for tracks, sectors in [(4, 72)
     unit=st.sampled_from([1, 4]),
     fill=st.floats(0.1, 1),
     log_map=st.booleans(),
+    aligned=st.booleans(),
     reserve=st.sampled_from([None, 0, 2]),
     requests=st.lists(
         st.tuples(st.booleans(), st.floats(0, 1), st.integers(1, 24), st.integers(0, 30_000_000), st.booleans()),
@@ -39,11 +40,12 @@ TINY = {(tracks, sectors): tiny(tracks, sectors) for tracks, sectors in [(4, 72)
     ),
     seed=st.integers(0, 2**64 - 1),
 )
-def test_kernel_and_reference_agree_to_the_nanosecond(shape, unit, fill, log_map, reserve, requests, seed):
+def test_kernel_and_reference_agree_to_the_nanosecond(shape, unit, fill, log_map, aligned, reserve, requests, seed):
     kind = TINY[shape]
-    blocks = max(1, int(fill * capacity(kind, unit)))
+    blocks = max(1, int((fill if aligned else 0.7 * fill) * capacity(kind, unit)))  # less, so that gaps do not fill it
     place = spread(blocks, physical_blocks(kind, unit))
-    settings_ = {"block_sectors": unit, "log_map": log_map, "reserve": reserve, "seed": seed}
+    place = place if aligned else unaligned(place, kind, unit)
+    settings_ = {"block_sectors": unit, "log_map": log_map, "aligned": aligned, "reserve": reserve, "seed": seed}
     disk, reference = virtual_log(kind, blocks, **settings_), Reference(kind, blocks, **settings_)
     disk.lay_out(np.arange(blocks, dtype=np.int32), place)
     reference.lay_out(place.tolist())
@@ -64,6 +66,36 @@ def test_kernel_and_reference_agree_to_the_nanosecond(shape, unit, fill, log_map
     assert {
         p: (a // uniform(kind)[2], a % uniform(kind)[2]) for p, a in enumerate(disk.tree()["address"]) if a >= 0
     } == (reference.address)
+
+
+def test_blocks_that_begin_at_any_sector_overlap_nothing():
+    rng = np.random.default_rng(11)
+    blocks = int(0.8 * physical_blocks(SMALL))
+    disk = virtual_log(SMALL, blocks, aligned=False, seed=11)
+    disk.lay_out(np.arange(blocks, dtype=np.int32), unaligned(spread(blocks, physical_blocks(SMALL)), SMALL))
+    _, _, sectors = uniform(SMALL)
+    for _ in range(20):
+        disk.replay(rng.integers(0, blocks, 200) * 8, np.full(200, 8), np.array([0]), 0)
+        disk.rest(disk.now + int(rng.integers(0, 50_000_000)))
+        track, place = np.divmod(disk.mapping(), sectors - 7)
+        used = (track * sectors + place)[:, None] + np.arange(8)
+        assert (used // sectors == track[:, None]).all()
+        used = np.concatenate([used.ravel(), disk.tree()["address"], np.arange(8)])
+        assert len(np.unique(used)) == len(used)
+    assert (place % 8 > 0).any()
+
+
+def test_a_block_without_room_is_told_of():
+    most = capacity(SMALL)
+    disk = virtual_log(SMALL, most, aligned=False, log_map=False)
+    gaps = np.arange(1, uniform(SMALL)[0] * (256 // 12))[:most]  # 4 sectors free behind each block of 8
+    used = len(gaps)
+    disk.lay_out(np.arange(used, dtype=np.int32), (gaps // 21 * (256 - 7) + gaps % 21 * 12).astype(np.int32))
+    with pytest.raises(ParameterError, match="found no room"):
+        for block in range(used, most):
+            disk.request(disk.now, True, 8 * block, 8)
+    with pytest.raises(ParameterError, match="aligned blocks only"):
+        virtual_log(SMALL, 10, aligned=False, media=np.zeros(1, np.uint8))
 
 
 @settings(max_examples=20, deadline=None)

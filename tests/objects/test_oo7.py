@@ -279,6 +279,15 @@ def test_accesses_follow_from_the_structure():
     part = 1 + 3 * 2  # array; connection and target, three times; the root part is one access more
     assert accesses("T1") == tree + visits * (2 + n * part)
     assert accesses("T1+") == tree + visits * (2 + 4 + n * (part + 2 + 3))
+    assert accesses("T1-") < accesses("T1- by calls")
+
+
+def test_t1_minus_by_calls_follows_every_link_of_the_parts_it_visits():
+    p = program(make(TINY))
+    half, visits = TINY.parts // 2, 9
+    assert p.run("T1- by calls") == visits * half
+    tree = 1 + (1 + 3) * 2
+    assert p.cache.log()[1][-1, 0] == tree + visits * (2 + half * (1 + 3 * 2))
 
 
 def test_t2b_swaps_every_part_in_the_database_after_its_commit():

@@ -16,10 +16,11 @@ GOLDEN, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
 class Reference:
     """One disk; the parameters are those of `misspenalty.disks.virtual_log.log.virtual_log`."""
 
-    def __init__(self, description, blocks, *, block_sectors=8, log_map=True, reserve=None, seed=0):
+    def __init__(self, description, blocks, *, block_sectors=8, aligned=True, log_map=True, reserve=None, seed=0):
         self.mechanics, self.unit, self.blocks = description.mechanics, block_sectors, blocks
         self.tracks, self.heads, self.sectors = uniform(description)
-        self.per_track = self.sectors // block_sectors
+        self.step = block_sectors if aligned else 1
+        self.per_track = (self.sectors - block_sectors) // self.step + 1
         self.longest = longest_transaction(description, block_sectors)
         settings = description.settings
         self.overhead = {False: settings["read_miss"][1], True: settings["write_miss"][0]}
@@ -36,7 +37,7 @@ class Reference:
     def sectors_of(self, block):
         """The sectors of a physical block."""
         track, place = divmod(block, self.per_track)
-        return [(track, place * self.unit + i) for i in range(self.unit)]
+        return [(track, place * self.step + i) for i in range(self.unit)]
 
     def lay_out(self, physical):
         """Put the logical blocks in order at these physical ones, and log the map."""
@@ -114,12 +115,16 @@ class Reference:
         """Whether nothing lies on a track."""
         return all((track, sector) in self.free for sector in range(self.sectors))
 
+    def step_of(self, unit):
+        """Sectors from the start of one unit to that of the next."""
+        return self.step if unit == self.unit else 1
+
     def units(self, unit):
-        """Free aligned units by track."""
-        found = {}
+        """Free units by track."""
+        found, step = {}, self.step_of(unit)
         for track in range(self.tracks):
-            for place in range(self.sectors // unit):
-                if all((track, place * unit + i) in self.free for i in range(unit)):
+            for place in range((self.sectors - unit) // step + 1):
+                if all((track, place * step + i) in self.free for i in range(unit)):
                     found.setdefault(track, []).append(place)
         return found
 
@@ -129,7 +134,7 @@ class Reference:
         for track in sorted(tracks):
             ready = now + self.mechanics.reposition(self.track, track, True)
             for place in units[track]:
-                start = ready + self.mechanics.rotation(ready, self.angle(track, place * unit))
+                start = ready + self.mechanics.rotation(ready, self.angle(track, place * self.step_of(unit)))
                 if best is None or start < best[0]:
                     best = start, track, place
         return best
@@ -162,14 +167,15 @@ class Reference:
     def arrive(self, unit, now, spent, names):
         """Write a unit where it costs least: ``(end, its sectors)``."""
         start, track, place = self.choose(unit, now)
-        end = self.passing(track, place * unit, unit, start)
+        first = place * self.step_of(unit)
+        end = self.passing(track, first, unit, start)
         spent.update({names[0]: start - now, names[1]: end - start})
         if track == self.held:
             self.held = None
         elif self.held is not None and self.held_until is None:
             self.held_until = now
         self.track = track
-        taken = [(track, place * unit + i) for i in range(unit)]
+        taken = [(track, first + i) for i in range(unit)]
         self.free -= set(taken)
         return end, taken
 
@@ -179,7 +185,7 @@ class Reference:
         if logical in self.map:
             self.stale += self.sectors_of(self.map[logical])
             del self.owner[self.map[logical]]
-        self.map[logical] = taken[0][0] * self.per_track + taken[0][1] // self.unit
+        self.map[logical] = taken[0][0] * self.per_track + taken[0][1] // self.step
         self.owner[self.map[logical]] = logical
         return now
 
@@ -226,7 +232,9 @@ class Reference:
         z = (z ^ z >> 27) * 0x94D049BB133111EB & WORD
         first = (z ^ z >> 31) % self.tracks
         for track in [*range(first, self.tracks), *range(first)]:
-            needed = 2 * (self.per_track - count[track]) + 2
+            used = sum((track, sector) not in self.free for sector in range(self.sectors))
+            things = self.per_track - count[track] if self.step == self.unit else -(-used // self.unit)
+            needed = (2 * self.unit // self.step - 1) * (2 * things + 2)
             if track > 0 and not self.empty(track) and holes - count[track] >= needed:
                 return track
         return None

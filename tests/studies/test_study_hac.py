@@ -187,7 +187,7 @@ def test_figures_9_to_11_agree_with_one_another(sweeps, costs):
 
 
 def test_projections_have_every_case(data, sweeps, costs):
-    table = hac_projections.projections(data, sweeps, POINTS, costs, 3)
+    table = hac_projections.projections(sweeps, POINTS, costs, hac_projections.other_runs(data, POINTS, 3))
     assert not table.duplicated(["case", "traversal", "quantity"]).any()
     assert table["value"].notna().all()
     assert set(table["case"]) == {
@@ -343,18 +343,28 @@ def test_tables_under_conditions(tmp_path, sweeps):
         POINTS,
         0,
         SMALL["sweep_mb"],
+        SMALL["sweep_mb"],
         3,
         {"the same": {}, "fewer connections": {"connections": 2}},
         SMALL["database"],
     )
     assert set(made) == {"fig9", "fig10", "fig11", "projections"} <= set(claims.TABLES)
-    words = [hac_conditions.FRAMES_ALONE, *hac_conditions.TESTBED, "the same", "fewer connections"]
-    assert list(made["fig9"]["condition"].unique()) == words
-    assert list(made["projections"]["condition"].unique()) == words[1:]
-    fig9 = {
-        name: part.drop(columns="condition").reset_index(drop=True) for name, part in made["fig9"].groupby("condition")
-    }
-    pd.testing.assert_frame_equal(fig9["the same"], fig9[hac_conditions.FRAMES_ALONE])  # the same files were given
-    assert not fig9["the same"].equals(fig9["fewer connections"])
+    alone, other = hac_conditions.FRAMES_ALONE, "fewer connections"
+    tried = {"; ".join(chosen) for name in ("the same", other) for chosen in hac_conditions.explored([name]) if chosen}
+    assert set(made["fig9"]["condition"]) - tried == {alone, f"{alone}; the same"}  # the other one has no hot misses
+    words = list(made["projections"]["condition"].unique())
+    assert set(words) == tried and [text.count("; ") for text in words] == sorted(text.count("; ") for text in words)
+    keys = ["traversal", "cache_mb", "component"]
+    fig9 = {name: part.set_index(keys)["us"] for name, part in made["fig9"].groupby("condition")}
+    points = [(name, POINTS[name], part) for name in STATIC for part in hac.PENALTY]
+    assert fig9["the same"].loc[points].to_dict() == pytest.approx(fig9[alone].loc[points].to_dict())
+    assert fig9["the same"].loc[points].to_dict() != fig9[other].loc[points].to_dict()
+    both = fig9["server cache of 24 MB; pages shuffled among themselves"]
+    for name in STATIC:  # no server changes what the client does
+        curve, same = (table.xs((name, "replacement"), level=keys[::2]) for table in (both, fig9["the same"]))
+        assert curve.to_dict() == pytest.approx(same.to_dict())
+    assert fig9[hac_conditions.CALLS]["T1-"].to_dict() != fig9["the same"]["T1-"].to_dict()
     shares = made["projections"].query("case == 'fig9_point' and quantity == 'server_cache_hit_pct'")
-    assert shares.groupby("condition").size().to_dict() == dict.fromkeys(words[1:], 4)
+    assert shares.groupby("condition").size().to_dict() == dict.fromkeys(words, 4)
+    slower = made["projections"].query("case == 'slower_network'")["condition"]
+    assert set(slower) == {text for text in words if "; " not in text}

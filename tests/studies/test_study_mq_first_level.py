@@ -26,7 +26,12 @@ def test_shares_are_over_the_reads_with_distances_over_all_accesses():
     # a read a, b; write c; read a (3 accesses ago), c (2), c (1), d
     trace = Trace.from_blocks([1, 2, 3, 1, 3, 3, 4], np.array([0, 0, 1, 0, 0, 0, 0], bool), block_bytes=MB)
     found = first_level.distances(trace, threshold_mb=3)
-    assert found == {"short_share_pct": pytest.approx(200 / 3), "first_reads_pct": pytest.approx(50)}
+    assert found == {
+        "short_share_pct": pytest.approx(200 / 3),
+        "first_reads_pct": pytest.approx(50),
+        "short_of_reads_pct": pytest.approx(100),  # a again after 2 reads, c after 1; the write is no access
+        "first_of_reads_pct": pytest.approx(200 / 3),
+    }
 
 
 def test_the_size_found_is_the_closest_of_all():

@@ -80,12 +80,15 @@ def test_every_condition_acts_in_its_direction():
     table = vlog_gap.gap(SEAGATE, WORKLOAD).set_index("conditions")["speedup"]
     assert table["none"] == pytest.approx(base)
     assert set(vlog_gap.CONDITIONS) < set(table.index) and table.index.is_unique
-    for condition in ("emptied", "fresh", "no_map", "short_switch", "half_host", "quarter_host", "free_host"):
+    for condition in (
+        "emptied", "fresh", "no_map", "short_switch", "half_host", "quarter_host", "free_host", "unaligned",
+    ):  # fmt: skip
         assert table[condition] > base
     assert table["8kb"] < table["none"]
     other = replace(SEAGATE, label="sparc10_seagate")
     assert vlog_gap.apply(("8kb",), other, WORKLOAD) == (other, WORKLOAD)  # the UltraSPARC-170 alone has such blocks
     assert table["half_host"] < table["quarter_host"] < table["free_host"]
+    assert table["no_map+short_switch+fresh+free_host+unaligned"] > table["no_map+short_switch+fresh+free_host"]
     assert table["no_map+short_switch+emptied+free_host"] > table[list(vlog_gap.CONDITIONS)].max()
     for wrong in (("sunshine",), ("fresh", "emptied"), ("half_host", "free_host")):
         with pytest.raises(ParameterError, match="conditions "):

@@ -177,6 +177,12 @@ def mq_facts(wildcards):
     return capture_facts(mq_recorded(wildcards))
 
 
+def mq_shorter():
+    """The compiled capture over which the first level is calibrated as a condition; none where there is none."""
+    name = MQ["calibrated"].get("shorter")
+    return f"results/traces/{name}.trace" if name else []
+
+
 def mq_writes(wildcards):
     """Treatments of writes: all of them on the server's capture."""
     return MQ["writes"] if wildcards.capture == MQ["server"] else MQ["writes"][:1]

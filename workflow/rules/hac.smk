@@ -289,6 +289,7 @@ rule hac_under_conditions:
         points_mb=HAC["points_mb"],
         least_share=HAC["least_share"],
         total_mb=HAC["sweep_mb"],
+        frames_mb=HAC["sweep_frames_mb"],
         iterations=HAC["iterations"],
         layouts=HAC["layouts"],
         sizes=HAC["database"],

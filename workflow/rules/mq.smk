@@ -181,7 +181,10 @@ rule mq_under_conditions:
     input:
         replays=f"results/mq/runs/replay/{MQ['server']}.csv",
         first_levels="results/mq/first_level_fit.csv",
+        long=f"results/traces/{MQ['calibrated']['capture']}.trace",
+        shorter=mq_shorter(),
         sensitivity="results/mq/sensitivity.csv",
+        rates="results/mq/fig7_sensitivity.csv",
         table4=f"results/mq/table4{VARIANT}.csv",
         fig7=f"results/mq/fig7{VARIANT}.csv",
     output:
@@ -195,7 +198,8 @@ rule mq_under_conditions:
         "../../environment.yml"
     params:
         cache_mb=MQ["cache_mb"],
-        job=job("mq.first_level.under_conditions"),
+        threshold_mb=MQ["table3_mb"],
+        job=job("mq.conditions.under_conditions"),
     script:
         "../scripts/simulate.py"
 

@@ -15,7 +15,8 @@ from misspenalty.reporting.markers import update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_calibrated"))
 summary = f"""Multi-Queue behind a first level of 128 MB, as the paper has it. A *fitted* verdict reads a
-value that a parameter was fitted to, a *predicted* one reads none; *conditions* hold for any numbers (setup,
+value that a parameter was fitted to, a *predicted* one reads none; HAC's are *calibrated*, as the layout of
+its objects was chosen by recollected values that no claim reads; *conditions* hold for any numbers (setup,
 identities) and do not count as reproduced.
 
 {format_summary(claims)}

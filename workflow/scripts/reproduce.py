@@ -23,6 +23,7 @@ COUNT = re.compile(r"^(\w+) +(\d+)$")
 STATE = Path(".snakemake")
 WORDS = {
     "predicted": "reproduced by prediction",
+    "calibrated": "reproduced by calibration",
     "fitted": "reproduced by a fit",
     "condition": "conditions",
     "direction": "in direction",

@@ -38,7 +38,7 @@ class Fit:
     unit: str
     sensitivity: str
     reason: str
-    basis: str = "fitted"  # or "calibrated", "recollected": no claim reads the targets
+    basis: str = "fitted"  # or "calibrated", "recollected" (known from memory): no claim reads the targets
     follows: tuple = ()  # dicts: table, where, column; cells that depend on the parameter as directly as the targets
 
 

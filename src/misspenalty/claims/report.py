@@ -31,7 +31,8 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
         Basis of the verdicts: ``calibrated`` if the tables were made with a setting chosen by published values that
         no claim reads, ``fitted`` if by values that claims read. A verdict is ``fitted`` in any case if it reads a
         cell that `calibration` names as a fitting target, even next to predicted cells, and a ``condition`` if its
-        study says that it holds for any numbers.
+        study says that it holds for any numbers. Instead of ``predicted`` it is ``calibrated`` if it reads a cell that
+        follows from what was chosen by recollected values.
     notes : mapping of str to str, optional
         Remarks by claim id, such as a value that a run logged.
     calibration : iterable of Fit
@@ -75,9 +76,16 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
             for id in studied[fit.study].reading(fit, getattr(fit, cells)):
                 if not any(fit.parameter in remark for remark in remarks[id]):
                     remarks[id].append(word.format(fit.parameter))
+    chosen = {
+        id
+        for fit in calibration
+        if fit.study in studied and fit.basis == "recollected"
+        for id in studied[fit.study].reading(fit, fit.follows)
+    }
     rows = []
     for claim in ledger:
         study = studied[claim.study]
+        own = "calibrated" if basis == "predicted" and claim.id in chosen else basis
         outcome, form = _decide(claim, study), study.forms[claim.id]
         rows.append(
             {
@@ -90,7 +98,7 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
                 "deviation": outcome.deviation,
                 "tolerance": getattr(form, "tolerance", "") or tolerance_text(claim),
                 "verdict": outcome.verdict,
-                "basis": "condition" if claim.id in study.conditions else "fitted" if remarks[claim.id] else basis,
+                "basis": "condition" if claim.id in study.conditions else "fitted" if remarks[claim.id] else own,
                 "note": "; ".join(filter(None, [outcome.note, notes.get(claim.id, ""), *remarks[claim.id]])),
             }
         )

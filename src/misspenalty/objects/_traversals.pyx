@@ -34,6 +34,7 @@ cdef enum:                          # what is done at each composite part
     SWAP_ROOT = 4                   # T2a: all, x and y of the root part swapped
     SWAP_ALL = 5                    # T2b: all, x and y of all swapped
     ITERATIVE = 6                   # T1 with a list of parts to visit instead of recursion
+    HALF_CALLS = 7                  # T1-, and the links of the parts visited are followed to the end
 
 
 cdef class Traversals(Kernel):
@@ -257,7 +258,7 @@ cdef class Traversals(Kernel):
             other = self.cache.follow(link + 4 * CONNECTION_TO)
             if other == NULL:
                 return -1
-            if self.visited[word(other + 4 * ID)] == self.visit:
+            if self.visited[word(other + 4 * ID)] == self.visit or (self.kind == HALF_CALLS and self.left == 0):
                 continue
             more = self.part(other)
             if more < 0:

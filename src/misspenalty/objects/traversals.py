@@ -5,7 +5,8 @@ and swap x and y of the root part or of every part; "T1 iterative" visits withou
 T1+ and dynamic traversals. What those do is recollected: T1- stops after half of a composite part's atomic parts (and
 then reads nothing more of that composite), T1+ also reads all its other objects except the document; a dynamic
 traversal is a series of operations on two modules, a hot and a cold one that swap roles part-way, each a random path to
-a composite part and one of the static visits of it.
+a composite part and one of the static visits of it. "T1- by calls" is another reading of T1-: once half of the parts
+have been visited a call returns at once, but the parts that are being visited still follow their connections.
 """
 
 import time
@@ -17,7 +18,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects import _hit_time
 from misspenalty.objects._traversals import Traversals
 
-KINDS = {"T6": 0, "T1": 1, "T1-": 2, "T1+": 3, "T2a": 4, "T2b": 5, "T1 iterative": 6}
+KINDS = {"T6": 0, "T1": 1, "T1-": 2, "T1+": 3, "T2a": 4, "T2b": 5, "T1 iterative": 6, "T1- by calls": 7}
 STATIC = ("T6", "T1-", "T1", "T1+")
 HIT_STEPS = ("traversal", "indirection", "swizzling", "residency", "usage", "concurrency", "exception")
 

@@ -22,7 +22,7 @@ cdef class CompactingLog(VirtualLog):
         self.state = seed
 
     def compact(self, tracks):
-        """Empty up to that many tracks however long it takes; returns how many could be emptied."""
+        """Empty up to so many tracks however long it takes; returns how many could be emptied."""
         cdef int64_t before = self.emptied
         cdef int32_t i, track, wanted = tracks
         with self, nogil:
@@ -41,7 +41,8 @@ cdef class CompactingLog(VirtualLog):
 
     cdef int32_t victim(self) noexcept nogil:
         """A random track that holds something, while the holes elsewhere have room for it; -1 = none."""
-        cdef int32_t tracks = self.surface.tracks, track, i, units = self.surface.blocks.units
+        cdef int32_t tracks = self.surface.tracks, track, i
+        cdef int32_t each = 2 * self.surface.blocks.unit // self.surface.blocks.step - 1    # places that a block takes
         cdef int64_t holes = 0
         for track in range(tracks):
             if not is_empty(&self.surface, track):
@@ -50,12 +51,19 @@ cdef class CompactingLog(VirtualLog):
         track = mix(self.state) % tracks
         for i in range(tracks):
             # room for its live blocks next to it, for the map's records and for a transaction's old copies
-            if track > 0 and not is_empty(&self.surface, track) and holes - self.surface.blocks.count[track] >= (
-                2 * (units - self.surface.blocks.count[track]) + 2
+            if track > 0 and not is_empty(&self.surface, track) and holes - self.surface.blocks.count[track] >= each * (
+                2 * self.things(track) + 2
             ):
                 return track
             track = track + 1 if track + 1 < tracks else 0
         return NOWHERE
+
+    cdef int32_t things(self, int32_t track) noexcept nogil:
+        """Blocks of a track that are not free; where they overlap, so many as its sectors in use make."""
+        cdef int32_t unit = self.surface.blocks.unit
+        if self.surface.blocks.step == unit:
+            return self.surface.blocks.units - self.surface.blocks.count[track]
+        return (self.surface.sectors.units - self.surface.sectors.count[track] + unit - 1) // unit
 
     cdef bint empty(self, int32_t track, int64_t until) noexcept nogil:
         """Read a track and move what lies on it elsewhere, one piece of the map after the other; whether it is empty then.

@@ -1,7 +1,8 @@
 # Eager writing: which sectors are free, and which free block passes under a head next. Everything is inlined where cimported.
 #
 # A sector's address is track * sectors + sector; sectors that a drive skips are not known here, so a described disk has none.
-# A block is `unit` sectors, aligned on its track. Both bitmaps are kept: a block is free when all its sectors are.
+# A block is `unit` sectors of a track, and begins at a multiple of `step` sectors: of `unit` where it is aligned, of 1 where it
+# is not and blocks overlap. Both bitmaps are kept: a block is free when all its sectors are.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -20,16 +21,17 @@ cdef enum:
 
 
 cdef struct bitmap_t:
-    uint64_t* words                 # `width` of them a track; bit 1 = free
+    uint64_t* words                 # `width` of them per track; bit 1 = free
     int32_t* count                  # free units of each track
     int32_t width                   # 64-bit words per track
-    int32_t units                   # a track; bits beyond are 0
+    int32_t units                   # per track; bits beyond are 0
     int32_t unit                    # sectors of a unit
+    int32_t step                    # sectors from one unit's start to the next one's
 
 
 cdef struct surface_t:
     const mechanics_t* m            # of a drive whose tracks are all alike
-    const int64_t* least            # the shortest seek over that many cylinders or more, ns
+    const int64_t* least            # the shortest seek over so many cylinders or more, ns
     bitmap_t sectors
     bitmap_t blocks
     int32_t tracks                  # in use, from the first; whole cylinders
@@ -72,34 +74,46 @@ cdef inline int32_t find_from(const bitmap_t* map, int32_t track, int32_t unit) 
     return 64 * i + lowest_bit(word)
 
 
+cdef inline int32_t first_around(const bitmap_t* map, int32_t sector) noexcept nogil:
+    """The first unit that a sector is in."""
+    return max(sector - map.unit + map.step, <int32_t>0) // map.step
+
+
+cdef inline int32_t last_around(const bitmap_t* map, int32_t sector) noexcept nogil:
+    """The last unit that a sector is in; before the first one, where it is in none."""
+    return min(sector // map.step, map.units - 1)
+
+
 cdef inline void take_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
-    """A free sector is free no more, nor is the block around it."""
-    cdef int32_t block = sector // s.blocks.unit
+    """A free sector is free no more, nor are the blocks that it is in."""
+    cdef int32_t block
     clear_bit(&s.sectors, track, sector)
-    if block < s.blocks.units and is_set(&s.blocks, track, block):
-        clear_bit(&s.blocks, track, block)
+    for block in range(first_around(&s.blocks, sector), last_around(&s.blocks, sector) + 1):
+        if is_set(&s.blocks, track, block):
+            clear_bit(&s.blocks, track, block)
 
 
 cdef inline void free_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
-    """A sector becomes free, and the block around it if it was the last one in use."""
-    cdef int32_t block = sector // s.blocks.unit, i
+    """A sector becomes free, and of the blocks that it is in those of which it was the last one in use."""
+    cdef int32_t block, i
     set_bit(&s.sectors, track, sector)
-    if block < s.blocks.units:
-        for i in range(block * s.blocks.unit, (block + 1) * s.blocks.unit):
+    for block in range(first_around(&s.blocks, sector), last_around(&s.blocks, sector) + 1):
+        for i in range(block * s.blocks.step, block * s.blocks.step + s.blocks.unit):
             if not is_set(&s.sectors, track, i):
-                return
-        set_bit(&s.blocks, track, block)
+                break
+        else:
+            set_bit(&s.blocks, track, block)
 
 
 cdef inline void take_block(surface_t* s, int32_t track, int32_t block) noexcept nogil:
     cdef int32_t i
-    for i in range(block * s.blocks.unit, (block + 1) * s.blocks.unit):
+    for i in range(block * s.blocks.step, block * s.blocks.step + s.blocks.unit):
         take_sector(s, track, i)
 
 
 cdef inline void free_block(surface_t* s, int32_t track, int32_t block) noexcept nogil:
     cdef int32_t i
-    for i in range(block * s.blocks.unit, (block + 1) * s.blocks.unit):
+    for i in range(block * s.blocks.step, block * s.blocks.step + s.blocks.unit):
         free_sector(s, track, i)
 
 
@@ -116,9 +130,9 @@ cdef inline void try_track(
     s.tried += 1
     if ready >= best.start:
         return
-    unit = (next_sector(s.m, track, ready) + map.unit - 1) // map.unit
+    unit = (next_sector(s.m, track, ready) + map.step - 1) // map.step
     unit = find_from(map, track, unit if unit < map.units else 0)
-    start = ready + rotation(s.m, ready, angle_of(&s.m.tracks[track], unit * map.unit))
+    start = ready + rotation(s.m, ready, angle_of(&s.m.tracks[track], unit * map.step))
     if start < best.start:
         best.ready = ready
         best.start = start

@@ -49,7 +49,7 @@ cdef class FreeSpace(Kernel):
         self.surface.blocks.words, self.surface.blocks.count = &bits[0, 0], &count[0]
         self.surface.sectors.width, self.surface.sectors.units, self.surface.sectors.unit = words[0].shape[1], sectors, 1
         self.surface.blocks.width, self.surface.blocks.units = words[1].shape[1], sectors // unit
-        self.surface.blocks.unit = unit
+        self.surface.sectors.step, self.surface.blocks.unit, self.surface.blocks.step = 1, unit, unit
 
     def nearest(self, int32_t track, int64_t now, bint blocks=False):
         """The free sector or block that passes first: ``(track, unit, ready, start)``; None where nothing is free."""

@@ -28,10 +28,12 @@ cdef class Store(Kernel):
     cdef int32_t track              # where it is
     cdef readonly int64_t sectors   # that can be addressed
     cdef readonly int64_t commands  # served
+    cdef bint full                  # a block found no room
     # What every subclass calls first. A store without it has no sectors, and refuses every request.
     cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil
     cdef void idle(self, int64_t until) noexcept nogil
+    cdef int check_room(self) except -1
     cdef int check(self, int64_t now, int64_t sector, int64_t count) except -1
 
 

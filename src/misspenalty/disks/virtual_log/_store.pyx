@@ -37,6 +37,11 @@ cdef class Store(Kernel):
             raise ParameterError(f"a request at {now} ns; the store is at {self.now}")
         return 0
 
+    cdef int check_room(self) except -1:
+        if self.full:
+            raise ParameterError("a block found no room: no free sectors are next to each other; write fewer blocks")
+        return 0
+
     def request(self, int64_t now, bint write, int64_t sector, int64_t count):
         """Serve one request: ``(end, parts)``, the end in ns and `parts` a dict of ns by name."""
         cdef latency_t spent
@@ -45,6 +50,7 @@ cdef class Store(Kernel):
         with self, nogil:
             self.now = self.serve(now, WRITE if write else READ, sector, count, &spent)
             self.commands += 1
+        self.check_room()
         return self.now, dict(zip(PARTS, as_tuple(&spent)))
 
     def rest(self, int64_t until):
@@ -54,6 +60,7 @@ cdef class Store(Kernel):
         with self, nogil:
             self.idle(until)
             self.now = max(self.now, until)
+        self.check_room()
         return self.now
 
     def replay(self, const int64_t[::1] sector, const int64_t[::1] count, const int64_t[::1] host, Py_ssize_t warm_up,
@@ -98,6 +105,7 @@ cdef class Store(Kernel):
                     latency[i] = now - begin
             self.now = now
             self.commands += n
+        self.check_room()
         return {**dict(zip(PARTS, as_tuple(&spent))), "total": now - counted}
 
 

@@ -45,7 +45,7 @@ cdef class VirtualLog(Store):
     cdef readonly int64_t records   # logged
     cdef readonly int64_t relogged  # of them, to make room for pointers
 
-    cdef int bind(self, bitmap_t* map, name, tracks, units, unit) except -1
+    cdef int bind(self, bitmap_t* map, name, tracks, units, unit, step) except -1
     cdef check_free(self, logical, physical, records)
     cdef int64_t write(self, int64_t now, int64_t sector, int64_t count, latency_t* spent) noexcept nogil
     cdef int64_t read(self, int64_t now, int64_t sector, int64_t count, latency_t* spent) noexcept nogil

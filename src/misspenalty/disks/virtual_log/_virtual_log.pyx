@@ -28,8 +28,9 @@ cdef class VirtualLog(Store):
     """See `misspenalty.disks.virtual_log.log.virtual_log`, which checks the arguments."""
 
     def __cinit__(self, Mechanics mechanics not None, tracks, heads, track_sectors, unit, blocks, longest, read_overhead,
-                  write_overhead, log_map=True, reserve=-1, search=0, recording=0, uint8_t[::1] media=None, **own):
-        cdef int32_t per_track = track_sectors // unit
+                  write_overhead, log_map=True, aligned=True, reserve=-1, search=0, recording=0, uint8_t[::1] media=None,
+                  **own):
+        cdef int32_t step = unit if aligned else 1, per_track = (track_sectors - unit) // step + 1
         self.set_up(mechanics, blocks * unit, read_overhead, write_overhead)
         self.blocks = blocks
         self.longest, self.log_map, self.reserve = longest, log_map, reserve
@@ -50,8 +51,8 @@ cdef class VirtualLog(Store):
             "least": np.ascontiguousarray(np.minimum.accumulate(mechanics.arrays[3][::-1])[::-1]),
         }
         self.arrays["pieces"]["degree"] = 0
-        self.bind(&self.surface.sectors, "sectors", tracks, track_sectors, 1)
-        self.bind(&self.surface.blocks, "blocks", tracks, per_track, unit)
+        self.bind(&self.surface.sectors, "sectors", tracks, track_sectors, 1, 1)
+        self.bind(&self.surface.blocks, "blocks", tracks, per_track, unit, step)
         cdef int64_t[::1] least = self.arrays["least"]
         self.surface.least = &least[0]
         cdef int32_t[::1] integers = self.arrays["map"]
@@ -68,7 +69,7 @@ cdef class VirtualLog(Store):
             self.media = &media[0]
         take_block(&self.surface, 0, 0)             # the place of the tail's record at power-down
 
-    cdef int bind(self, bitmap_t* map, name, tracks, units, unit) except -1:
+    cdef int bind(self, bitmap_t* map, name, tracks, units, unit, step) except -1:
         """Make a bitmap with everything free."""
         width = -(-units // 64)
         words = np.zeros((tracks, width), np.uint64)
@@ -79,7 +80,7 @@ cdef class VirtualLog(Store):
         cdef uint64_t[::1] flat = words.reshape(-1)
         cdef int32_t[::1] counts = count
         map.words, map.count = &flat[0], &counts[0]
-        map.width, map.units, map.unit = width, units, unit
+        map.width, map.units, map.unit, map.step = width, units, unit, step
         return 0
 
     # What Python sees.
@@ -147,7 +148,9 @@ cdef class VirtualLog(Store):
     cdef check_free(self, logical, physical, records):
         free = np.unpackbits(self.arrays["sectors"].view(np.uint8), axis=1, bitorder="little")
         free = free[:, :self.surface.sectors.units].astype(bool)
-        check_places(free, self.arrays["map"] == NONE, self.surface.blocks.unit, logical, physical, records)
+        check_places(
+            free, self.arrays["map"] == NONE, self.surface.blocks.unit, self.surface.blocks.step, logical, physical,
+            records)
 
     @property
     def tried(self):
@@ -159,7 +162,7 @@ cdef class VirtualLog(Store):
         return self.arrays["map"].copy()
 
     def live(self):
-        """Blocks in use on each track, int32."""
+        """Places for a block that are not free on each track, int32."""
         return self.surface.blocks.units - self.arrays["blocks_count"]
 
     def tree(self):
@@ -234,7 +237,7 @@ cdef class VirtualLog(Store):
         if self.map[block] == NONE:
             return now
         track = self.map[block] // per_track
-        sector = self.map[block] % per_track * self.surface.blocks.unit + part
+        sector = self.map[block] % per_track * self.surface.blocks.step + part
         if self.held == track:
             start = self.held_from + rotation(
                 self.surface.m, self.held_from, angle_of(&self.surface.m.tracks[track], sector))
@@ -276,7 +279,7 @@ cdef class VirtualLog(Store):
     cdef int64_t arrive(self, int64_t now, const bitmap_t* map, const choice_t* choice, latency_t* spent) noexcept nogil:
         """Move to a chosen unit and write it."""
         cdef int64_t end = pass_sectors(
-            self.surface.m, choice.track, choice.unit * map.unit, map.unit, choice.start)
+            self.surface.m, choice.track, choice.unit * map.step, map.unit, choice.start)
         spent.locate += choice.start - now
         spent.transfer += end - choice.start
         if self.held != NONE and self.held_until == FOREVER and choice.track != self.held:
@@ -290,6 +293,9 @@ cdef class VirtualLog(Store):
         """Write a block where it costs least; its older copy stays until the transaction ends."""
         cdef choice_t choice = self.choose(&self.surface.blocks, now)
         cdef int32_t per_track = self.surface.blocks.units, old = self.map[logical]
+        if choice.start == FOREVER:
+            self.full = True
+            return now
         now = self.arrive(now, &self.surface.blocks, &choice, spent)
         take_block(&self.surface, choice.track, choice.unit)
         if old != NONE:
@@ -331,6 +337,9 @@ cdef class VirtualLog(Store):
             self.relogged += 1
         memset(&own, 0, sizeof(own))
         choice = self.choose(&self.surface.sectors, now)
+        if choice.start == FOREVER:
+            self.full = True
+            return now
         now = self.arrive(now, &self.surface.sectors, &choice, &own)
         spent.locate += own.locate
         spent.transfer += own.transfer
@@ -381,7 +390,7 @@ cdef class VirtualLog(Store):
     cdef int64_t address_of(self, int32_t block) noexcept nogil:
         """The first sector of a physical block."""
         cdef int32_t per_track = self.surface.blocks.units
-        return <int64_t>(block // per_track) * self.surface.sectors.units + block % per_track * self.surface.blocks.unit
+        return <int64_t>(block // per_track) * self.surface.sectors.units + block % per_track * self.surface.blocks.step
 
     cdef void store_record(self, int32_t piece, bint last) noexcept nogil:
         cdef record_t record

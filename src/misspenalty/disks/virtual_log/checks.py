@@ -5,7 +5,7 @@ import numpy as np
 from misspenalty.errors import ParameterError
 
 
-def check_places(free, unmapped, unit, logical, physical, records):
+def check_places(free, unmapped, unit, step, logical, physical, records):
     """Raise unless blocks and map sectors are on the disk, not in use, and each there once.
 
     Parameters
@@ -14,8 +14,8 @@ def check_places(free, unmapped, unit, logical, physical, records):
         Sectors that nothing lies in.
     unmapped : bool, shape (blocks,)
         Logical blocks that have no place yet.
-    unit : int
-        Sectors of a block.
+    unit, step : int
+        Sectors of a block, and from one block's start to the next one's.
     logical, physical : int, shape (n,)
         Blocks, and where they are to be.
     records : int, shape (m,)
@@ -26,7 +26,7 @@ def check_places(free, unmapped, unit, logical, physical, records):
     ParameterError
     """
     (tracks, sectors), blocks = free.shape, len(unmapped)
-    per_track = sectors // unit
+    per_track = (sectors - unit) // step + 1
     logical, physical, records = (np.asarray(numbers, np.int64) for numbers in (logical, physical, records))
     if len(logical) != len(physical):
         raise ParameterError(f"{len(logical)} logical blocks at {len(physical)} physical ones")
@@ -38,7 +38,7 @@ def check_places(free, unmapped, unit, logical, physical, records):
         outside = numbers[(numbers < 0) | (numbers >= end)]
         if len(outside):
             raise ParameterError(f"{what} {outside[0]}; expected 0 to {end - 1}")
-    first = physical // per_track * sectors + physical % per_track * unit
+    first = physical // per_track * sectors + physical % per_track * step
     places = np.concatenate([(first[:, None] + np.arange(unit)).ravel(), records])
     for what, numbers, unused in (("logical block", logical, unmapped), ("sector", places, free.ravel())):
         number, times = np.unique(numbers, return_counts=True)

@@ -68,6 +68,7 @@ def virtual_log(
     blocks,
     *,
     block_sectors=BLOCK_SECTORS,
+    aligned=True,
     log_map=True,
     reserve=None,
     search_ns=0,
@@ -85,6 +86,9 @@ def virtual_log(
         Logical blocks, at most `capacity`.
     block_sectors : int
         Sectors of a block, physical and logical.
+    aligned : bool
+        Whether physical blocks begin at multiples of their length; otherwise at any sector of a track. A disk of many
+        short gaps may then have no room for a block.
     log_map : bool
         Whether map sectors are written; without, the map is taken to survive by other means.
     reserve : int, optional
@@ -116,6 +120,8 @@ def virtual_log(
         raise ParameterError(f"{blocks!r} logical blocks; expected 1 to {most} on this disk")
     if reserve is not None and not 0 <= reserve < sectors // block_sectors:
         raise ParameterError(f"reserve is {reserve!r} blocks; expected 0 to {sectors // block_sectors - 1}")
+    if media is not None and not aligned:
+        raise ParameterError("media are kept up to date for aligned blocks only")
     if media is not None and (media.dtype != np.uint8 or media.shape != (tracks * sectors * SECTOR,)):
         raise ParameterError(f"media have shape {media.shape}; expected uint8, {tracks * sectors * SECTOR}")
     return CompactingLog(
@@ -128,6 +134,7 @@ def virtual_log(
         longest_transaction(description, block_sectors),
         *_overheads(description),
         log_map=log_map,
+        aligned=aligned,
         reserve=-1 if reserve is None else reserve,
         search=search_ns,
         recording=record_ns,
@@ -175,6 +182,13 @@ def update_in_place(description):
 def spread(blocks, physical):
     """Physical blocks for a file's blocks in order, evenly over all but the first, int32."""
     return (1 + np.arange(blocks, dtype=np.int64) * (physical - 1) // blocks).astype(np.int32)
+
+
+def unaligned(places, description, block_sectors=BLOCK_SECTORS):
+    """Aligned physical blocks in the numbers of a disk where a block begins at any sector, int32."""
+    _, _, sectors = uniform(description)
+    track, place = np.divmod(np.asarray(places, np.int64), sectors // block_sectors)
+    return (track * (sectors - block_sectors + 1) + place * block_sectors).astype(np.int32)
 
 
 def _overheads(description):

@@ -1,10 +1,12 @@
-"""The HAC study's tables under other readings: what a size counts, the server's cache, the drive, the database.
+"""The HAC study's tables under other readings: what a size counts, the server's cache, the drive, T1-, the database.
 
 The fit of the study itself stays as it is. What a size counts is printed nowhere: the study lets it pay for frames and
-indirection table. Sizes of the frames alone are a condition where every traversal still fetches at the paper's sizes;
-projections, which run traversals themselves, leave it out.
+indirection table. Of sizes of the frames alone there are peaks of replacement only, as at the paper's sizes hot
+iterations may fetch nothing then. All other conditions are tried alone and together, at most one of each group; what
+the paper projects for several clients, other networks and other programs is tried under each alone.
 """
 
+import itertools
 import sys
 
 import pandas as pd
@@ -14,18 +16,44 @@ from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac import projections
 from misspenalty.studies.hac.runs import database, sweep_hac
 from misspenalty.studies.hac.seeds import mean_over_seeds, read_sweeps, samples
-from misspenalty.studies.hac.tables import KEYS, all_of_fig9, fig10, fig11, points
+from misspenalty.studies.hac.tables import KEYS, PENALTY, all_of_fig9, fig10, fig11, points
 
 FRAMES_ALONE = "sizes of the frames alone"
-TESTBED = {  # words -> what the testbed has otherwise
-    "server cache of 26 MB": {"server_cache_mb": 26},
-    "server cache of 24 MB": {"server_cache_mb": 24},
+SERVER = {"server cache of 26 MB": {"server_cache_mb": 26}, "server cache of 24 MB": {"server_cache_mb": 24}}
+PAGES = {
+    "pages shuffled among themselves": {"page_order": "shuffled"},
     "pages scattered on the drive": {"page_order": "scattered"},
-    "server cache of 26 MB; pages scattered on the drive": {"server_cache_mb": 26, "page_order": "scattered"},
 }
+CALLS = "T1- stops by its calls, which return at once"
 
 
-def under_conditions(total, frames, machine, fit, points_mb, least_share, total_mb, iterations, layouts, sizes):
+def explored(layouts):
+    """Every choice of conditions: none, each alone, then joint ones by number.
+
+    Parameters
+    ----------
+    layouts : iterable of str
+        Names of other databases.
+
+    Returns
+    -------
+    list of tuple of str
+
+    Examples
+    --------
+    >>> [" + ".join(chosen) for chosen in explored(["documents apart"])][4:6]
+    ['pages scattered on the drive', 'T1- stops by its calls, which return at once']
+    >>> len(explored(["documents apart"]))
+    36
+    """
+    groups = (SERVER, PAGES, (CALLS,), tuple(layouts))
+    chosen = [tuple(filter(None, each)) for each in itertools.product(*((None, *group) for group in groups))]
+    return sorted(chosen, key=len)
+
+
+def under_conditions(
+    total, frames, machine, fit, points_mb, least_share, total_mb, frames_mb, iterations, layouts, sizes
+):
     """A job of the workflow: Figures 9 to 11 and the projections under each condition, means over seeds.
 
     Parameters
@@ -38,8 +66,8 @@ def under_conditions(total, frames, machine, fit, points_mb, least_share, total_
         Traversal -> client cache.
     least_share : float
         As in `fig9`.
-    total_mb : dict of str to sequence of float
-        Traversal -> client caches of the sweep.
+    total_mb, frames_mb : dict of str to sequence of float
+        Traversal -> client caches of the sweeps on both axes.
     iterations : int
     layouts : dict of str to dict
         Name -> what another database has otherwise.
@@ -53,35 +81,29 @@ def under_conditions(total, frames, machine, fit, points_mb, least_share, total_
     """
     frames, found = read_sweeps(frames), {}
 
-    def make(words, sweeps, costs, data=None):
-        try:
-            at_points = points(sweeps, points_mb, costs)
-        except ParameterError as error:  # a point is too small, or has no hot misses any more
-            print(f"{words}, seed {costs.seed}: {error}", file=sys.stderr)
-            return
-        made = {
-            "fig9": all_of_fig9(sweeps, costs, least_share),
-            "fig10": fig10(at_points, points_mb),
-            "fig11": fig11(at_points, points_mb),
-        }
-        if data is not None:
-            made["projections"] = projections.projections(data, sweeps, points_mb, costs, iterations)
+    def keep(words, made):
         for item, rows in made.items():
             found.setdefault(item, {}).setdefault(words, []).append(rows)
 
     for seed, data, base, costs in samples(total, machine, fit, sizes):
-        make(FRAMES_ALONE, frames[seed], costs)
-        for words, changed in TESTBED.items():
-            make(words, base, costs._replace(testbed=costs.testbed.with_values(**changed)), data)
-        for name, changed in layouts.items():
-            other = database(**{"seed": seed, **sizes, **changed})
-            swept = sweep(other, costs.testbed["activation_words"], total_mb, iterations)
-            make(name, swept, costs._replace(pages=len(other.pages)), other)
+        keep(FRAMES_ALONE, {"fig9": all_of_fig9(frames[seed], costs, least_share)})
+        for name, changed in ({"": None} | layouts).items():
+            swept, own = base, data
+            if changed is not None:
+                own = database(**{"seed": seed, **sizes, **changed})
+                swept = sweep(own, costs.testbed["activation_words"], total_mb, iterations)
+                alone = sweep(own, costs.testbed["activation_words"], frames_mb, iterations, table=False)
+                priced = costs._replace(pages=len(own.pages))
+                keep(f"{FRAMES_ALONE}; {name}", {"fig9": all_of_fig9(alone, priced, least_share)})
+            one = _Database(own, swept, points_mb, costs._replace(pages=len(own.pages)), iterations, least_share)
+            for chosen in explored([name] if name else []):
+                if chosen and (name in chosen or not name):
+                    keep("; ".join(chosen), one.under(chosen, total_mb))
     return {
         item: pd.concat(
             [
                 mean_over_seeds(tables, KEYS[item]).assign(condition=words)
-                for words, tables in each.items()
+                for words, tables in sorted(each.items(), key=lambda entry: entry[0].count("; "))
                 if len(tables) == len(frames)  # every seed
             ],
             ignore_index=True,
@@ -90,7 +112,65 @@ def under_conditions(total, frames, machine, fit, points_mb, least_share, total_
     }
 
 
-def sweep(data, words, sizes_mb, iterations):
+class _Database:
+    """One seed's runs on one database, priced under several conditions; what they share is made once."""
+
+    def __init__(self, data, sweeps, points_mb, costs, iterations, least_share):
+        self.data, self.points_mb, self.costs = data, points_mb, costs
+        self.iterations, self.least_share = iterations, least_share
+        self.sweeps, self.fig9 = {False: sweeps}, {}
+        self.others = projections.other_runs(data, points_mb, iterations)
+
+    def under(self, chosen, total_mb):
+        """Tables by item under some conditions; none where a point has no hot misses any more."""
+        calls = CALLS in chosen
+        if calls not in self.sweeps:
+            words = self.costs.testbed["activation_words"]
+            swept = sweep_hac(self.data, "T1- by calls", total_mb["T1-"], self.iterations, activation_words=words)
+            self.sweeps[calls] = self.sweeps[False] | {"T1-": swept}
+        sweeps, changed = self.sweeps[calls], {}
+        for words in chosen:
+            changed |= (SERVER | PAGES).get(words, {})
+        costs = self.costs._replace(testbed=self.costs.testbed.with_values(**changed))
+        try:
+            at_points = points(sweeps, self.points_mb, costs)
+        except ParameterError as error:  # a point is too small, or has no hot misses any more
+            print(f"{'; '.join(chosen)}, seed {costs.seed}: {error}", file=sys.stderr)
+            return {}
+        if calls not in self.fig9:
+            self.fig9[calls] = all_of_fig9(sweeps, self.costs, self.least_share)
+        brief = len(chosen) > 1
+        return {
+            "fig9": with_points(self.fig9[calls], at_points, self.points_mb),
+            "fig10": fig10(at_points, self.points_mb),
+            "fig11": fig11(at_points, self.points_mb),
+            "projections": projections.projections(sweeps, self.points_mb, costs, self.others, brief=brief),
+        }
+
+
+def with_points(fig9, at_points, points_mb):
+    """Replacement at every size as it is, which no server changes, and everything at the points as priced anew.
+
+    Parameters
+    ----------
+    fig9 : DataFrame
+        Of `misspenalty.studies.hac.tables.fig9`.
+    at_points : dict of str to Penalty
+    points_mb : dict of str to float
+
+    Returns
+    -------
+    DataFrame
+        ``traversal, cache_mb, component, us``.
+    """
+    columns = ["traversal", "cache_mb", "component", "us"]
+    there = fig9["cache_mb"] == fig9["traversal"].map(points_mb)
+    kept = fig9.loc[(fig9["component"] == "replacement") & ~there, columns]
+    new = [(name, points_mb[name], part, one.us[part]) for name, one in at_points.items() for part in PENALTY]
+    return pd.concat([kept, pd.DataFrame(new, columns=columns)]).sort_values(columns[:2], ignore_index=True)
+
+
+def sweep(data, words, sizes_mb, iterations, *, table=True):
     """HAC's fetches of every traversal at every size, as `misspenalty.studies.hac.runs.sweeps` has them.
 
     Parameters
@@ -100,10 +180,14 @@ def sweep(data, words, sizes_mb, iterations):
         Of an activation record.
     sizes_mb : dict of str to sequence of float
     iterations : int
+    table : bool
+        Whether a size pays for the indirection table.
 
     Returns
     -------
     dict of str to DataFrame
         By traversal.
     """
-    return {name: sweep_hac(data, name, sizes_mb[name], iterations, activation_words=words) for name in STATIC}
+    return {
+        name: sweep_hac(data, name, sizes_mb[name], iterations, table=table, activation_words=words) for name in STATIC
+    }

@@ -38,7 +38,9 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
     """
     tables = [
         {
-            "projections": projections.projections(one.data, one.sweeps, points_mb, one.costs, iterations),
+            "projections": projections.projections(
+                one.sweeps, points_mb, one.costs, projections.other_runs(one.data, points_mb, iterations)
+            ),
             "elapsed": variants.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
         }
         for one in samples(sweeps, machine, fit, sizes)

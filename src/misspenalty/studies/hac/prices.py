@@ -58,7 +58,7 @@ class Costs(NamedTuple):
     pages : int
         Pages of the database.
     seed : int
-        Of what is drawn: the server's hits where their share is given, the places of scattered pages.
+        Of what is drawn: the server's hits where their share is given, the places of pages in no order.
     """
 
     testbed: object

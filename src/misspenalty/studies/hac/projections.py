@@ -4,11 +4,14 @@ Each case changes one thing of the points of Figure 9 and prices or runs them ag
 number (a faster network, many clients) has its number in ``data/machines/hac_testbed.yaml``.
 """
 
+from typing import NamedTuple
+
+import numpy as np
 import pandas as pd
 
 from misspenalty.objects.format import FIRST_PAGE, references_by_page
 from misspenalty.objects.traversals import STATIC
-from misspenalty.studies.hac.prices import penalty
+from misspenalty.studies.hac.prices import client_us, penalty
 from misspenalty.studies.hac.runs import run
 from misspenalty.studies.hac.tables import at_size
 from misspenalty.systems.object_server.object_client import Prices
@@ -16,19 +19,64 @@ from misspenalty.systems.object_server.object_client import Prices
 SERVER_HIT = 0.23  # Blaze's hit rate of file servers, which section 4.4 assumes (setup, not a result)
 
 
-def projections(data, sweeps, points_mb, costs, iterations):
-    """All cases.
+class OtherRuns(NamedTuple):
+    """Runs that the projections need besides those of Figure 9.
+
+    Attributes
+    ----------
+    iterative : DataFrame
+        Fetches of HAC's T1 without recursion.
+    mapped, cold : DataFrame
+        Fetches of a cache of whole pages: T6, and a first T1.
+    entries, pointers : int array
+        Of every page: pages it refers to, and references on it.
+    """
+
+    iterative: pd.DataFrame
+    mapped: pd.DataFrame
+    cold: pd.DataFrame
+    entries: np.ndarray
+    pointers: np.ndarray
+
+
+def other_runs(data, points_mb, iterations):
+    """The runs on one database.
 
     Parameters
     ----------
     data : Database
+    points_mb : dict of str to float
+        Cache sizes of Figure 9.
+    iterations : int
+        Of the traversal without recursion.
+
+    Returns
+    -------
+    OtherRuns
+    """
+    pointers, entries = references_by_page(data)
+    return OtherRuns(
+        run(data, "hac", "T1 iterative", points_mb["T1"], iterations).fetches,
+        run(data, "clock", "T6", points_mb["T6"], 3).fetches,
+        run(data, "clock", "T1", points_mb["T1"], 1).fetches,
+        entries,
+        pointers,
+    )
+
+
+def projections(sweeps, points_mb, costs, others, *, brief=False):
+    """All cases.
+
+    Parameters
+    ----------
     sweeps : dict of str to DataFrame
         HAC's runs by traversal, as in `hac.at_size`.
     points_mb : dict of str to float
         Cache sizes of Figure 9.
     costs : Costs
-    iterations : int
-        Of the runs that are made here.
+    others : OtherRuns
+    brief : bool
+        Leave out other networks, several clients and a busy processor.
 
     Returns
     -------
@@ -40,13 +88,13 @@ def projections(data, sweeps, points_mb, costs, iterations):
     base = rows.everywhere()
     for name, one in base.items():
         rows.add("fig9_point", name, **_counted(one))
-        rows.add("busy_processor", name, replacement_visible_us=rows.visible(name, idle=0))
-    _servers(rows, base)
+        if not brief:
+            rows.add("busy_processor", name, replacement_visible_us=rows.visible(name, idle=0))
+    _servers(rows, base, brief)
     _processors(rows, base)
-    iterative = run(data, "hac", "T1 iterative", points_mb["T1"], iterations)
-    found = penalty(iterative.fetches, points_mb["T1"], costs)
-    rows.add("iterative_traversal", "T1", stack_scanning_us=found.us["stack_scanning"])
-    _quickstore(rows, data, points_mb, costs)
+    stack = client_us(others.iterative, points_mb["T1"], costs)["stack_scanning"]
+    rows.add("iterative_traversal", "T1", stack_scanning_us=stack)
+    _quickstore(rows, others, points_mb, costs)
     return rows.table()
 
 
@@ -93,20 +141,20 @@ def _ratio(one):
     }
 
 
-def _servers(rows, base):
+def _servers(rows, base, brief):
     """Other servers and networks, the client unchanged, and all that is to make up for a faster network."""
     testbed = rows.costs.testbed
     slower, faster = testbed["slower_mbit_per_s"], testbed["faster_mbit_per_s"]
     clients = testbed["shared_clients"]
     offsets = {"rate": faster, "hit_share": SERVER_HIT, "clients": clients, "processor": testbed.processor("ppro")}
-    cases = {
-        "server_hit_23": {"hit_share": SERVER_HIT},
+    cases = {"server_hit_23": {"hit_share": SERVER_HIT}}
+    others = {
         "slower_network": {"rate": slower},
         "faster_network": {"rate": faster},
         "shared_server": {"clients": clients},
         "faster_network_and_offsets": offsets,
     }
-    for case, change in cases.items():
+    for case, change in (cases if brief else cases | others).items():
         for name, one in rows.everywhere(**change).items():
             rows.add(case, name, **_ratio(one), fetch_us=one.us["fetch"])
             if case == "server_hit_23":
@@ -128,16 +176,14 @@ def _processors(rows, base):
             )
 
 
-def _quickstore(rows, data, points_mb, costs):
+def _quickstore(rows, others, points_mb, costs):
     """QuickStore's conversion: hot T6 mapped as recorded, and a cold T1 whose pages can or cannot be mapped so."""
-    prices = Prices(costs.testbed)
-    pointers, entries = references_by_page(data)
-    mapped = run(data, "clock", "T6", points_mb["T6"], 3).fetches
-    rows.add("quickstore_mapped", "T6", conversion_us=_page_conversion(mapped, 1, entries, prices) / 1000)
-    cold = run(data, "clock", "T1", points_mb["T1"], 1).fetches
+    prices, cold = Prices(costs.testbed), others.cold
+    in_t6 = _page_conversion(others.mapped, 1, others.entries, prices)
+    rows.add("quickstore_mapped", "T6", conversion_us=in_t6 / 1000)
     pages = cold.loc[cold["page"] > 0, "page"].to_numpy() - FIRST_PAGE
-    as_recorded = _page_conversion(cold, 0, entries, prices)
-    correction = prices.corrected_ns(pointers[pages], points_mb["T1"] * 2**20).mean()
+    as_recorded = _page_conversion(cold, 0, others.entries, prices)
+    correction = prices.corrected_ns(others.pointers[pages], points_mb["T1"] * 2**20).mean()
     rows.add("quickstore_mapped", "T1", conversion_us=as_recorded / 1000)
     one = penalty(cold, points_mb["T1"], costs, cold=True)
     # pages are not replaced object by object and nothing is installed: fetches, faults and the traversal remain

@@ -116,7 +116,7 @@ def server(sweeps, points_mb, costs, server_mb):
         a hot iteration, ``read_ms`` (missing where there are none), ``disk_over_fetch_pct``.
     """
     rows = []
-    for size, order, name in product(server_mb, ("contiguous", "scattered"), STATIC):
+    for size, order, name in product(server_mb, ("contiguous", "shuffled", "scattered"), STATIC):
         testbed = costs.testbed.with_values(server_cache_mb=size, page_order=order)
         fetches = at_size(sweeps[name], points_mb[name])
         one = penalty(fetches, points_mb[name], costs._replace(testbed=testbed))

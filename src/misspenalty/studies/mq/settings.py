@@ -80,6 +80,9 @@ class Calibrated(Settings):
     reads: int = setting(
         what="Reads of the stream behind it, which decide how many of them are first reads; the paper's Table 1.", ge=1
     )
+    shorter: Name | None = setting(
+        None, "Another capture over which the size is found too, without a length: a condition, not a result."
+    )
     shown_mb: Distinct[Annotated[int, Field(ge=1, le=4096)]] = setting(
         what="Sizes of the first level, MB, that hit ratios are shown for next to the calibrated one."
     )
@@ -90,7 +93,12 @@ class MqSettings(Settings):
 
     server: Name = setting("128mb", "Capture that Table 4 and Figure 7 are judged on.")
     calibrated: Calibrated = setting(
-        {"capture": "2mb-long", "reads": 7_300_000, "shown_mb": [32, 40, 48, 56, 64, 80, 96, 128]},
+        {
+            "capture": "2mb-long",
+            "reads": 7_300_000,
+            "shorter": "16mb",
+            "shown_mb": [32, 40, 48, 56, 64, 72, 80, 96, 128],
+        },
         "The stream behind a simulated LRU first level whose size is calibrated on Table 3 (data/calibration.yaml); "
         "results have the suffix _calibrated, verdicts on them the basis `calibrated`.",
         "No claim reads Table 3's distances, so that Tables 2 and 4 and Figure 7 stay predictions.",
@@ -192,6 +200,8 @@ class MqSettings(Settings):
         SettingError
         """
         names = {part: getattr(self, part) for part in PARTS} | {"calibrated": self.calibrated.capture}
+        if self.calibrated.shorter:
+            names["calibrated.shorter"] = self.calibrated.shorter
         for part, name in names.items():
             if name not in captures:
                 raise SettingError(

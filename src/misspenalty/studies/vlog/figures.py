@@ -45,6 +45,8 @@ _SHORT = {
     "half_host": "host x 0.5",
     "quarter_host": "host x 0.25",
     "free_host": "free host",
+    "unaligned": "unaligned",
+    "8kb": "8 KB",
 }
 _PARTS = {  # component -> label, keywords
     "scsi_overhead": ("SCSI overhead", {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "////"}),

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems
+from misspenalty.studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
 
 FIRST_UPDATES = 500  # measured where the state is one that updates use up
 
@@ -27,6 +27,7 @@ CONDITIONS = {
     "quarter_host": "host times x 0.25",
     "free_host": "the host takes no time",
     "inode": "every update writes the inode's block too",
+    "unaligned": "4 KB blocks begin at any sector",
     "8kb": "updates of 8 KB on the UltraSPARC-170, whose file system has such blocks",
 }
 HOSTS = {"half_host": 0.5, "quarter_host": 0.25, "free_host": 0}
@@ -35,6 +36,8 @@ JOINT = (  # at most one of each, in every combination
     ("short_switch",),
     ("fresh", "emptied", "fill"),
     tuple(HOSTS),
+    ("unaligned",),
+    ("8kb",),
 )
 SPEEDUPS = (2, 5, 10)
 WORKLOADS = [("utilisation", 0.5), ("utilisation", 0.8), ("utilisation", 0.9), ("jitter", 0.2), ("jitter", 1.0)]
@@ -46,7 +49,7 @@ def explored():
     """Every choice of conditions that `gap` tries, as tuples of names: none, each alone, then joint ones by number.
 
     >>> explored()[0], explored()[-1]
-    ((), ('no_map', 'short_switch', 'fill', 'free_host'))
+    ((), ('no_map', 'short_switch', 'fill', 'free_host', 'unaligned', '8kb'))
     """
     joint = [tuple(filter(None, chosen)) for chosen in itertools.product(*((None, *group) for group in JOINT))]
     joint = sorted((chosen for chosen in joint if len(chosen) > 1), key=len)
@@ -76,6 +79,8 @@ def apply(conditions, platform, workload):
                 workload = replace(workload, prepared="emptied", updates=FIRST_UPDATES, reserve=reserve)
             case "half_host" | "quarter_host" | "free_host":
                 changes["host_factor"] = HOSTS[condition]
+            case "unaligned":
+                workload = replace(workload, aligned=False)
             case "8kb" if platform.label == PLATFORMS[-1]:
                 workload = replace(workload, blocks=2)
     return platform.changed(**changes), workload
@@ -120,11 +125,9 @@ def gap(platform, workload, seeds=1):
         virtual_log_ms``; of the latter ``scsi_overhead_ms, transfer_ms, locate_ms, other_ms, map_locate_ms``, and of
         the update in place the first four with ``in_place_`` before them.
     """
-    rows = []
+    known, rows = {}, []
     for conditions in explored():
-        changed, load = apply(conditions, platform, workload)
-        runs = [compare_systems(changed, replace(load, seed=load.seed + i)) for i in range(seeds)]
-        old, new = (pd.DataFrame([run[side] for run in runs]).mean() for side in (1, 2))
+        old, new = (_mean(known, conditions, platform, system, workload, seeds) for system in SYSTEMS)
         rows.append(
             {
                 "platform": platform.label,
@@ -138,6 +141,25 @@ def gap(platform, workload, seeds=1):
             }
         )
     return pd.DataFrame(rows)
+
+
+def _mean(known, conditions, platform, system, workload, seeds):
+    """Mean over seeds of what `random_updates` returns; `known` has what was found already, and keeps it."""
+    key = system, _of_effect(conditions, platform, system)
+    if key not in known:
+        changed, load = apply(key[1], platform, workload)
+        runs = [random_updates(changed, system, replace(load, seed=load.seed + i)) for i in range(seeds)]
+        known[key] = pd.DataFrame(runs).mean()
+    return known[key]
+
+
+def _of_effect(conditions, platform, system):
+    """Conditions that change a run, one name for those that only shorten it."""
+    chosen = [name for name in conditions if name != "8kb" or platform.label == PLATFORMS[-1]]
+    if system == "update_in_place":
+        chosen = [name for name in chosen if name not in ("no_map", "unaligned")]
+        chosen = ["fresh" if name in ("emptied", "fill") else name for name in chosen]
+    return tuple(chosen)
 
 
 def conditions(table):

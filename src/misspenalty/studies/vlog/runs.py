@@ -29,6 +29,7 @@ from misspenalty.disks.virtual_log.log import (
     capacity,
     physical_blocks,
     spread,
+    unaligned,
     update_in_place,
     virtual_log,
 )
@@ -94,6 +95,8 @@ class Workload:
         Blocks left on a track when empty tracks are filled one after the other.
     inode : bool
         Whether each update writes the inode's block too.
+    aligned : bool
+        Whether a block of the virtual log begins at a multiple of 4 KB of its track, or at any sector.
     blocks : int
         4 KB blocks of an update.
     jitter : float
@@ -109,6 +112,7 @@ class Workload:
     log_map: bool = True
     reserve: int | None = None
     inode: bool = False
+    aligned: bool = True
     blocks: int = 1
     jitter: float = 0.0
     seed: int = 1
@@ -200,6 +204,7 @@ def steady_log(platform, workload, rng):
     store = virtual_log(
         platform.kind,
         files,
+        aligned=workload.aligned,
         log_map=workload.log_map,
         reserve=workload.reserve,
         search_ns=host.search_ns,
@@ -209,6 +214,7 @@ def steady_log(platform, workload, rng):
     fresh = workload.prepared == "fresh"
     physical = physical_blocks(platform.kind)
     place = np.arange(1, files + 1, dtype=np.int32) if fresh else spread(files, physical)
+    place = place if workload.aligned else unaligned(place, platform.kind)
     store.lay_out(np.arange(files, dtype=np.int32), place)
     if not fresh:
         updates = round(workload.warm_up * physical / workload.blocks)

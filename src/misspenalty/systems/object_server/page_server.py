@@ -86,7 +86,7 @@ class PageServer:
     hit_share : float, optional
         Instead of the page cache, each fetch is a hit with this probability, drawn from `generator`.
     generator : numpy.random.Generator, optional
-        For `hit_share` and scattered pages.
+        For `hit_share`, and pages in no order.
 
     Raises
     ------
@@ -107,12 +107,16 @@ class PageServer:
     def _placed(self, pages):
         """First block of every page, by its id."""
         slots = self.drive.blocks // self.count
-        if self.testbed["page_order"] == "scattered":
-            if self.generator is None:
-                raise ParameterError("scattered pages are drawn: a generator is needed")
-            chosen = self.generator.choice(slots, pages, replace=False)
-        else:
-            chosen = int(self.testbed["database_at"] * slots) + np.arange(pages)
+        order, first = self.testbed["page_order"], int(self.testbed["database_at"] * slots)
+        if order != "contiguous" and self.generator is None:
+            raise ParameterError(f"{order} pages are drawn: a generator is needed")
+        match order:
+            case "scattered":
+                chosen = self.generator.choice(slots, pages, replace=False)
+            case "shuffled":
+                chosen = first + self.generator.permutation(pages)
+            case _:
+                chosen = first + np.arange(pages)
         if chosen.max(initial=0) >= slots:
             raise ParameterError(f"{pages} pages do not fit drive {self.drive.name}")
         return np.concatenate([[-1], chosen * self.count])

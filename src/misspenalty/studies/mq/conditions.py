@@ -1,0 +1,134 @@
+"""The MQ study's Table 4 and Figure 7 under other readings than the judged one.
+
+Each is tried alone, and other rules for writes together with every first level: what a write is to the storage cache,
+how large the first level is, when MQ looks up its history, over which capture the first level is calibrated, and what
+of Figure 7's model no source states.
+"""
+
+import pandas as pd
+
+import misspenalty
+from misspenalty.studies.mq.first_level import POLICY, calibrate
+from misspenalty.studies.mq.runs import behind, replay
+
+COLUMNS = ["cache_mb", "policy", "hit_ratio_pct"]
+RULES = {"ignore": "writes are no accesses", "refresh": "writes refresh a block in the cache and load none"}
+
+
+def under_conditions(
+    replays, first_levels, long, shorter, sensitivity, rates, table4, fig7, cache_mb, threshold_mb, threads=1
+):
+    """A job of the workflow: Table 4, and where it was run Figure 7, under each condition.
+
+    Parameters
+    ----------
+    replays, first_levels, sensitivity, rates : path-like
+        The judged capture's replays; sizes tried by `calibrate`; MQ's own parameters; and the testbed's, varied one at
+        a time.
+    long : path-like
+        The compiled capture that first levels are simulated over.
+    shorter : path-like or empty list
+        Another one, over which the size is found too.
+    table4, fig7 : path-like
+        Behind the calibrated first level.
+    cache_mb : sequence of float
+        Sizes of Table 4.
+    threshold_mb : float
+        As in `misspenalty.studies.mq.first_level.distances`.
+    threads : int
+        Replays at a time.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``table4, fig7``, each with a column ``condition``.
+    """
+    replays, levels, sensitivity = (pd.read_csv(path) for path in (replays, first_levels, sensitivity))
+    calibrated = f"{level_of(levels.loc[levels['chosen'], 'first_level_mb'].iloc[0])}, calibrated on Table 3"
+    parts = [pd.read_csv(table4)[[*COLUMNS, "timed_hit_ratio_pct"]].assign(condition=calibrated)]
+    judged = replays[replays["policy"].isin(["mq", "lru"]) & replays["cache_mb"].isin(cache_mb)]
+    for mode, text in RULES.items():
+        parts.append(judged.loc[judged["writes"] == mode, COLUMNS].assign(condition=text))
+    lru = judged[(judged["policy"] == "lru") & (judged["writes"] == "count")][COLUMNS]
+    recalled = sensitivity[(sensitivity["parameter"] == "recall_first") & (sensitivity["value"] == 1)]
+    recalled = pd.concat([recalled.assign(policy="mq")[COLUMNS], lru])
+    parts.append(recalled.assign(condition="MQ looks a block up in Qout before it evicts"))
+    for mb, part in levels[~levels["chosen"]].groupby("first_level_mb"):
+        parts.append(part[COLUMNS].assign(condition=level_of(mb)))
+    if shorter:
+        parts.append(over_another(misspenalty.open_trace(shorter), levels, threshold_mb, cache_mb))
+    parts += with_rules(misspenalty.open_trace(long), levels, cache_mb, threads)
+    bars = [pd.read_csv(fig7).assign(condition=calibrated), of_the_testbed(pd.read_csv(rates))]
+    return {item: pd.concat(each, ignore_index=True) for item, each in (("table4", parts), ("fig7", bars))}
+
+
+def level_of(mb):
+    """A first level in words."""
+    return f"LRU first level of {mb} MB"
+
+
+def over_another(trace, levels, threshold_mb, cache_mb):
+    """Table 4 behind a first level calibrated over another capture, with all reads that it lets through.
+
+    Parameters
+    ----------
+    trace : Trace
+    levels : DataFrame
+        Of `calibrate`, whose target and sizes are used.
+    threshold_mb, cache_mb
+        As in `calibrate`.
+
+    Returns
+    -------
+    DataFrame
+        ``cache_mb, policy, hit_ratio_pct, condition``.
+    """
+    span = levels["first_level_mb"].min(), levels["first_level_mb"].max()
+    stream, table = calibrate(trace, levels["target_pct"].iloc[0], span, threshold_mb, cache_mb, ())
+    found = level_of(table["first_level_mb"].iloc[0])
+    words = f"{found}, calibrated on Table 3 over the capture {trace.name} ({stream.reads / 1e6:.1f} million reads)"
+    return table[COLUMNS].assign(condition=words)
+
+
+def with_rules(trace, levels, cache_mb, threads):
+    """Table 4 behind every first level under other rules for writes.
+
+    Parameters
+    ----------
+    trace : Trace
+        That the first levels are simulated over.
+    levels : DataFrame
+        Of `calibrate`.
+    cache_mb : sequence of float
+    threads : int
+
+    Returns
+    -------
+    list of DataFrame
+        ``cache_mb, policy, hit_ratio_pct, condition``.
+    """
+    parts = []
+    for mb, reads in levels[["first_level_mb", "reads"]].drop_duplicates().itertuples(index=False):
+        stream = behind(trace, POLICY, mb, reads)
+        tables = [replay(stream, name, cache_mb, writes=tuple(RULES), threads=threads) for name in ("mq", "lru")]
+        for mode, part in pd.concat(tables).groupby("writes"):
+            parts.append(part[COLUMNS].assign(condition=f"{level_of(mb)}; {RULES[mode]}"))
+    return parts
+
+
+def of_the_testbed(rates):
+    """Figure 7 with each value of the testbed that no source states changed.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        Of `misspenalty.studies.mq.rates.rate_sensitivity`.
+
+    Returns
+    -------
+    DataFrame
+        ``cache_mb, policy, normalized_rate, condition``.
+    """
+    varied = rates[rates["parameter"] != "none"]
+    words = "Figure 7's " + varied["parameter"] + " = " + varied["value"].astype(str)
+    return varied[["cache_mb", "policy", "normalized_rate"]].assign(condition=words)
