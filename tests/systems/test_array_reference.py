@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.amp import amp
 from reference.array import Reference
 
 from misspenalty import disks
@@ -18,6 +19,7 @@ SHARK = load_machine(Path(__file__).parents[2] / "data" / "machines" / "shark.ya
 DRIVE = disks.load("ultrastar_146z10")
 PAGES, TRACK = 4096, 8
 PREFETCH = {"degree": 3, "trigger": 1, "threshold": 2}
+AMP = {"most": 6, "ahead_above": 2, "threshold": 2}
 MS = 1_000_000
 
 
@@ -73,10 +75,13 @@ def loads(draw):
 
 
 @settings(max_examples=80, deadline=None)
-@given(small_controllers(), loads(), st.sampled_from(["sarc", "lru_top", "lru_bottom"]))
-def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy):
-    cache = track_cache(policy, controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=PREFETCH)
-    slow = find_policy(policy).reference(controller.cache_pages, track_pages=TRACK, **PREFETCH)
+@given(small_controllers(), loads(), st.sampled_from(["sarc", "lru_top", "lru_bottom"]), st.booleans())
+def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy, adaptive):
+    prefetch, reference = PREFETCH, find_policy(policy).reference
+    if adaptive:
+        prefetch, reference = AMP | {"kind": "amp"}, amp(reference)
+    cache = track_cache(policy, controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=prefetch)
+    slow = reference(controller.cache_pages, track_pages=TRACK, **AMP if adaptive else PREFETCH)
     fast = StorageController(controller, DRIVE, cache, PAGES)
     reference = Reference(controller, DRIVE, slow, PAGES)
     middle, end = int(load[0][len(load[0]) // 2]), int(load[0][-1]) + 1
