@@ -96,3 +96,24 @@ def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy,
         assert sum(got.write_ns.values()) == got.response_ns[1]
         assert got.state["dirty_pages"] == reference.used
     assert got.state["backlog"] == 0 and not reference.on_the_way
+
+
+def test_a_read_that_waits_for_a_set_makes_amp_fetch_the_next_one_sooner():
+    # One stream that asks for a track each millisecond, more than the drives give at first: sets arrive while reads
+    # wait for them, and the distance of the trigger grows from the one that a miss sets.
+    controller = replace(
+        SHARK, cache_mb=2, write_cache_mb=2, arrays=1, host_slots=6, controller_us=100, drive_scheduler="fcfs",
+        host_stripe_kb=0,
+    )  # fmt: skip
+    cache = track_cache(
+        "lru_top", controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=AMP | {"kind": "amp"}
+    )
+    slow = amp(find_policy("lru_top").reference)(controller.cache_pages, track_pages=TRACK, **AMP)
+    number = np.arange(300)
+    load = number * MS, number * TRACK, np.full(300, TRACK), np.zeros(300, bool)
+    got = StorageController(controller, DRIVE, cache, PAGES).run(*load, 10_000 * MS)
+    expected = Reference(controller, DRIVE, slow, PAGES).run(*load, 10_000 * MS)
+    assert (got.read_ns, got.response_ns) == (expected.read_ns, expected.response_ns)
+    kept = {track: (mark.p, mark.g) for track, mark in slow.marks.items()}
+    assert {track: cache.kept(track) for track in kept} == kept
+    assert max(g for _, g in kept.values()) > AMP["ahead_above"] // 2

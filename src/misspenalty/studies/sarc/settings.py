@@ -178,7 +178,7 @@ class SarcSettings(Settings):
         {
             "seeds": [1, 2, 3],
             "loads": [1, 3, 5],
-            "phases": {"warm_up_minutes": 3, "phase_minutes": 2, "discarded_minutes": 1},
+            "phases": {"warm_up_minutes": 2, "phase_minutes": 2, "discarded_minutes": 1},
             "streams": {
                 "number": 100,
                 "read_kb": 256,
