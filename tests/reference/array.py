@@ -266,6 +266,8 @@ class Reference:
 
     def read(self, request):
         missed = False
+        strip = self.c.host_stripe_kb * 1024 // PAGE or request.pages
+        self.cache.read_tracks = math.ceil(min(request.pages, strip) / self.track)
         for track, mask in self.tracks(request):
             missing = self.cache.request(track, mask, False, self.end(track))
             missed |= missing != 0
@@ -343,6 +345,8 @@ class Reference:
             self.go_on(operation.destage)
             return
         self.on_the_way.remove(operation)
+        if operation.waiting:
+            self.cache.arrive_late(operation.pages[0] // self.track)
         for request, own in reversed(operation.waiting):
             request.waits_for.remove(operation)
             if not request.waits_for:

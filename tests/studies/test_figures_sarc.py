@@ -10,7 +10,8 @@ import pytest
 from misspenalty import InputError
 from misspenalty.plotting import save_figure
 from misspenalty.studies.sarc import figures as sarc
-from misspenalty.studies.sarc import figures_fit
+from misspenalty.studies.sarc import figures_fit, figures_prefetchers
+from misspenalty.studies.sarc.prefetchers import MEASURES, POLICIES, PREFETCHERS, over_seeds
 from misspenalty.studies.sarc.runs import LOADS, PAPERS
 from misspenalty.studies.sarc.sensitivity import orderings
 from misspenalty.studies.sarc.tables import table2 as make_table2
@@ -21,6 +22,16 @@ POINTS = [(config, load, policy) for config, loads in LOADS.items() for load in 
 
 def table(rows, *names):
     return pd.DataFrame(rows, columns=names)
+
+
+def prefetcher_runs():
+    """Two seeds of every prefetcher on each load."""
+    loads = [("cache_sensitive", 12500, 8192), ("cache_insensitive", 5682, 8192), ("streams", 1.0, 256)]
+    cases = itertools.product(loads, POLICIES, PREFETCHERS, (1, 2))
+    rows = [(*load, policy, name, seed) for load, policy, name, seed in cases]
+    frame = table(rows, "workload", "load", "cache_mb", "policy", "prefetcher", "seed")
+    values = np.random.default_rng(5).random((len(frame), len(MEASURES)))
+    return frame.join(pd.DataFrame(values, columns=MEASURES))
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +94,7 @@ def tables(points):
         },
         "fit_grid": {"table": pd.DataFrame(grid)},
         "budget": {"table": table(POINTS, "config", "scaled_iops", "policy").assign(**spent)},
+        "amp": {"table": over_seeds(prefetcher_runs())},
         "scale": {"table": pd.concat([response.assign(divisor=divisor) for divisor in (16, 8)])},
     }
 
@@ -99,6 +111,7 @@ FIGURES = {
     "detection": sarc.detection,
     "budget": sarc.budget,
     "fit_grid": figures_fit.fit_grid,
+    "amp": figures_prefetchers.amp,
 }
 
 
@@ -115,7 +128,7 @@ def test_a_figure_is_drawn_the_same_twice(tables, name, tmp_path):
 def test_a_missing_column_or_an_empty_table_is_named(tables, name):
     frame = next(iter(tables[name]))
     whole = tables[name][frame]
-    lacking = next(column for column in ("policy", "strategy", "config", "step") if column in whole)
+    lacking = next(column for column in ("workload", "policy", "strategy", "config", "step") if column in whole)
     with pytest.raises(InputError, match=f"has no column {lacking}"):
         FIGURES[name](**tables[name] | {frame: whole.drop(columns=lacking)})
     with pytest.raises(InputError, match="has no rows"):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.amp import amp
 from reference.array import Reference
 
 from misspenalty import disks
@@ -18,6 +19,7 @@ SHARK = load_machine(Path(__file__).parents[2] / "data" / "machines" / "shark.ya
 DRIVE = disks.load("ultrastar_146z10")
 PAGES, TRACK = 4096, 8
 PREFETCH = {"degree": 3, "trigger": 1, "threshold": 2}
+AMP = {"most": 6, "ahead_above": 2, "threshold": 2}
 MS = 1_000_000
 
 
@@ -73,10 +75,13 @@ def loads(draw):
 
 
 @settings(max_examples=80, deadline=None)
-@given(small_controllers(), loads(), st.sampled_from(["sarc", "lru_top", "lru_bottom"]))
-def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy):
-    cache = track_cache(policy, controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=PREFETCH)
-    slow = find_policy(policy).reference(controller.cache_pages, track_pages=TRACK, **PREFETCH)
+@given(small_controllers(), loads(), st.sampled_from(["sarc", "lru_top", "lru_bottom"]), st.booleans())
+def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy, adaptive):
+    prefetch, reference = PREFETCH, find_policy(policy).reference
+    if adaptive:
+        prefetch, reference = AMP | {"kind": "amp"}, amp(reference)
+    cache = track_cache(policy, controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=prefetch)
+    slow = reference(controller.cache_pages, track_pages=TRACK, **AMP if adaptive else PREFETCH)
     fast = StorageController(controller, DRIVE, cache, PAGES)
     reference = Reference(controller, DRIVE, slow, PAGES)
     middle, end = int(load[0][len(load[0]) // 2]), int(load[0][-1]) + 1
@@ -91,3 +96,24 @@ def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy)
         assert sum(got.write_ns.values()) == got.response_ns[1]
         assert got.state["dirty_pages"] == reference.used
     assert got.state["backlog"] == 0 and not reference.on_the_way
+
+
+def test_a_read_that_waits_for_a_set_makes_amp_fetch_the_next_one_sooner():
+    # One stream that asks for a track each millisecond, more than the drives give at first: sets arrive while reads
+    # wait for them, and the distance of the trigger grows from the one that a miss sets.
+    controller = replace(
+        SHARK, cache_mb=2, write_cache_mb=2, arrays=1, host_slots=6, controller_us=100, drive_scheduler="fcfs",
+        host_stripe_kb=0,
+    )  # fmt: skip
+    cache = track_cache(
+        "lru_top", controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=AMP | {"kind": "amp"}
+    )
+    slow = amp(find_policy("lru_top").reference)(controller.cache_pages, track_pages=TRACK, **AMP)
+    number = np.arange(300)
+    load = number * MS, number * TRACK, np.full(300, TRACK), np.zeros(300, bool)
+    got = StorageController(controller, DRIVE, cache, PAGES).run(*load, 10_000 * MS)
+    expected = Reference(controller, DRIVE, slow, PAGES).run(*load, 10_000 * MS)
+    assert (got.read_ns, got.response_ns) == (expected.read_ns, expected.response_ns)
+    kept = {track: (mark.p, mark.g) for track, mark in slow.marks.items()}
+    assert {track: cache.kept(track) for track in kept} == kept
+    assert max(g for _, g in kept.values()) > AMP["ahead_above"] // 2

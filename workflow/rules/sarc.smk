@@ -114,6 +114,13 @@ FIGURES["sarc"] = [
         table="beyond",
     ),
     figure(
+        "sarc.figures_prefetchers.amp",
+        "amp",
+        "AMP",
+        "prefetchers on the same load and on streams",
+        table="amp",
+    ),
+    figure(
         "sarc.figures.sensitivity",
         "sensitivity",
         "Sensitivity",
@@ -138,6 +145,7 @@ OUTPUTS += collect(
         "scale",
         "sensitivity",
         "orderings",
+        "amp",
     ],
 )
 SOURCES += [
@@ -295,6 +303,31 @@ rule sarc_sensitivity:
         parameters=SARC["sensitivity"],
         load=SARC["sensitivity_load"],
         job=job("sarc.sensitivity.vary_all"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule sarc_prefetchers:
+    input:
+        machine=SHARK,
+        drives=SHARK_DRIVES,
+        fitted="results/sarc/runs/fitted.csv",
+    output:
+        table="results/sarc/amp.csv",
+    log:
+        "results/logs/sarc_prefetchers.log",
+    benchmark:
+        "results/benchmarks/sarc_prefetchers.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        settings=SARC_MODEL,
+        seeds=SARC["prefetchers"]["seeds"],
+        phases=SARC["prefetchers"]["phases"],
+        loads=SARC["prefetchers"]["loads"],
+        streams=SARC["prefetchers"]["streams"],
+        job=job("sarc.prefetchers.compare"),
     script:
         "../scripts/simulate.py"
 

@@ -99,7 +99,8 @@ def add_replay_options(command):
     command.add_argument(
         "--prefetch",
         metavar="sequential[:NAME=VALUE,…]",
-        help=f"prefetch sequential streams ({', '.join(p.name for p in sequential.PARAMETERS)})",
+        help="prefetch sequential streams, "
+        + " or ".join(f"{kind} ({', '.join(p.name for p in known)})" for kind, known in sequential.KINDS.items()),
     )
     command.add_argument(
         "--writes", choices=WRITES, default="count", help="what a write is to the cache (default: count)"
@@ -198,7 +199,7 @@ def plot_path(path):
 
 
 def parse_prefetch(text):
-    """``sequential``, or ``sequential:degree=16,trigger=8``, to the prefetcher's settings.
+    """``sequential``, ``sequential:degree=16,trigger=8`` or ``amp:most=16`` to the prefetcher's settings.
 
     Raises
     ------
@@ -206,11 +207,10 @@ def parse_prefetch(text):
         The text has another shape.
     """
     name, _, settings = text.partition(":")
-    if name.strip() != sequential.NAME:
-        raise ParameterError(
-            f"--prefetch {text!r}; expected {sequential.NAME} or {sequential.NAME}:degree=16,trigger=8"
-        )
-    return dict(parse_setting(setting, "--prefetch") for setting in settings.split(",")) if settings else {}
+    if name.strip() not in sequential.KINDS:
+        raise ParameterError(f"--prefetch {text!r}; expected sequential, sequential:degree=16,trigger=8, or amp")
+    given = dict(parse_setting(setting, "--prefetch") for setting in settings.split(",")) if settings else {}
+    return given | {"kind": name.strip()}
 
 
 def parse_setting(text, option="--set"):

@@ -14,7 +14,7 @@ from misspenalty.cli.arguments import (
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
 from misspenalty.replay.profile import describe, profile
-from misspenalty.traces import spc1
+from misspenalty.traces import spc1, streams
 
 
 def add(commands):
@@ -45,7 +45,9 @@ def add(commands):
     convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to make, such as mine.trace")
     add_format_options(convert)
     generate = trace.add_parser("generate", help="make the trace of a workload")
-    _spc1_command(generate.add_subparsers(required=True, metavar="WORKLOAD"))
+    workloads = generate.add_subparsers(required=True, metavar="WORKLOAD")
+    _spc1_command(workloads)
+    _streams_command(workloads)
 
 
 def _spc1_command(workloads):
@@ -62,11 +64,33 @@ def _spc1_command(workloads):
         "--bsus", metavar="N", type=whole_number, default=1, help="business scaling units (default: 1)"
     )
     command.add_argument("--iops", metavar="N", type=number, help="requests per second (default: 50 per BSU)")
+    _add_length(command)
+    command.add_argument("--climb", metavar="P", type=number, default=0.44, help="of the walk's tree (default: 0.44)")
+
+
+def _streams_command(workloads):
+    command = add_command(
+        workloads,
+        "streams",
+        "concurrent sequential streams, SPC-2-like, as an SPC trace",
+        _generate_streams,
+        ("misspenalty trace generate streams mine.spc --space 10GB --streams 100 --mb-per-s 0.5 --seconds 60",),
+    )
+    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
+    command.add_argument("--space", metavar="BYTES", default="32GB", help="all streams together (default: 32GB)")
+    command.add_argument("--streams", metavar="N", type=whole_number, default=100, help="how many (default: 100)")
+    command.add_argument("--read-kb", metavar="N", type=whole_number, default=256, help="of a read (default: 256)")
+    command.add_argument(
+        "--mb-per-s", metavar="N", type=number, default=0.5, help="rate of each, 10^6 bytes per second (default: 0.5)"
+    )
+    _add_length(command)
+
+
+def _add_length(command):
     length = command.add_mutually_exclusive_group(required=True)
     length.add_argument("--requests", metavar="N", type=whole_number, help="length in requests")
     length.add_argument("--seconds", metavar="S", type=number, help="length in seconds")
     command.add_argument("--seed", metavar="N", type=whole_number, default=0, help="chooses every draw (default: 0)")
-    command.add_argument("--climb", metavar="P", type=number, default=0.44, help="of the walk's tree (default: 0.44)")
 
 
 def _info(options):
@@ -75,16 +99,28 @@ def _info(options):
 
 
 def _convert(options):
-    if options.output.exists():
-        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    _refuse_old(options.output)
     trace = open_named(options)
     trace.save(options.output)
     return {"output": str(options.output), "references": len(trace), "blocks": trace.blocks}
 
 
+def _refuse_old(path):
+    if path.exists():
+        raise ParameterError(f"{path} exists; choose another name or remove it")
+
+
+def _generate_streams(options):
+    _refuse_old(options.output)
+    workload = streams.Streams(
+        parse_bytes(options.space, "space"), options.streams, options.read_kb, options.mb_per_s, options.seed
+    )
+    made = streams.write_spc(workload, options.output, options.requests, options.seconds)
+    return {"output": str(options.output)} | made
+
+
 def _generate_spc1(options):
-    if options.output.exists():
-        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    _refuse_old(options.output)
     workload = spc1.Workload(
         parse_bytes(options.space, "space"), options.bsus, options.iops, seed=options.seed, climb=options.climb
     )

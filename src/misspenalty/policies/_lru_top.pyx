@@ -14,6 +14,6 @@ cdef class LRUTop(TrackLists):
 
     cdef uint32_t victim(self) noexcept nogil:
         cdef uint32_t seq = self.lru_of(True), random = self.lru_of(False)
-        if not self.tracks_in[0] or (self.tracks_in[1] and self.slots[seq].stamp < self.slots[random].stamp):
+        if not self.tracks_in[0] or (self.tracks_in[1] and self.slots[seq].stamp <= self.slots[random].stamp):
             return seq
         return random

@@ -4,7 +4,7 @@
 # the track, moves it, makes room, puts into the cache what has to be read, and lists those reads. The cache is a
 # directory: pages are in it from the moment their read is issued, and what is still on its way is the caller's to know.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from misspenalty.policies._policy cimport Policy, block_t
 
@@ -20,6 +20,8 @@ cdef enum:                          # why a track is read
 cdef enum:                          # flags of a track
     TRIGGER = 1                     # a read hit here fetches the next group
     UNREAD = 2                      # prefetched, not accessed since
+    AGED = 4                        # AMP: it came to the LRU end unread, and was given a second chance
+    FIRST = 8                       # AMP: first track of a set that a trigger fetched, until a read waits for it
 
 
 cdef struct read_t:
@@ -30,7 +32,10 @@ cdef struct read_t:
 
 cdef struct mark_t:
     uint8_t counter                 # length of the run that ends here, up to the threshold = sequential; 0 = not set
-    uint8_t flags                   # TRIGGER, UNREAD
+    uint8_t flags                   # TRIGGER, UNREAD, AGED, FIRST
+    uint16_t to_last                # AMP: tracks from here to the last one of its set
+    uint16_t degree                 # AMP, p: tracks of the next set; only in the last track of a set, else 0
+    uint16_t distance               # AMP, g: tracks from its trigger to its end; there as well
 
 
 cdef struct sequential_t:
@@ -39,6 +44,8 @@ cdef struct sequential_t:
     int32_t trigger                 # tracks between the trigger and the end of its group; -1 = no asynchronous prefetch
     bint remedy                     # whether a trigger also moves the unread rest of its group to MRU
     bint writes_sequential          # whether written tracks of a run go where sequential tracks go
+    int32_t most                    # AMP: most tracks of a set; 0 = degree and trigger are fixed
+    int32_t ahead_above             # AMP: degree above which sets are fetched ahead
 
 
 cdef inline int count_pages(uint8_t mask) noexcept nogil:
@@ -58,6 +65,7 @@ cdef class TrackCache(Policy):
     cdef int64_t now                    # requests so far: the clock of the stamps
     cdef read_t reads[MOST_READS]       # what the last request has to read, its own first
     cdef int n_reads                    # how many
+    cdef int32_t read_tracks            # AMP: tracks that the read has of which this request is part
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read, by why
     cdef readonly int64_t unused        # tracks of fetched groups, read for them or not, evicted before an access
@@ -69,6 +77,9 @@ cdef class TrackCache(Policy):
 
     # Pages from `page` on, page 0 being the first of track 0: whether all were there. `reads` are those of the last track.
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
+
+    # A drive operation that began with this track has arrived, and a read was waiting for it.
+    cdef void arrive_late(self, int64_t track) noexcept nogil
 
     # --- what each kind of cache defines ----------------------------------------------------------------------------
     # Mask of the pages in the cache.

@@ -1,6 +1,7 @@
 """Kernel of sequential detection and prefetching; the definition is in sequential.py."""
 
 from misspenalty._kernel cimport SLICE, check_signals
+from misspenalty.policies._amp cimport fetch_set, fetch_set_behind_miss, grow_distance, hit_in_set
 from misspenalty.policies._policy cimport AHEAD, NEAR
 
 from misspenalty.errors import ParameterError
@@ -20,13 +21,16 @@ cdef class TrackCache(Policy):
     """A cache of tracks behind a sequential prefetcher; what it evicts is up to the kinds derived from it."""
 
     cdef int arrange(self, dict settings) except -1:
-        """Take ``tracks, track_pages, places, threshold, degree, trigger, remedy, writes_sequential`` out of `settings`."""
+        """Take what concerns tracks, detection and prefetching out of `settings`."""
         cdef const uint32_t[::1] places
         self.sequential.threshold = settings.pop("threshold", 3)
         self.sequential.degree = settings.pop("degree", 0)
         self.sequential.trigger = settings.pop("trigger", -1)
         self.sequential.remedy = settings.pop("remedy", True)
         self.sequential.writes_sequential = settings.pop("writes_sequential", True)
+        self.sequential.most = settings.pop("most", 0)
+        self.sequential.ahead_above = settings.pop("ahead_above", 4)
+        self.read_tracks = 1
         self.track_pages = settings.pop("track_pages", 1)
         self.tracks = settings.pop("tracks", self.blocks)
         self.places = settings.pop("places", None)
@@ -47,12 +51,14 @@ cdef class TrackCache(Policy):
                 f"degree is {self.sequential.degree}, trigger {self.sequential.trigger}; expected a degree from 0 to"
                 f" {MOST_DEGREE} and a trigger below the degree, or -1 for none"
             )
+        if not 0 <= self.sequential.most <= MOST_DEGREE:
+            raise ParameterError(f"sets have {self.sequential.most} tracks at most; expected 0 to {MOST_DEGREE}")
         return 0
 
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil:
         cdef uint8_t have = self.cached(track), missing = pages & ~have
         cdef int32_t counter
-        cdef bint run
+        cdef bint run, new
         cdef mark_t* mark
         self.now += 1
         self.n_reads = 0
@@ -61,6 +67,7 @@ cdef class TrackCache(Policy):
             mark = self.mark(track)
             if mark.counter == 0:
                 mark.counter = <uint8_t>self.run_length(track)
+            new = mark.flags & UNREAD != 0
             mark.flags &= ~UNREAD
             if missing:
                 if not write:
@@ -69,7 +76,12 @@ cdef class TrackCache(Policy):
                     self.read(track, missing, DEMAND)
                 self.add_pages(track, missing)
                 mark = self.mark(track)
-            if mark != NULL and mark.flags & TRIGGER and not write:
+            if self.sequential.most:
+                if mark != NULL and not write:
+                    hit_in_set(self, track, new, end)
+                if new:             # which stays where it is: it is read once, most likely
+                    return missing & pages
+            elif mark != NULL and mark.flags & TRIGGER and not write:
                 mark.flags &= ~TRIGGER
                 self.fetch_ahead(track, end)
             self.use(track, pages & have)
@@ -85,6 +97,9 @@ cdef class TrackCache(Policy):
         self.sequential_misses += 1
         self.count_sequential_miss()
         self.read(track, self.whole, DEMAND)
+        if self.sequential.most:
+            fetch_set_behind_miss(self, track, counter, end)
+            return missing
         self.insert(track, self.whole, True)
         self.set_counter(track, counter)
         self.fetch(track + 1, track + self.sequential.degree, end, SYNCHRONOUS)
@@ -100,6 +115,7 @@ cdef class TrackCache(Policy):
         if mark != NULL:
             mark.counter = <uint8_t>counter
             mark.flags = 0
+            mark.to_last = mark.degree = mark.distance = 0
 
     cdef inline void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil:
         """The trigger of a group was read: its unread rest is renewed and the next group fetched."""
@@ -131,6 +147,9 @@ cdef class TrackCache(Policy):
             mark = self.mark(last - self.sequential.trigger)
             if mark != NULL:
                 mark.flags |= TRIGGER
+
+    cdef void arrive_late(self, int64_t track) noexcept nogil:
+        grow_distance(self, track)
 
     cdef inline void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil:
         cdef read_t* read = &self.reads[self.n_reads]
@@ -209,6 +228,21 @@ cdef class TrackCache(Policy):
         missing = self.request(track, <uint8_t>(pages & self.whole), write, stop)
         self.requests += 1
         return missing, [(self.reads[i].track, self.reads[i].pages, self.reads[i].why) for i in range(self.n_reads)]
+
+    def late(self, int64_t track):
+        """Tell AMP that a drive operation beginning with this track has arrived, and a read was waiting for it."""
+        self.check_unused()
+        if not 0 <= track < self.tracks:
+            raise IndexError(f"track {track}; expected one below {self.tracks}")
+        self.arrive_late(track)
+
+    def kept(self, int64_t track):
+        """``(p, g)`` that AMP keeps in a track: (0, 0) where it is not the last of a set, None where it is not cached."""
+        cdef mark_t* mark
+        if not 0 <= track < self.tracks:
+            raise IndexError(f"track {track}; expected one below {self.tracks}")
+        mark = self.mark(track)
+        return None if mark == NULL else (mark.degree, mark.distance)
 
     def replay_pages(self, const int64_t[::1] page, const int32_t[::1] pages, const uint8_t[::1] write, uint8_t[::1] hit):
         """Requests for `pages` pages from `page` on, page 0 being the first of track 0, with the GIL released.

@@ -1,8 +1,9 @@
 """Kernel of the lists of tracks; the definition is in tracks.py."""
 
+from misspenalty.policies._amp cimport pass_by
 from misspenalty.policies._list cimport append, make_list, oldest, remove
 from misspenalty.policies._policy cimport prefetch
-from misspenalty.policies._track_cache cimport UNREAD, count_pages
+from misspenalty.policies._track_cache cimport AGED, UNREAD, count_pages
 
 from misspenalty.errors import ParameterError
 
@@ -123,6 +124,10 @@ cdef class TrackLists(TrackCache):
         cdef slot_t* s = &self.slots[slot]
         cdef int pages = count_pages(s.pages)
         self.detach(slot)
+        if self.sequential.most and s.mark.flags & (UNREAD | AGED) == UNREAD:
+            pass_by(self, s.track, &s.mark)
+            self.attach(slot)
+            return
         self.slot_of[s.track] = NO_SLOT
         s.track = self.free
         self.free = slot

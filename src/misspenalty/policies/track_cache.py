@@ -112,5 +112,8 @@ class Tracks(Reference):
     def renew(self, track):
         """Move a prefetched track up that a trigger renews."""
 
+    def arrive_late(self, track):
+        """A drive operation that began with this track has arrived, and a read was waiting; AMP alone minds it."""
+
     def count_sequential_miss(self):
         """A read missed a sequential track."""

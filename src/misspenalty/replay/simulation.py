@@ -57,11 +57,11 @@ def simulate(
         `misspenalty.policies.python_policy`. Of several, each is given a cache of its own.
     cache_blocks : int
         Cache size, blocks.
-    prefetch : "sequential" or mapping, optional
-        Put the sequential prefetcher in front of the cache, with its defaults or the settings given; see
-        `misspenalty.prefetch.sequential.prefetcher`. A block is a track, and a write reads ahead like a read. A
-        prefetched block may be a hit that no cache alone could have, so that hits and cold misses may add up to more
-        than the requests.
+    prefetch : "sequential" or "amp" or mapping, optional
+        Put a sequential prefetcher in front of the cache, with its defaults or the settings given; see
+        `misspenalty.prefetch.sequential.prefetcher` and `misspenalty.prefetch.sequential.amp`. A block is a track, and
+        a write reads ahead like a read. A prefetched block may be a hit that no cache alone could have, so that hits
+        and cold misses may add up to more than the requests.
     writes : {"count", "ignore", "refresh", "only"}
         What a write is to the cache: an access that updates it like a read (but never counts as a request); nothing; an
         access where its block is in the cache and else nothing; or the only thing replayed (and counted). A policy that

@@ -212,7 +212,7 @@ def write_spc(workload, path, count=None, seconds=None):
     totals, last, parts = np.zeros(3, np.int64), 0, slices(workload, count, seconds)
     with atomic_path(path) as partial, open_output(partial) as stream:
         for table in parts:
-            stream.write(_lines(table))
+            stream.write(spc_lines(table))
             totals += table["time"].size, np.count_nonzero(table["write"] == 0), table["blocks"].sum(dtype=np.int64)
             last = int(table["time"][-1])
         if not totals[0]:
@@ -220,8 +220,24 @@ def write_spc(workload, path, count=None, seconds=None):
     return {"requests": int(totals[0]), "reads": int(totals[1]), "bytes": int(totals[2]) * BLOCK, "seconds": last / 1e9}
 
 
-def _lines(table):
-    """The rows as lines of an SPC trace."""
+def spc_lines(table):
+    """Requests as lines of an SPC trace.
+
+    Parameters
+    ----------
+    table : dict of str to array
+        ``time, block, blocks, asu, write`` as `requests` returns them.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> one = {"time": [1_500_000_000], "block": [2], "blocks": [1], "asu": [0], "write": [0]}
+    >>> spc_lines({name: np.array(column) for name, column in one.items()})
+    b'0,16,4096,R,1.500000000\\n'
+    """
     second, rest = np.divmod(table["time"], 10**9)
     fields = [
         pa.array(table["asu"]).cast("string"),

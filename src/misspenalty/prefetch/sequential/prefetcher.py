@@ -32,6 +32,7 @@ from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies.registry import Parameter, find_policy
 from misspenalty.policies.track_cache import THRESHOLD, Tracks
 from misspenalty.policies.track_layout import MOST_TRACKS, places
+from misspenalty.prefetch.sequential import amp
 from misspenalty.prefetch.sequential._behind import Behind
 from misspenalty.traces.selection import check_size
 
@@ -46,6 +47,7 @@ PARAMETERS = (
 )
 TRACKS = Parameter("tracks", None, "tracks there are", 1, MOST_TRACKS)
 TRACK_PAGES = Parameter("track_pages", 1, "pages of a track", 1, 8)
+KINDS = {NAME: PARAMETERS, amp.NAME: amp.PARAMETERS}
 OBSERVED = ("delta", "count_writes")  # parameters of SARC's ratio
 
 
@@ -54,8 +56,9 @@ def check(settings):
 
     Parameters
     ----------
-    settings : mapping or "sequential" or None
-        None = no prefetching.
+    settings : mapping or str or None
+        A name of `KINDS`: "sequential", with a fixed degree, or "amp"; or settings of one by name, of which ``kind``
+        is its own name ("sequential" where it is left out); None = no prefetching.
 
     Returns
     -------
@@ -65,18 +68,29 @@ def check(settings):
     ------
     ParameterError
         A name is unknown, a value impossible, or the trigger would lie outside its group.
+
+    Examples
+    --------
+    >>> check({"degree": 4})
+    {'degree': 4, 'trigger': 2, 'threshold': None, 'remedy': 1, 'writes_sequential': 1}
+    >>> check("amp")["most"]
+    32
     """
     if settings is None:
         return None
-    settings = {} if settings == NAME else settings
-    if not hasattr(settings, "keys"):
-        raise ParameterError(f"prefetch is {settings!r}; expected {NAME!r} or its settings by name")
-    known = {parameter.name: parameter for parameter in PARAMETERS}
+    settings = {"kind": settings} if isinstance(settings, str) else settings
+    kind = settings.get("kind", NAME) if hasattr(settings, "keys") else settings
+    if kind not in tuple(KINDS):
+        names = " or ".join(map(repr, KINDS))
+        raise ParameterError(f"prefetch is {kind!r}; expected {names}, or settings by name")
+    known = {parameter.name: parameter for parameter in KINDS[kind]}
     for name in settings:
-        if name not in known:
+        if name not in known and name != "kind":
             meant = did_you_mean(name, known)
             raise ParameterError(f"prefetch has no parameter {name!r}{meant}; it has {', '.join(known)}")
     values = {name: p.check(settings.get(name, p.default), "prefetch") for name, p in known.items()}
+    if kind == amp.NAME:
+        return amp.FIXED | values
     if values["trigger"] is None:
         values["trigger"] = values["degree"] // 2 if values["degree"] else -1
     if values["trigger"] >= max(values["degree"], 1):
@@ -103,8 +117,8 @@ def track_cache(
         Address of each block of a trace. Then a block is a track of one page, and ``replay`` takes its ids.
     track_pages : int
         Pages of a track, 1 to 8.
-    prefetch : mapping or "sequential", optional
-        Settings of the prefetcher; by default nothing is prefetched.
+    prefetch : mapping or str, optional
+        Settings of the prefetcher, as in `check`; by default nothing is prefetched.
     observe : mapping, optional
         For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of the ratio that they only observe, as of SARC.
     **parameters
@@ -117,7 +131,13 @@ def track_cache(
     Raises
     ------
     ParameterError
-        The policy looks into the future, or a value is impossible.
+        The policy looks into the future, or is none on tracks and "amp" was asked for, or a value is impossible.
+
+    Examples
+    --------
+    >>> cache = track_cache("lru_top", 50, 100, prefetch={"kind": "amp", "threshold": 2})
+    >>> [cache.access_pages(track)[0] for track in range(8)]
+    [1, 1, 0, 1, 0, 0, 1, 0]
     """
     definition = find_policy(policy)
     capacity, track_pages = check_size(capacity), TRACK_PAGES.check(track_pages, policy)
@@ -128,12 +148,14 @@ def track_cache(
     settings, parameters = _settings(definition, prefetch, parameters)
     blocks = tracks = TRACKS.check(tracks, policy)
     if address is not None:
-        reach = settings["degree"] + max(settings["trigger"], 0)
+        reach = settings["degree"] + max(settings["trigger"], 0) + 2 * settings.get("most", 0)
         blocks = len(address)
         settings["places"], tracks = places(address, reach)
     settings |= {"tracks": tracks, "track_pages": track_pages} | _observed(definition, observe or {})
     if isinstance(definition.kernel, type) and issubclass(definition.kernel, TrackCache):
         return definition.kernel(capacity, blocks, **parameters, **settings)
+    if settings.get("most"):
+        raise ParameterError(f"{policy} gives no second chance; expected a policy on tracks behind amp")
     if tracks * track_pages >= 1 << 32:
         raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected less than 2**32 pages")
     return Behind(capacity, blocks, definition.kernel(capacity, tracks * track_pages, **parameters), **settings)

@@ -9,6 +9,7 @@ import pandas as pd
 from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty.machine import load_machine
+from misspenalty.prefetch.sequential import amp
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.studies.points import in_threads
 from misspenalty.systems.array.controller import Controller, StorageController
@@ -48,7 +49,7 @@ class Shark(Controller):
     """Everything the study has to know; ``shark.schema.yaml`` describes each field.
 
     `divisor` is the scale of the model: caches, arrays, space and load are divided by it, times and what concerns one
-    array, one drive or one track are not.
+    array, one drive or one track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
     """
 
     drive: str
@@ -70,6 +71,7 @@ class Shark(Controller):
     phase_minutes: int
     discarded_minutes: int
     divisor: int = 1
+    prefetcher: str = "sequential"
 
     def with_values(self, values):
         """A copy with other values, numbers turned into the kind that each field has.
@@ -101,6 +103,8 @@ class Shark(Controller):
 
     def prefetch(self):
         """Settings of the prefetcher."""
+        if self.prefetcher == amp.NAME:
+            return {"kind": amp.NAME, "threshold": self.threshold, "writes_sequential": int(self.writes_sequential)}
         names = ("degree", "trigger", "threshold")
         settings = {name: getattr(self, name) for name in names}
         if not self.degree:
@@ -189,7 +193,7 @@ class Run:
             self.bases.append(-(-(self.bases[-1] + blocks) // turn) * turn)
         self.workload = workload.start()
         pages = self.bases[-1]
-        cache = _cache(shark, policy, model.cache_pages, pages // TRACK)
+        cache = read_cache(shark, policy, model.cache_pages, pages // TRACK)
         drive = disks.load(shark.drive, "disk") if drives else None
         self.controller = StorageController(model, drive, cache, pages)
         self.cache_pages, self.write_cache_pages = model.cache_pages, model.write_cache_pages
@@ -209,7 +213,7 @@ def _bsus(iops):
     return max(1, round(iops / IOPS_PER_BSU))
 
 
-def _cache(shark, policy, pages, tracks):
+def read_cache(shark, policy, pages, tracks):
     """A cache of tracks; where the policy has lists of its own, with its parameters."""
     watched = {"delta": shark.delta, "count_writes": int(shark.count_writes)}
     own, observe = {}, None

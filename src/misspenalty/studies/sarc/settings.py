@@ -77,6 +77,24 @@ class Fit(Settings):
     insertion: Start = setting(what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end.")
 
 
+class Streams(Settings):
+    """Sequential streams behind the study's controller."""
+
+    number: int = setting(what="Streams of each array.", ge=1, le=10_000)
+    read_kb: Annotated[int, Field(ge=4, le=256, multiple_of=4)] = setting(what="Length of a read, KB.")
+    mb_per_s: Distinct[Positive] = setting(what="Rates of a stream, 10^6 bytes per second.")
+    cache_mb: Distinct[Annotated[int, Field(ge=16, le=1 << 20)]] = setting(what="Cache sizes at full size, MB.")
+
+
+class Prefetchers(Settings):
+    """AMP next to prefetchers of a fixed degree."""
+
+    seeds: Distinct[Seed] = setting(what="Seeds, over which the intervals are taken.")
+    loads: Distinct[Load] = setting(what="Which of a configuration's six load points, counted from 0.")
+    phases: Phases = setting(what="Phases of these runs; streams have no warm-up.")
+    streams: Streams = setting(what="The streams.")
+
+
 class Anomaly(Settings):
     """Streams in one LRU list."""
 
@@ -155,6 +173,21 @@ class SarcSettings(Settings):
     )
     sensitivity_load: Load = setting(
         4, "Which of a configuration's six load points the sensitivity is run at, counted from 0."
+    )
+    prefetchers: Prefetchers = setting(
+        {
+            "seeds": [1, 2, 3],
+            "loads": [1, 3, 5],
+            "phases": {"warm_up_minutes": 2, "phase_minutes": 2, "discarded_minutes": 1},
+            "streams": {
+                "number": 100,
+                "read_kb": 256,
+                "mb_per_s": [0.25, 1.0],
+                "cache_mb": [256, 1024, 2048, 8192],
+            },
+        },
+        "AMP next to prefetchers of a fixed degree, on the study's load and on concurrent streams.",
+        block=True,
     )
     anomaly: Anomaly = setting(
         {

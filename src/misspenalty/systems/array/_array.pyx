@@ -341,6 +341,7 @@ cdef class Array(BackEnd):
         cdef int64_t page = asked.page, first
         cdef uint8_t wanted, missing, missed = 0
         cdef stretch_t at
+        self.cache.read_tracks = <int32_t>((min(asked.pages, self.stripes.strip) + self.track - 1) // self.track)
         while page < asked.page + asked.pages:
             at = next_stretch(&self.stripes, &asked, page, self.track)
             first = at.track * self.track + at.first
@@ -438,6 +439,8 @@ cdef class Array(BackEnd):
         """An operation's pages are here: requests that waited for nothing else go on, the latest first."""
         cdef int32_t waiter = operation.waiters, after
         cdef request_t* request
+        if waiter != NOBODY and self.cache.sequential.most:
+            self.cache.arrive_late(operation.page // self.track)
         while waiter != NOBODY:
             request = &self.requests.all[self.waiters.all[waiter].request]
             request.left -= 1

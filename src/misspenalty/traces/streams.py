@@ -1,0 +1,174 @@
+"""Concurrent sequential streams at a constant rate, SPC-2-like: large reads, open loop, seeded.
+
+Each stream has a section of the space to itself and reads it in order from a random place on, round and round. It sends
+a read every ``read_kb / rate``, from a random moment on, as video on demand does.
+
+Sources: the SPC-2 benchmark's video on demand, by published descriptions of its specification: streams that only read,
+256 KB at a time. A hundred concurrent streams are those of B. S. Gill, L. A. D. Bathen, "AMP", FAST 2007, section IV,
+which paces them by a pause after each answer, whose length is not legible.
+Deviations and decisions: SPC-2 lets a stream have up to eight reads under way; here the next one is sent when its time
+has come. Its rate for each stream is not known to us: `mb_per_s` is a parameter.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty.io.files import atomic_path, open_output
+from misspenalty.traces.spc1 import BLOCK, spc_lines
+
+SLICE = 1 << 18  # requests made at a time
+LATEST = 10**18  # ns: the times of requests end there
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What is asked of the generator.
+
+    Attributes
+    ----------
+    space_bytes : int
+        All sections together.
+    streams : int
+        How many.
+    read_kb : int
+        Length of a read, a multiple of 4 KB.
+    mb_per_s : float
+        Rate of each stream, 10**6 bytes a second.
+    seed : int
+        Chooses where and when each stream begins, 0 to 2**64 - 1.
+
+    Raises
+    ------
+    ParameterError
+        A value is impossible; a section has to hold a read at least.
+
+    Examples
+    --------
+    >>> first = Streams(1 << 30, streams=3, mb_per_s=2, seed=1).requests(0, 10**9)
+    >>> len(first["time"]), sorted(set(first["stream"].tolist())), set(first["blocks"].tolist())
+    (23, [0, 1, 2], {64})
+    """
+
+    space_bytes: int
+    streams: int = 100
+    read_kb: int = 256
+    mb_per_s: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self):
+        _check("streams", self.streams, 1, 1 << 20, whole=True)
+        _check("read_kb", self.read_kb, 4, 1 << 16, whole=True)
+        if self.read_kb % 4:
+            raise ParameterError(f"streams: read_kb is {self.read_kb}; expected a multiple of 4")
+        _check("space_bytes", self.space_bytes, self.streams * self.read_kb * 1024, 1 << 62, whole=True)
+        _check("mb_per_s", self.mb_per_s, 1e-6, 1e6)
+        _check("seed", self.seed, 0, (1 << 64) - 1, whole=True)
+
+    @property
+    def read_blocks(self):
+        """Blocks of 4 KB of a read."""
+        return self.read_kb * 1024 // BLOCK
+
+    @property
+    def section_reads(self):
+        """Reads that a section holds."""
+        return self.space_bytes // self.streams // (self.read_kb * 1024)
+
+    @property
+    def blocks(self):
+        """Blocks of 4 KB of all sections."""
+        return self.streams * self.section_reads * self.read_blocks
+
+    @property
+    def interval_ns(self):
+        """From one read of a stream to its next."""
+        return max(round(self.read_kb * 1024 * 1000 / self.mb_per_s), 1)
+
+    @cached_property
+    def _begins(self):
+        """When each stream sends its first read, and which of its section that is."""
+        rng = np.random.default_rng(self.seed)
+        return rng.integers(0, self.interval_ns, self.streams), rng.integers(0, self.section_reads, self.streams)
+
+    def requests(self, begin, end):
+        """Reads that arrive from `begin` to `end`, ns, exclusively.
+
+        Returns
+        -------
+        dict of str to array, shape (reads,)
+            In order of ``time`` (int64, ns): ``block`` (int64, first block of 4 KB), ``blocks`` (int32), ``stream``
+            (int64), ``write`` (uint8) and ``asu`` (uint8), both 0.
+        """
+        phase, place = self._begins
+        order = np.argsort(phase, kind="stable")
+        turns = np.arange(max(begin, 0) // self.interval_ns, max(end, 0) // self.interval_ns + 1)[:, None]
+        time = turns * self.interval_ns + phase[order]
+        read = order * self.section_reads + (place[order] + turns) % self.section_reads
+        wanted = (time >= begin) & (time < end)
+        number = int(wanted.sum())
+        return {
+            "time": time[wanted],
+            "block": read[wanted] * self.read_blocks,
+            "blocks": np.full(number, self.read_blocks, np.int32),
+            "stream": np.broadcast_to(order, time.shape)[wanted],
+            "write": np.zeros(number, np.uint8),
+            "asu": np.zeros(number, np.uint8),
+        }
+
+
+def write_spc(workload, path, count=None, seconds=None):
+    """Write the streams as an SPC trace, compressed as the suffix says (.gz, .xz, .bz2, .zst).
+
+    Parameters
+    ----------
+    workload : Streams
+    path : path-like
+        File to make; it appears whole or not at all.
+    count : int, optional
+        Reads; one of `count` and `seconds` has to be given.
+    seconds : float, optional
+        Length: all reads that arrive before.
+
+    Returns
+    -------
+    dict
+        ``requests, reads, bytes, seconds`` (to the last arrival).
+
+    Raises
+    ------
+    ParameterError
+        A value is impossible, or there is no read within `seconds`.
+    """
+    if (count is None) == (seconds is None):
+        raise ParameterError("either requests or seconds have to be given, not both")
+    if count is None:
+        _check("seconds", seconds, 1e-9, LATEST / 1e9)
+        end = int(seconds * 1e9)
+    else:
+        _check("requests", count, 1, 1 << 40, whole=True)
+        end = (count // workload.streams + 1) * workload.interval_ns
+        if end > LATEST:
+            raise ParameterError(f"streams: {count} requests take more than {LATEST / 1e9:g} s")
+    step = max(SLICE // workload.streams, 1) * workload.interval_ns
+    total, last = 0, 0
+    with atomic_path(path) as partial, open_output(partial) as stream:
+        for begin in range(0, end, step):
+            table = workload.requests(begin, min(begin + step, end))
+            if count is not None:
+                table = {name: column[: count - total] for name, column in table.items()}
+            if table["time"].size:
+                stream.write(spc_lines(table))
+                total, last = total + table["time"].size, int(table["time"][-1])
+        if not total:
+            raise ParameterError(f"no read arrives within {seconds:g} s; choose more seconds or a higher rate")
+    return {"requests": total, "reads": total, "bytes": total * workload.read_kb * 1024, "seconds": last / 1e9}
+
+
+def _check(name, value, low, high, whole=False):
+    kinds = int | np.integer if whole else int | float | np.number
+    if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
+        what = "whole number" if whole else "number"
+        raise ParameterError(f"streams: {name} is {value!r}; expected a {what} from {low:g} to {high:g}")
