@@ -11,6 +11,7 @@ from misspenalty.systems.array._raid cimport array_of, raid_t
 
 cdef extern from *:
     int count_bits "__builtin_popcountll" (unsigned long long) noexcept nogil
+    void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
 
 cdef struct entry_t:                # dirty pages of one stripe
@@ -88,6 +89,19 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
         page += n
         pages -= n
     return clean
+
+
+cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
+    """Fetch what a write of a page will touch: the number of its stripe's entry first, later the entry."""
+    cdef int64_t stripe = page // raid.stripe
+    cdef uint32_t which
+    if entry:
+        prefetch(&cache.entry_of[stripe])
+        return
+    which = cache.entry_of[stripe]
+    if which:
+        prefetch(&cache.entries[which])
+        prefetch(&cache.dirty[which * cache.strips + (page - stripe * raid.stripe) // raid.strip])
 
 
 cdef inline bint all_dirty(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
