@@ -18,7 +18,8 @@ from misspenalty.studies.sarc.sensitivity import changes, variations
 MACHINE = "machines/shark.yaml"
 SENSITIVITY = [
     "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
-    "drive_scheduler", "drive_window", "destages", "footprint_sensitive_gb", "load_factor", "climb",
+    "drive_scheduler", "drive_window", "destages", "footprint_sensitive_gb",
+    "footprint_insensitive_gb", "load_factor", "climb",
 ]  # fmt: skip
 
 
@@ -75,6 +76,9 @@ class Fit(Settings):
     host_slots: Start = setting(what="Requests of one array that the host has in progress at most.")
     footprint_sensitive_gb: Start = setting(what="Space of the cache-sensitive configuration, 2^30 bytes.")
     insertion: Start = setting(what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end.")
+    host_stripe_kb: Start = setting(
+        what="What the host puts on one array before it goes on to the next, KB; strides are numbers of doublings."
+    )
 
 
 class Anomaly(Settings):
@@ -98,7 +102,7 @@ class SarcSettings(Settings):
         "full.yaml runs the whole machine.",
     )
     seeds: Distinct[Seed] = setting(
-        [1, 2, 3],
+        [1, 2, 3, 4, 5],
         "Seeds of the workload: the tables are means over them, with confidence intervals; the first alone is plotted "
         "over time.",
     )
@@ -110,7 +114,7 @@ class SarcSettings(Settings):
         {}, "Parameters of data/machines/shark.yaml with other values than the file's or the fitted ones."
     )
     short: Phases = setting(
-        {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
+        {"warm_up_minutes": 3, "phase_minutes": 4, "discarded_minutes": 1},
         "Phases of the fit's search, of the sensitivity, of the readings and of the scale runs.",
         "The study's own are 30 minutes after a warm-up of 20.",
     )
@@ -121,12 +125,17 @@ class SarcSettings(Settings):
             "host_slots": {"value": 4, "first": 1, "finest": 1},
             "footprint_sensitive_gb": {"value": 300, "first": 80, "finest": 20},
             "insertion": {"value": 0.1, "first": 0.08, "finest": 0.005},
+            "host_stripe_kb": {"value": 64, "first": 1, "finest": 1},
         },
         "Where the search of each fitted parameter starts, and its strides; its range is that of "
         "data/calibration.yaml.",
         "The first three are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
-        "and LRU Bottom's.",
+        "and LRU Bottom's; then the first five again, with the strip found.",
         block=True,
+    )
+    insertions: Distinct[Positive] = setting(
+        [0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.3],
+        "Insertion points that are tried as well once the space is known; the search may have gone past an optimum.",
     )
     finalists: Annotated[int, Field(ge=1, le=100)] = setting(
         2, "Best points of the search that are run in the study's own phases, the best of which is taken."
@@ -150,7 +159,6 @@ class SarcSettings(Settings):
     sensitivity: Distinct[Label] = setting(
         SENSITIVITY,
         "Parameters of data/machines/shark.yaml that are varied one at a time, through the values it lists.",
-        notes={"degree": "the trigger keeps its share of the group"},
         block=True,
     )
     sensitivity_load: Load = setting(
