@@ -9,9 +9,10 @@ it is by then. No value of SARC is looked at. The measure is the mean factor bet
 responses: exp(mean |ln(model / paper)|).
 
 A step goes along one parameter after another to where neither neighbour is better, and halves its strides where no
-parameter moves, in runs shorter than the study's and with one seed; a run that a parameter does not touch is not
-repeated. The second time, further insertion points are tried, which tells whether there is another optimum, and the
-best few points are run in the study's own phases with several seeds; the best of these is taken.
+parameter moves, the first time once, the second time to the finest; in runs shorter than the study's and with one seed.
+A run that a parameter does not touch is not repeated. The second time, further insertion points are tried, which tells
+whether there is another optimum, and the best few points are run in the study's own phases with several seeds; the best
+of these is taken.
 """
 
 import itertools
@@ -356,11 +357,11 @@ def search(machine, calibration, step, settings, start, insertions, finalists, s
     for phases, lengths, used in (("short", short, seeds[:1]), ("whole", {}, seeds)):
         shark, _ = load_shark(machine, settings["divisor"], {**found, **settings["values"], **lengths})
         trials[phases] = Search(shark, step, targets_of(fits, step), used, threads)
-    first, finest = ([start[name][key] for name in names] for key in ("first", "finest"))
+    strides = [_strides(start[name], step in AGAIN) for name in names]
     origin = tuple(found[name] for name in names)
     doubled = [name in DOUBLED for name in names]
     ranges = [bounds[name] for name in names]
-    short_best = descend(trials["short"].factors, origin, finest if step in AGAIN else first, finest, ranges, doubled)
+    short_best = descend(trials["short"].factors, origin, *zip(*strides, strict=True), ranges, doubled)
     if step == "space_again":
         trials["short"].factors([(short_best[0], insertion) for insertion in insertions])
     if step in AGAIN:
@@ -368,6 +369,13 @@ def search(machine, calibration, step, settings, start, insertions, finalists, s
     tables = [made.table(phases) for phases, made in reversed(trials.items()) if made.tried]
     print(f"{step}: {sum(len(made.runs) for made in trials.values())} runs", file=sys.stderr)
     return pd.concat(tables, ignore_index=True)
+
+
+def _strides(entry, again):
+    """First and last stride: half of the first ends a step, the rest is left to the second time."""
+    first, finest = entry["first"], entry["finest"]
+    begins, ends = (first / 4, finest) if again else (first, first / 2)
+    return max(begins, finest), max(ends, finest)
 
 
 def gather(calibration, steps):
