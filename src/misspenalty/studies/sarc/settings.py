@@ -18,7 +18,7 @@ from misspenalty.studies.sarc.sensitivity import changes, variations
 MACHINE = "machines/shark.yaml"
 SENSITIVITY = [
     "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
-    "drive_scheduler", "drive_window", "destages", "footprint_sensitive_gb",
+    "drive_scheduler", "drive_window", "destages", "degree", "trigger", "footprint_sensitive_gb",
     "footprint_insensitive_gb", "load_factor", "climb",
 ]  # fmt: skip
 
@@ -159,6 +159,7 @@ class SarcSettings(Settings):
     sensitivity: Distinct[Label] = setting(
         SENSITIVITY,
         "Parameters of data/machines/shark.yaml that are varied one at a time, through the values it lists.",
+        notes={"degree": "the trigger keeps its share of the group"},
         block=True,
     )
     sensitivity_load: Load = setting(
