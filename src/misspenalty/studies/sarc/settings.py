@@ -114,7 +114,7 @@ class SarcSettings(Settings):
         {}, "Parameters of data/machines/shark.yaml with other values than the file's or the fitted ones."
     )
     short: Phases = setting(
-        {"warm_up_minutes": 3, "phase_minutes": 4, "discarded_minutes": 1},
+        {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
         "Phases of the fit's search, of the sensitivity, of the readings and of the scale runs.",
         "The study's own are 30 minutes after a warm-up of 20.",
     )
