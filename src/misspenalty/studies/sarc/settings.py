@@ -121,14 +121,14 @@ class SarcSettings(Settings):
     fit: Fit = setting(
         {
             "load_factor": {"value": 1.0, "first": 0.04, "finest": 0.01},
-            "controller_us": {"value": 120, "first": 20, "finest": 10},
+            "controller_us": {"value": 140, "first": 20, "finest": 10},
             "host_slots": {"value": 4, "first": 1, "finest": 1},
-            "footprint_sensitive_gb": {"value": 300, "first": 80, "finest": 20},
-            "insertion": {"value": 0.1, "first": 0.08, "finest": 0.005},
+            "footprint_sensitive_gb": {"value": 240, "first": 80, "finest": 20},
+            "insertion": {"value": 0.2, "first": 0.08, "finest": 0.005},
             "host_stripe_kb": {"value": 64, "first": 1, "finest": 1},
         },
-        "Where the search of each fitted parameter starts, and its strides; its range is that of "
-        "data/calibration.yaml.",
+        "Where the search of each fitted parameter starts, near what an earlier fit found, and its strides; its range "
+        "is that of data/calibration.yaml.",
         "The first three are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
         "and LRU Bottom's; then the first five again, with the strip found.",
         block=True,
