@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from misspenalty.plotting.parts import SERIES, legend_above
 from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_line, policy_order, styled
@@ -21,9 +21,9 @@ def fit_grid(table):
 
     Small marks are points in short phases, large ones those in the study's own. Top left: the load, a colour per number
     of host slots. Top right: the host's strip; the lowest mark of each strip is the best that the other parameters make
-    of it. Bottom left: the insertion point, a colour per space: several valleys are several optima. Bottom right: space
-    and insertion together, where the size of a mark and its colour tell the mean factor; a valley along a diagonal
-    means that the two trade off. A cross is the point taken.
+    of it. Bottom left: the insertion point; several valleys would be several optima. Bottom right: space and insertion
+    together, where the size of a mark and its colour tell the mean factor; a valley along a diagonal means that the two
+    trade off. A cross is the point taken.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def fit_grid(table):
     strip_axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     strip_axis.xaxis.set_minor_locator(NullLocator())
     again = space[space["step"] == "space_again"]
-    handles += _marks(insertion_axis, again, "insertion", "footprint_sensitive_gb", "{:g} GB", shift=4)
+    _marks(insertion_axis, again, "insertion")
     shades = np.log(again["mean_factor"].clip(upper=WORST))
     for phases, size in (("short", 10), ("whole", 40)):
         here = again["phases"] == phases
@@ -73,11 +73,10 @@ def fit_grid(table):
     return figure
 
 
-def _marks(axis, table, x, by=None, label="", shift=0):
+def _marks(axis, table, x, by=None, label=""):
     """Mean factor over a parameter, a colour per value of another; handles of the colours."""
-    handles, looks = [], itertools.islice(itertools.cycle(SERIES), shift, None)
-    groups = table.groupby(by) if by else [(None, table)]
-    for (value, part), look in zip(groups, looks, strict=False):
+    handles, groups = [], table.groupby(by) if by else [(None, table)]
+    for (value, part), look in zip(groups, itertools.cycle(SERIES), strict=False):
         color = look["color"] if by else INK
         for phases, size in (("short", 2.5), ("whole", 5)):
             here = part[part["phases"] == phases]
@@ -122,7 +121,9 @@ def load_axis(table):
                 **{**look, "linestyle": "", "markerfacecolor": "white", "markeredgecolor": color},
             )
         axis.set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)", yscale="log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.yaxis.set_minor_locator(NullLocator())
     handles = [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])]
     mark = {"color": INK, "linestyle": "", "marker": "o", "markerfacecolor": "white", "label": "published"}
     legend_above(figure, [*handles, Line2D([], [], **mark)])
