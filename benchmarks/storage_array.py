@@ -27,6 +27,7 @@ VALUES = {  # near the fit's
     "host_slots": 4,
     "footprint_sensitive_gb": 350,
     "insertion": 0.1,
+    "host_stripe_kb": 64,
 }
 
 

@@ -374,7 +374,8 @@ class Reference:
                 self.used += 1
                 self.old.setdefault(stripe, set()).update({page} & request.known)
             pages.add(page)
-            order.move_to_end(stripe)
+            if self.c.destage_order == "last":
+                order.move_to_end(stripe)
         self.finish(request)
         for page in map(self.seen, request.range):
             self.destage(self.array_of(self.stripe_of(page)))
@@ -393,8 +394,17 @@ class Reference:
     def destage(self, array):
         wanted = self.wanted()
         while self.destaging[array] < wanted and self.dirty[array]:
-            stripe, dirty = self.dirty[array].popitem(last=False)
-            destage = Destage(array, stripe, dirty, self.old.pop(stripe))
+            stripe, dirty = next(iter(self.dirty[array].items()))
+            taken = set(dirty)
+            if self.c.destage_unit == "strip":
+                begin = stripe * self.c.stripe_pages
+                first = (min(dirty) - begin) // self.strip
+                taken = {page for page in dirty if (page - begin) // self.strip == first}
+            destage = Destage(array, stripe, taken, self.old[stripe] & taken)
+            dirty -= taken
+            self.old[stripe] -= taken
+            if not dirty:
+                del self.dirty[array][stripe], self.old[stripe]
             self.destaging[array] += 1
             reads, _ = self.plan(destage)
             self.counts["destages"] += 1

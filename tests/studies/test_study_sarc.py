@@ -1,5 +1,6 @@
 """The SARC study: its tables, its fit, the anomaly, scale, and what a bad configuration is told."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from misspenalty.studies.sarc import runs as sarc_runs
 from misspenalty.studies.sarc import sensitivity as sarc_inside
 from misspenalty.studies.sarc import tables as sarc
 from misspenalty.studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_shark, load_shark
+from misspenalty.studies.sarc.settings import SENSITIVITY
 
 ROOT = Path(__file__).parents[2]
 MACHINE = ROOT / "data" / "machines" / "shark.yaml"
@@ -28,6 +30,7 @@ VALUES = {
     "host_slots": 3,
     "footprint_sensitive_gb": 350,
     "insertion": 0.07,
+    "host_stripe_kb": 64,
 }
 SHORT = {"warm_up_minutes": 1, "phase_minutes": 3, "discarded_minutes": 1}
 LEDGER = {claim.id: claim for claim in load_ledger(ROOT / "data" / "published" / "claims.yaml")}
@@ -46,6 +49,11 @@ def minutes(shark):
 
 def test_the_schedule_is_the_ledgers():
     assert LOADS == claims.LOADS
+
+
+def test_a_run_counts_false_and_missed_streams_by_minute(minutes):
+    assert minutes["false_pct"].between(0, 100).all() and minutes["missed_pct"].between(0, 100).all()
+    assert minutes.groupby("policy")["missed_pct"].apply(lambda column: column.iloc[-1] < column.iloc[0]).all()
 
 
 def test_a_run_is_a_row_a_minute(minutes, shark):
@@ -157,9 +165,10 @@ def test_only_the_two_lru_variants_are_fitted_to():
     assert sorted(fit.parameter for fit in mine) == sorted(FITTED)
     policies = {cell["where"]["policy"] for fit in mine for cell in fit.published}
     assert policies == {"lru_top", "lru_bottom"}
-    load, space = (sarc_fit.targets_of(FITS, step) for step in sarc_fit.STEPS)
+    load, space, *again = (sarc_fit.targets_of(FITS, step) for step in sarc_fit.STEPS)
     assert (len(load), len(space)) == (12, 36)
     assert not load.keys() & space.keys()
+    assert again == [load, space]
 
 
 def test_targets_are_the_published_values():
@@ -199,8 +208,18 @@ def test_a_search_keeps_to_the_ranges_and_ends_where_no_neighbour_is_better():
     found = sarc_fit.descend(bowl, (1.0, 1.0), (4, 0.4), (0.5, 0.1), ((0, 7), (0.25, 2)))
     assert found == pytest.approx((7.0, 0.3))
     assert all(0 <= x <= 7 and 0.25 <= y <= 2 for x, y in seen)
-    finest = sarc_fit.neighbours(found, (0.5, 0.1), ((0, 7), (0.25, 2)))
+    ways = [(0, -0.5, (0, 7)), (0, 0.5, (0, 7)), (1, -0.1, (0.25, 2)), (1, 0.1, (0.25, 2))]
+    finest = [near for place, way, bounds in ways if (near := sarc_fit.moved(found, place, way, bounds)) is not None]
+    assert len(finest) == 2, "7 and 0.3 are next to the ends of their ranges"
     assert bowl([found])[0] < min(bowl(finest))
+
+
+def test_a_search_doubles_what_has_strides_of_doublings():
+    def bowl(points):
+        return [abs(x - 3) + abs(np.log2(kb / 300)) for x, kb in points]
+
+    found = sarc_fit.descend(bowl, (1, 64), (1, 1), (1, 1), ((0, 5), (16, 1024)), (False, True))
+    assert found == (3, 256)
 
 
 def test_the_fit_takes_the_best_finalist_in_the_studys_own_phases(tmp_path, monkeypatch):
@@ -214,6 +233,7 @@ def test_the_fit_takes_the_best_finalist_in_the_studys_own_phases(tmp_path, monk
         off += abs(shark.controller_us - 140) / 1000
         if (config, policy) != ("cache_insensitive", "lru_top"):
             off = 1 + abs(shark.footprint_sensitive_gb - 240) / 100 * (config == "cache_sensitive")
+            off += abs(np.log2(shark.host_stripe_kb / 128))
             off += abs(shark.insertion - 0.065) if policy == "lru_bottom" else 0
         rows = [
             {"config": config, "scaled_iops": load, "policy": policy, "phase": 1, "phase_minute": 9, "seed": seed}
@@ -237,14 +257,16 @@ def test_the_fit_takes_the_best_finalist_in_the_studys_own_phases(tmp_path, monk
         "host_slots": {"value": 3, "first": 1, "finest": 1},
         "footprint_sensitive_gb": {"value": 300, "first": 80, "finest": 20},
         "insertion": {"value": 0.1, "first": 0.04, "finest": 0.005},
+        "host_stripe_kb": {"value": 64, "first": 1, "finest": 1},
     }
     calibration = ROOT / "data" / "calibration.yaml"
     short = {"phase_minutes": 5, "discarded_minutes": 1}
     settings, paths = {"divisor": 16, "values": {}}, {step: tmp_path / f"{step}.csv" for step in sarc_fit.STEPS}
-    for step, before in (("load", None), ("space", paths["load"])):
-        table = sarc_fit.search(MACHINE, calibration, step, settings, start, 6, short, [1, 2], 1, before)
+    for place, step in enumerate(sarc_fit.STEPS):
+        before = list(paths.values())[:place]
+        table = sarc_fit.search(MACHINE, calibration, step, settings, start, [0.03, 0.3], 6, short, [1, 2], 1, before)
         table.to_csv(paths[step], index=False)
-    made = sarc_fit.gather(calibration, **paths)
+    made = sarc_fit.gather(calibration, paths.values())
     values = made["fitted"].set_index("parameter")["value"].to_dict()
     assert values == pytest.approx(
         {
@@ -253,12 +275,15 @@ def test_the_fit_takes_the_best_finalist_in_the_studys_own_phases(tmp_path, monk
             "host_slots": 4,
             "footprint_sensitive_gb": 240,
             "insertion": 0.065,
+            "host_stripe_kb": 128,
         }
     )
-    assert made["fit"]["mean_factor"].tolist() == pytest.approx([1.0] * 5)
+    assert made["fit"]["mean_factor"].tolist()[:5] == pytest.approx([1.0] * 5)
+    assert made["fit"].iloc[-1][["parameter", "step"]].tolist() == ["host_stripe_kb", "space"], "not searched again"
     assert set(seen) == {(5, 1), (30, 1), (30, 2)}
     grid = made["fit_grid"]
-    assert grid[grid["phases"] == "whole"].groupby("step").size().to_dict() == {"load": 6, "space": 6}
+    assert grid[grid["phases"] == "whole"].groupby("step").size().to_dict() == {"load_again": 6, "space_again": 6}
+    assert {0.03, 0.3} <= set(grid.loc[grid["step"] == "space_again", "insertion"]), "tried as well"
     short_best = grid[(grid["phases"] == "short") & (grid["step"] == "load")].iloc[0]
     assert short_best["load_factor"] == 0.92
 
@@ -378,18 +403,27 @@ def test_readings_name_parameters_of_the_machine_and_turn_something(shark):
 
 
 def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monkeypatch):
-    named = {name: sarc_readings.READINGS[name] for name in ("no striping by the host", "SARC counts writes")}
+    every = sarc_readings.READINGS
+    named = {name: every[name] for name in ("no striping by the host", "SARC counts writes", "an adapter of 100 MB/s")}
     monkeypatch.setattr(sarc_readings, "READINGS", named)
-    monkeypatch.setattr(sarc_readings, "JOINT", {"both": tuple(named)})
+    monkeypatch.setattr(sarc_readings, "JOINT", {"two": ("SARC counts writes", "an adapter of 100 MB/s")})
     fitted = tmp_path / "fitted.csv"
     pd.Series(VALUES, name="value").rename_axis("parameter").to_csv(fitted)
     short = {"warm_up_minutes": 0, "phase_minutes": 1, "discarded_minutes": 0}
     settings = {"divisor": 16, "values": {}}
-    made = sarc_readings.under_conditions(MACHINE, fitted, settings, short, 1, threads=1)
-    assert set(made) == set(claims.TABLES)
+    calibration = ROOT / "data" / "calibration.yaml"
+    made = sarc_readings.under_conditions(MACHINE, fitted, calibration, settings, short, 1, threads=1)
+    assert set(made) == {*claims.TABLES, "refits"}
     parts = {name: part for name, part in made["fig6"].groupby("condition")}
-    assert list(parts) == sorted([sarc_readings.AS_READ, *named, "both"])
+    assert list(parts) == sorted([sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"])
+    refits = made["refits"].set_index("condition")["load_factor"]
+    assert sorted(refits.index) == sorted(
+        [sarc_readings.REFITTED, "no striping by the host", "an adapter of 100 MB/s", "two"]
+    )
+    assert refits.between(0.88 * VALUES["load_factor"], 1.1 * VALUES["load_factor"]).all()
     for item, table in made.items():
+        if item == "refits":
+            continue
         for words in parts:
             own = table[table["condition"] == words].drop(columns="condition")
             assert not claims.TABLES[item].read(item, own)[1]
@@ -399,10 +433,73 @@ def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monke
     assert (as_read["sarc"] != counts["sarc"]).any()
     assert (as_read["lru_top"] != response["no striping by the host"]["lru_top"]).any()
     effects = sarc_readings.effects(ROOT / "data" / "published" / "claims.yaml", **made)
-    assert effects["turned"].tolist() == [sarc_readings.AS_READ, *named, "both"]
-    assert effects["effect"].iloc[0] == 0
-    assert (effects["reproduced"] - effects["effect"]).nunique() == 1
-    assert effects["kind"].tolist() == ["joint", "printed", "open", "joint"]
+    assert effects["turned"].tolist() == [sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"]
+    assert effects["effect"].iloc[:2].tolist() == [0, 0]
+    again = effects["load_factor"].notna()
+    base = effects["reproduced"] - effects["effect"]
+    assert set(base[again]) == {effects["reproduced"][1]} and set(base[~again]) == {effects["reproduced"][0]}
+    assert effects["kind"].tolist() == ["joint", "joint", "printed", "open", "open", "joint"]
+
+
+def test_a_refit_finds_the_load_factor_that_the_model_was_run_with(shark, monkeypatch):
+    """Targets are the model's own responses at 1.04 times its load factor."""
+    ((config, policy),) = sarc_fit.LOAD
+
+    def answers(loads):
+        return np.exp(np.array(loads) / 8000)
+
+    def made_up(shark, config, policy, seed, loads):
+        rows = [{"config": config, "policy": policy, "phase": 1, "phase_minute": 9, "seed": seed} for _ in loads]
+        table = pd.DataFrame(rows).assign(
+            scaled_iops=loads, divisor=16, backlog=0, **dict.fromkeys(sarc_runs.MEASURES, 1.0)
+        )
+        return table.assign(read_ms=answers(loads), write_ms=answers(loads) / 3)
+
+    monkeypatch.setattr(sarc_readings, "simulate", made_up)
+    told = dict(zip(LOADS[config], answers(np.array(LOADS[config]) * 1.04), strict=True))
+    targets = {
+        (config, load, policy, side): ms / (1 + 2 * (side == "write_ms"))
+        for load, ms in told.items()
+        for side in sarc_fit.SIDES
+    }
+    assert sarc_readings.refit(shark, targets, 1) == pytest.approx(1.04 * VALUES["load_factor"], rel=0.006)
+
+
+def test_a_varied_parameter_is_run_where_it_touches_something(shark, monkeypatch):
+    short, ran = replace(shark, warm_up_minutes=0, phase_minutes=1, discarded_minutes=0), []
+    simulate = sarc_inside.simulate
+
+    def counted(shark, config, policy, *rest):
+        ran.append((config, policy))
+        return simulate(shark, config, policy, *rest)
+
+    monkeypatch.setattr(sarc_inside, "simulate", counted)
+    unvaried = sarc_inside.vary(short, "none", ["none"], 1)
+    assert len(ran) == 6
+    for name, value in (("insertion", 0.2), ("delta", 0.1), ("footprint_sensitive_gb", 500)):
+        whole = sarc_inside.vary(short, name, [value], 1)
+        ran.clear()
+        assert sarc_inside.vary(short, name, [value], 1, unvaried=unvaried).equals(whole), "nothing is lost"
+        assert set(ran) == {run for run in itertools.product(LOADS, PAPERS) if sarc_inside.TOUCHED[name] in run}
+    named = {name for name, entry in load_shark(MACHINE)[1].items() if entry.vary or entry.vary_factors}
+    assert named == set(SENSITIVITY)
+
+
+# --- near saturation --------------------------------------------------------------------------------------------------
+
+
+def test_a_published_point_is_moved_along_the_load_to_the_models_line():
+    rows = [("c", load, "p", ms, 0.1) for load, ms in ((100, 1.0), (200, 2.0), (400, 8.0))]
+    fig6 = pd.DataFrame(rows, columns=["config", "scaled_iops", "policy", "response_ms", "response_ms_ci"])
+    said = fig6[["config", "scaled_iops", "policy"]].assign(read_ms=[1.0, 4.0, 16.0], write_ms=[1.0, 4.0, 16.0])
+    fit = pd.DataFrame([{"parameter": "load_factor", "value": 1.0, "within_low": 0.9, "within_high": 1.5}])
+    table = sarc.load_axis(fig6, said, fit)
+    assert table["load_shift_pct"].tolist() == pytest.approx([0, 100 * (2**0.5 - 1), 100 * (2**0.5 - 1)])
+    assert table["within"].tolist() == [True, True, True]
+    assert table["low_ms"].tolist() == pytest.approx([0.9, 2 * 0.9, 8 * 0.9**2])
+    assert table["high_ms"].tolist() == pytest.approx([1.5, 2 * 1.5**2, 8 * 1.5**2])
+    narrow = sarc.load_axis(fig6, said, fit.assign(within_high=1.1))
+    assert narrow["within"].tolist() == [True, False, False]
 
 
 # --- budget -----------------------------------------------------------------------------------------------------------

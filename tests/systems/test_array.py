@@ -391,3 +391,18 @@ def test_requests_of_the_past_are_refused():
     one.run(*map(np.array, ([0], [0], [1], [False])), 10 * SECOND)
     with pytest.raises(ParameterError, match="is reached"):
         one.run_workload(Workload(400 << 20, bsus=1).start(), [0, 46096, 92192, 102440], 20 * SECOND)
+
+
+def test_a_stream_over_the_hosts_strips_is_found_once_on_each_array():
+    """Each array's part is contiguous to the controller: four streams, each missed once, then read ahead."""
+    striped = replace(SMALL, host_stripe_kb=64, host_stripe_arrays=4, cache_mb=64)
+    prefetch = {"degree": 8, "trigger": 4, "threshold": 3}
+    made = controller(striped, prefetch=prefetch)
+    number = 400  # requests of a strip of two tracks each
+    rows = [(i * 50 * MS, 16 * i, 16, False) for i in range(number)]
+    made.run(*map(np.array, zip(*rows, strict=True)), number * 50 * MS + SECOND)
+    assert made.cache.sequential_misses == 4
+    demanded, together, ahead = made.cache.tracks_staged
+    assert demanded == 4 * prefetch["threshold"], "the head of each"
+    assert together == 4 * prefetch["degree"]
+    assert 2 * number <= demanded + together + ahead <= 2 * number + 4 * 2 * prefetch["degree"]

@@ -50,6 +50,8 @@ def small_controllers(draw):
         destage_low=low,
         destage_high=low + draw(st.sampled_from([0.1, 0.5])),
         destages=draw(st.integers(1, 5)),
+        destage_unit=draw(st.sampled_from(["stripe", "strip"])),
+        destage_order=draw(st.sampled_from(["last", "first"])),
         parity_from_cache=draw(st.booleans()),
     )
 

@@ -241,9 +241,10 @@ def build_of(wildcards):
 
 
 def sarc_fit_before(wildcards):
-    """What the second step of the fit builds on: the first."""
-    found = {"before": "results/sarc/runs/fit/load.csv"}
-    return found if wildcards.step == "space" else {}
+    """What a step of the fit builds on: those before it."""
+    steps = list(STEPS)
+    before = steps[: steps.index(wildcards.step)]
+    return {"before": [f"results/sarc/runs/fit/{step}.csv" for step in before]} if before else {}
 
 
 def sarc_policies(wildcards):

@@ -11,6 +11,7 @@ TABLES["sarc"] = [
         "sarc.tables.from_runs",
         "table2",
         "fig6",
+        "load_axis",
         "peaks",
         "minutes",
         "internals",
@@ -21,6 +22,7 @@ TABLES["sarc"] = [
         beyond=collect("results/sarc/runs/{group}.csv", group=["beyond"]),
         machine=SHARK,
         published="data/published/sarc_table2.csv",
+        fit="fit",
         options={"seed": SARC["seeds"][0], "values": SARC["values"]},
     ),
     table(
@@ -30,6 +32,7 @@ TABLES["sarc"] = [
         table2="results/sarc/runs/conditions/table2.csv",
         fig6="results/sarc/runs/conditions/fig6.csv",
         internals="results/sarc/runs/conditions/internals.csv",
+        refits="results/sarc/runs/conditions/refits.csv",
     ),
     table(
         "sarc.sensitivity.anomaly",
@@ -98,6 +101,13 @@ FIGURES["sarc"] = [
         "The fit",
         "points that were tried",
         table="fit_grid",
+    ),
+    figure(
+        "sarc.figures_fit.load_axis",
+        "load_axis",
+        "Near saturation",
+        "published points on the axis of the load",
+        table="load_axis",
     ),
     figure(
         "sarc.figures.budget",
@@ -173,10 +183,11 @@ rule sarc_fit_step:
     priority: 2  # every other job of the study waits for it
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: 6  # two neighbours of a point, three groups of rows
     params:
         settings=SARC_MODEL,
         start=SARC["fit"],
+        insertions=SARC["insertions"],
         finalists=SARC["finalists"],
         short=SARC["short"],
         seeds=SARC["fit_seeds"],
@@ -188,8 +199,7 @@ rule sarc_fit_step:
 rule sarc_fit:
     input:
         calibration="data/calibration.yaml",
-        load="results/sarc/runs/fit/load.csv",
-        space="results/sarc/runs/fit/space.csv",
+        steps=collect("results/sarc/runs/fit/{step}.csv", step=STEPS),
     output:
         fit="results/sarc/fit.csv",
         fit_grid="results/sarc/fit_grid.csv",
@@ -220,7 +230,7 @@ rule sarc_detection:
     priority: 1
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: 16
     params:
         thresholds=SARC["thresholds"],
         settings=SARC_MODEL,
@@ -237,17 +247,19 @@ rule sarc_under_conditions:
         machine=SHARK,
         drives=SHARK_DRIVES,
         fitted="results/sarc/runs/fitted.csv",
+        calibration="data/calibration.yaml",
     output:
         table2="results/sarc/runs/conditions/table2.csv",
         fig6="results/sarc/runs/conditions/fig6.csv",
         internals="results/sarc/runs/conditions/internals.csv",
+        refits="results/sarc/runs/conditions/refits.csv",
     log:
         "results/logs/sarc_under_conditions.log",
     benchmark:
         "results/benchmarks/sarc_under_conditions.tsv"
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: 32
     params:
         settings=SARC_MODEL,
         short=SARC["short"],
@@ -271,6 +283,7 @@ rule sarc_run:
     priority: 1
     conda:
         "../../environment.yml"
+    threads: 10  # configurations and seeds of a policy
     params:
         policies=sarc_policies,
         seeds=sarc_seeds,
@@ -295,7 +308,7 @@ rule sarc_sensitivity:
     priority: 1
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: 32
     params:
         settings=SARC_MODEL,
         short=SARC["short"],
@@ -345,6 +358,7 @@ rule sarc_scale:
         "results/benchmarks/sarc_scale.tsv"
     conda:
         "../../environment.yml"
+    threads: 12
     params:
         settings=SARC_MODEL,
         short=SARC["short"],

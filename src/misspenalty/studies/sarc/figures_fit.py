@@ -1,47 +1,52 @@
-"""The map of the SARC study's fit: which points were tried, and which of the parameters trade off."""
+"""What the SARC study's fit leaves open: points tried, parameters that trade off, and the load near saturation."""
 
 import itertools
 
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from misspenalty.plotting.parts import SERIES, legend_above
-from misspenalty.plotting.style import INK, PAGE, need, new_figure, styled
+from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_line, policy_order, styled
 
 WORST = 3.0  # mean factor beyond which the map tells nothing apart
-MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion")
+MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
+CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
+SATURATING = 0.75  # share of the highest load from which on the load axis is shown
 
 
 @styled
 def fit_grid(table):
     """Points that the fit tried, and the mean factor between model and paper at each.
 
-    Left: the load, the mean factor over the load factor, a colour per number of host slots; small marks are points of
-    the search in short phases, large ones those in the study's own. Right: the space, where the size of a mark and its
-    colour tell the mean factor. A cross is the point taken. A valley means that two parameters trade off.
+    Small marks are points in short phases, large ones those in the study's own. Top left: the load, a colour per number
+    of host slots. Top right: the host's strip; the lowest mark of each strip is the best that the other parameters make
+    of it. Bottom left: the insertion point; several valleys would be several optima. Bottom right: space and insertion
+    together, where the size of a mark and its colour tell the mean factor; a valley along a diagonal means that the two
+    trade off. A cross is the point taken.
 
     Parameters
     ----------
     table : DataFrame
-        ``step, phases, mean_factor, load_factor, host_slots, footprint_sensitive_gb, insertion``.
+        ``step, phases, mean_factor, load_factor, host_slots, footprint_sensitive_gb, insertion, host_stripe_kb``.
     """
     need(table, ["step", "phases", "mean_factor", *MAP], "fit_grid")
-    figure = new_figure(PAGE, 2.5)
-    left, right = figure.subplots(1, 2)
-    load, space = (table[table["step"] == step] for step in ("load", "space"))
-    handles = []
-    for (slots, part), look in zip(load.groupby("host_slots"), itertools.cycle(SERIES), strict=False):
-        for phases, size in (("short", 2.5), ("whole", 5)):
-            here = part[part["phases"] == phases]
-            x, y = here["load_factor"], here["mean_factor"].clip(upper=WORST)
-            left.plot(x, y, "o", color=look["color"], markersize=size, markeredgecolor="none")
-        handles.append(Line2D([], [], color=look["color"], marker="o", linestyle="", label=f"{slots:g} host slots"))
-    shades = np.log(space["mean_factor"].clip(upper=WORST))
+    figure = new_figure(PAGE, 4.6)
+    (load_axis, strip_axis), (insertion_axis, space_axis) = figure.subplots(2, 2)
+    load, space = (table[table["step"].str.startswith(step)] for step in ("load", "space"))
+    handles = _marks(load_axis, load, "load_factor", "host_slots", "{:g} host slots")
+    _marks(strip_axis, space[space["step"] == "space"], "host_stripe_kb")
+    strip_axis.set_xscale("log", base=2)
+    strip_axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    strip_axis.xaxis.set_minor_locator(NullLocator())
+    again = space[space["step"] == "space_again"]
+    _marks(insertion_axis, again, "insertion")
+    shades = np.log(again["mean_factor"].clip(upper=WORST))
     for phases, size in (("short", 10), ("whole", 40)):
-        here = space["phases"] == phases
-        right.scatter(
-            space.loc[here, "footprint_sensitive_gb"],
-            space.loc[here, "insertion"],
+        here = again["phases"] == phases
+        space_axis.scatter(
+            again.loc[here, "footprint_sensitive_gb"],
+            again.loc[here, "insertion"],
             s=size,
             c=shades[here],
             cmap="cividis_r",
@@ -49,14 +54,77 @@ def fit_grid(table):
             vmax=np.log(WORST),
             linewidths=0,
         )
-    for axis, part, y in ((left, load, "mean_factor"), (right, space, "insertion")):
+    for axis, part, x, y in (
+        (load_axis, load, "load_factor", "mean_factor"),
+        (insertion_axis, again, "insertion", "mean_factor"),
+        (space_axis, again, "footprint_sensitive_gb", "insertion"),
+    ):
         whole = part[part["phases"] == "whole"]
         if len(whole):
             best = whole.loc[whole["mean_factor"].idxmin()]
-            x = "load_factor" if axis is left else "footprint_sensitive_gb"
             axis.plot(best[x], best[y], "x", color=INK, markersize=7)
-    left.set(title="load", xlabel="Load factor", ylabel=f"Mean factor (at most {WORST:g})")
-    right.set(title="space", xlabel="Space (GB)", ylabel="Insertion (share of the cache)")
-    figure.colorbar(right.collections[0], ax=right, label="ln(mean factor)")
+    label = f"Mean factor (at most {WORST:g})"
+    load_axis.set(title="load", xlabel="Load factor", ylabel=label)
+    strip_axis.set(title="strip of the host", xlabel="Strip (KB)", ylabel=label)
+    insertion_axis.set(title="insertion", xlabel="Insertion (share of the cache)", ylabel=label)
+    space_axis.set(title="space and insertion", xlabel="Space (GB)", ylabel="Insertion (share of the cache)")
+    figure.colorbar(space_axis.collections[0], ax=space_axis, label="ln(mean factor)")
     legend_above(figure, handles)
+    return figure
+
+
+def _marks(axis, table, x, by=None, label=""):
+    """Mean factor over a parameter, a colour per value of another; handles of the colours."""
+    handles, groups = [], table.groupby(by) if by else [(None, table)]
+    for (value, part), look in zip(groups, itertools.cycle(SERIES), strict=False):
+        color = look["color"] if by else INK
+        for phases, size in (("short", 2.5), ("whole", 5)):
+            here = part[part["phases"] == phases]
+            factor = here["mean_factor"].clip(upper=WORST)
+            axis.plot(here[x], factor, "o", color=color, markersize=size, markeredgecolor="none")
+        handles.append(Line2D([], [], color=color, marker="o", linestyle="", label=label.format(value)))
+    return handles if by else []
+
+
+@styled
+def load_axis(table):
+    """Responses near saturation on the axis of the load: model (filled) and paper (hollow).
+
+    Vertical bars are 95 % confidence intervals over the seeds; the band is what the model answers at the load factors
+    that fit as well as the one taken. Horizontal bars move a published point by as much load.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``config, scaled_iops, policy, response_ms, response_ms_ci, low_ms, high_ms, published_ms, low_pct, high_pct``.
+    """
+    columns = ["response_ms", "response_ms_ci", "low_ms", "high_ms", "published_ms", "low_pct", "high_pct"]
+    need(table, ["config", "scaled_iops", "policy", *columns], "load_axis")
+    configs = [config for config in CONFIGS if config in set(table["config"])]
+    figure = new_figure(PAGE, 2.6)
+    axes = figure.subplots(1, len(configs), squeeze=False)[0]
+    for axis, config in zip(axes, configs, strict=True):
+        here = table[(table["config"] == config)]
+        here = here[here["scaled_iops"] >= SATURATING * here["scaled_iops"].max()]
+        for policy in policy_order(here["policy"]):
+            part, look = here[here["policy"] == policy].sort_values("scaled_iops"), policy_line(policy)
+            load, color = part["scaled_iops"], look["color"]
+            axis.fill_between(load, part["low_ms"], part["high_ms"], color=color, alpha=0.15, linewidth=0)
+            axis.plot(load, part["response_ms"], **look)
+            low = np.maximum(part["response_ms"] - part["response_ms_ci"], 0.02)
+            axis.vlines(load, low, part["response_ms"] + part["response_ms_ci"], color=color, linewidth=0.8)
+            left, right = load * (1 + part["low_pct"] / 100), load * (1 + part["high_pct"] / 100)
+            axis.hlines(part["published_ms"], left, right, color=color, linewidth=0.6)
+            axis.plot(
+                load,
+                part["published_ms"],
+                **{**look, "linestyle": "", "markerfacecolor": "white", "markeredgecolor": color},
+            )
+        axis.set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)", yscale="log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.yaxis.set_minor_locator(NullLocator())
+    handles = [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])]
+    mark = {"color": INK, "linestyle": "", "marker": "o", "markerfacecolor": "white", "label": "published"}
+    legend_above(figure, [*handles, Line2D([], [], **mark)])
     return figure

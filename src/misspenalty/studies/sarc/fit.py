@@ -1,15 +1,18 @@
 """The SARC study's fit: what no source states, found from the published rows of the two LRU variants alone.
 
-Two steps, each a search against the rows that hang on its parameters and on nothing later. The load: LRU Top's
-cache-insensitive rows know neither the cache-sensitive footprint nor an insertion point, so they alone give
-`load_factor`, `controller_us` and `host_slots`. The space: the other rows of both variants give
-`footprint_sensitive_gb` and `insertion` together, since how far LRU Bottom is ahead of LRU Top hangs on both. No value
-of SARC is looked at. The measure is the mean factor between model and paper over read and write responses:
-exp(mean |ln(model / paper)|).
+Two kinds of step, each a search against the rows that hang on its parameters. The load: LRU Top's cache-insensitive
+rows know neither the cache-sensitive footprint nor an insertion point, so they alone give `load_factor`,
+`controller_us` and `host_slots`. The space: the other rows of both variants give `footprint_sensitive_gb` and
+`insertion` together, since how far LRU Bottom is ahead of LRU Top hangs on both, and the strip of the host,
+`host_stripe_kb`. All rows hang on the strip, so that both steps are taken again from what they found, with the strip as
+it is by then. No value of SARC is looked at. The measure is the mean factor between model and paper over read and write
+responses: exp(mean |ln(model / paper)|).
 
-A step goes from neighbour to neighbour, one parameter at a time, and halves its strides where no neighbour is better,
-in runs shorter than the study's and with one seed. The best few points of that search are
-then run in the study's own phases with several seeds, and the best of these is taken.
+A step goes along one parameter after another to where neither neighbour is better, and halves its strides where no
+parameter moves, the first time once, the second time to the finest; in runs shorter than the study's and with one seed.
+A run that a parameter does not touch is not repeated. The second time, further insertion points are tried, which tells
+whether there is another optimum, and the best few points are run in the study's own phases with several seeds; the best
+of these is taken.
 """
 
 import itertools
@@ -23,13 +26,16 @@ from misspenalty.errors import ParameterError
 from misspenalty.studies.points import in_threads
 from misspenalty.studies.sarc.runs import load_shark, points, simulate
 
-STEPS = {  # step -> its parameters, and what it is fitted to: (configuration, policy)
-    "load": (("load_factor", "controller_us", "host_slots"), (("cache_insensitive", "lru_top"),)),
-    "space": (
-        ("footprint_sensitive_gb", "insertion"),
-        (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom")),
-    ),
+LOAD = (("cache_insensitive", "lru_top"),)
+SPACE = (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom"))
+STEPS = {  # step, in their order -> its parameters, and what it is fitted to: (configuration, policy)
+    "load": (("load_factor", "controller_us", "host_slots"), LOAD),
+    "space": (("footprint_sensitive_gb", "insertion", "host_stripe_kb"), SPACE),
+    "load_again": (("load_factor", "controller_us", "host_slots"), LOAD),
+    "space_again": (("footprint_sensitive_gb", "insertion"), SPACE),
 }
+AGAIN = ("load_again", "space_again")  # with the strip found; the best points are run in the study's own phases
+DOUBLED = ("host_stripe_kb",)  # whose stride is a number of doublings
 ALONE = {"footprint_sensitive_gb": "cache_sensitive", "insertion": "lru_bottom"}  # touches nothing else
 SIDES = ("read_ms", "write_ms")
 NEAR = 1.05  # points at most so much worse than the best tell how well a parameter is known
@@ -145,36 +151,36 @@ def ranges_of(fits):
     return {fit.parameter: fit.range for fit in fits if fit.study == "sarc"}
 
 
-def neighbours(point, strides, ranges):
-    """Points one stride away.
+def moved(point, place, stride, bounds, doubled=False):
+    """A point with one parameter changed, or None where that leaves its range.
 
     Parameters
     ----------
     point : tuple of float
-    strides : sequence of float
-        By parameter.
-    ranges : sequence of (float, float)
-        Lowest and highest value of each parameter.
+    place : int
+        Which parameter.
+    stride : float
+        By how much; where `doubled`, by how many doublings.
+    bounds : (float, float)
+        Lowest and highest value.
+    doubled : bool
 
     Returns
     -------
-    list of tuple of float
+    tuple of float or None
 
     Examples
     --------
-    >>> neighbours((1.0, 5), (0.5, 1), ((0, 1), (3, 6)))
-    [(0.5, 5), (1.0, 4), (1.0, 6)]
+    >>> moved((1.0, 64), 1, -1, (16, 1024), doubled=True)
+    (1.0, 32.0)
     """
-    found = []
-    for place, (stride, (low, high)) in enumerate(zip(strides, ranges, strict=True)):
-        for moved in (point[place] - stride, point[place] + stride):
-            if low <= round(moved, 10) <= high:
-                found.append((*point[:place], round(moved, 10), *point[place + 1 :]))
-    return found
+    value = round(point[place] * 2.0**stride if doubled else point[place] + stride, 10)
+    low, high = bounds
+    return (*point[:place], value, *point[place + 1 :]) if low <= value <= high else None
 
 
-def descend(factors, start, strides, finest, ranges):
-    """From neighbour to neighbour, with ever smaller strides.
+def descend(factors, start, strides, finest, ranges, doubled=None):
+    """Along one parameter after another, with ever smaller strides.
 
     Parameters
     ----------
@@ -184,7 +190,9 @@ def descend(factors, start, strides, finest, ranges):
     strides, finest : sequence of float
         By parameter: first strides and those at which the search ends; the first are the finest times a power of two.
     ranges : sequence of (float, float)
-        As in `neighbours`.
+        Lowest and highest value of each parameter.
+    doubled : sequence of bool, optional
+        Of which parameters strides are doublings.
 
     Returns
     -------
@@ -197,15 +205,22 @@ def descend(factors, start, strides, finest, ranges):
     >>> descend(bowl, (9, 9), (4, 4), (1, 1), ((0, 10), (0, 10)))
     (3, 2)
     """
+    doubled = doubled or [False] * len(start)
     point, best = start, factors([start])[0]
     while True:
-        near = neighbours(point, strides, ranges)
-        least, nearest = min(zip(factors(near), near, strict=True), default=(best, point))
-        if least < best:
-            point, best = nearest, least
-        elif list(strides) == list(finest):
-            return point
-        else:
+        before = point
+        for place, (stride, bounds, twice) in enumerate(zip(strides, ranges, doubled, strict=True)):
+            ways = [-stride, stride]
+            while ways:
+                near = [moved(point, place, way, bounds, twice) for way in ways]
+                near = {found: way for found, way in zip(near, ways, strict=True) if found is not None}
+                least, nearest = min(zip(factors(list(near)), near, strict=True), default=(best, point))
+                ways = [near[nearest]] if least < best else []
+                if ways:
+                    point, best = nearest, least
+        if point == before:
+            if list(strides) == list(finest):
+                return point
             strides = [max(stride / 2, end) for stride, end in zip(strides, finest, strict=True)]
             strides = [int(stride) if stride == int(stride) else stride for stride in strides]
 
@@ -223,32 +238,30 @@ def summary(grid, ranges):
     Returns
     -------
     DataFrame
-        One row a parameter: ``parameter, value`` (of the best point in the study's own phases), ``lowest, highest,
-        at_bound, step, mean_factor`` (of that point), and ``within_low, within_high``: the values in points at most 5 %
-        worse than the best of the same phases.
+        One row a parameter: ``parameter, value`` (of the best point of the last step that has it, in the study's own
+        phases where it was run in them), ``lowest, highest, at_bound, step, mean_factor`` (of that point), and
+        ``within_low, within_high``: the values in points at most 5 % worse than the best of the same phases.
     """
-    rows = []
+    rows = {}
     for step, (names, _) in STEPS.items():
         part = grid[grid["step"] == step]
         near = part[part["mean_factor"] <= NEAR * part.groupby("phases")["mean_factor"].transform("min")]
-        whole = part[part["phases"] == "whole"]
-        best = whole.loc[whole["mean_factor"].idxmin()]
+        own = part[part["phases"] == ("whole" if step in AGAIN else "short")]
+        best = own.loc[own["mean_factor"].idxmin()]
         for name in names:
             value, (low, high) = best[name], ranges[name]
-            rows.append(
-                {
-                    "parameter": name,
-                    "value": value,
-                    "lowest": low,
-                    "highest": high,
-                    "at_bound": not low < value < high,
-                    "step": step,
-                    "mean_factor": best["mean_factor"],
-                    "within_low": near[name].min(),
-                    "within_high": near[name].max(),
-                }
-            )
-    return pd.DataFrame(rows)
+            rows[name] = {
+                "parameter": name,
+                "value": value,
+                "lowest": low,
+                "highest": high,
+                "at_bound": not low < value < high,
+                "step": step,
+                "mean_factor": best["mean_factor"],
+                "within_low": near[name].min(),
+                "within_high": near[name].max(),
+            }
+    return pd.DataFrame(rows.values())
 
 
 class Search:
@@ -303,7 +316,7 @@ class Search:
         return pd.DataFrame(rows).assign(step=self.step, phases=phases).sort_values("mean_factor", kind="stable")
 
 
-def search(machine, calibration, step, settings, start, finalists, short, seeds, threads, before=None):
+def search(machine, calibration, step, settings, start, insertions, finalists, short, seeds, threads, before=()):
     """A job of the workflow: one step of the fit.
 
     Parameters
@@ -316,16 +329,18 @@ def search(machine, calibration, step, settings, start, finalists, short, seeds,
         ``divisor`` and ``values`` of the configuration.
     start : dict of str to dict
         By parameter: ``value`` to start from, ``first`` and ``finest`` stride.
+    insertions : sequence of float
+        Insertion points tried around the space found, when it is searched again.
     finalists : int
-        Points of the search that are run in the study's own phases.
+        Points of a search that are run in the study's own phases, when it is the second.
     short : dict
         Lengths of the phases of the search.
     seeds : sequence of int
         Of the finalists; the search has the first alone.
     threads : int
         Runs at a time.
-    before : path-like, optional
-        What this returned for the step before.
+    before : sequence of path-like
+        What this returned for the steps before.
 
     Returns
     -------
@@ -334,40 +349,50 @@ def search(machine, calibration, step, settings, start, finalists, short, seeds,
     """
     fits, names = load_calibration(calibration), STEPS[step][0]
     found = {name: entry["value"] for name, entry in start.items()}
-    if before is not None:
-        earlier = pd.read_csv(before).query("phases == 'whole'").iloc[0]
-        found |= earlier[[name for name in found if name in earlier]].to_dict()
+    for earlier in map(pd.read_csv, before):
+        best = earlier.iloc[0]
+        found |= {name: best[name] for name in found if name in earlier}
     bounds = ranges_of(fits)
     trials = {}
     for phases, lengths, used in (("short", short, seeds[:1]), ("whole", {}, seeds)):
         shark, _ = load_shark(machine, settings["divisor"], {**found, **settings["values"], **lengths})
         trials[phases] = Search(shark, step, targets_of(fits, step), used, threads)
-    first, finest = ([start[name][key] for name in names] for key in ("first", "finest"))
+    strides = [_strides(start[name], step in AGAIN) for name in names]
     origin = tuple(found[name] for name in names)
-    descend(trials["short"].factors, origin, first, finest, [bounds[name] for name in names])
-    trials["whole"].factors(trials["short"].best(finalists))
-    for phases, made in trials.items():
-        print(f"{step}, {phases} phases: {len(made.runs)} runs", file=sys.stderr)
-        print(made.table(phases).head(20).to_string(index=False), file=sys.stderr)
-    return pd.concat([trials[phases].table(phases) for phases in ("whole", "short")], ignore_index=True)
+    doubled = [name in DOUBLED for name in names]
+    ranges = [bounds[name] for name in names]
+    short_best = descend(trials["short"].factors, origin, *zip(*strides, strict=True), ranges, doubled)
+    if step == "space_again":
+        trials["short"].factors([(short_best[0], insertion) for insertion in insertions])
+    if step in AGAIN:
+        trials["whole"].factors(trials["short"].best(finalists))
+    tables = [made.table(phases) for phases, made in reversed(trials.items()) if made.tried]
+    print(f"{step}: {sum(len(made.runs) for made in trials.values())} runs", file=sys.stderr)
+    return pd.concat(tables, ignore_index=True)
 
 
-def gather(calibration, load, space):
-    """A job of the workflow: what both steps found.
+def _strides(entry, again):
+    """First and last stride: half of the first ends a step, the rest is left to the second time."""
+    first, finest = entry["first"], entry["finest"]
+    begins, ends = (first / 4, finest) if again else (first, first / 2)
+    return max(begins, finest), max(ends, finest)
+
+
+def gather(calibration, steps):
+    """A job of the workflow: what all steps found.
 
     Parameters
     ----------
     calibration : path-like
         ``data/calibration.yaml``.
-    load, space : path-like
-        What `search` returned.
+    steps : sequence of path-like
+        What `search` returned for each step.
 
     Returns
     -------
     dict of str to DataFrame
-        ``fit`` (of `summary`), ``fit_grid`` (every point of both steps), ``fitted`` (parameter and value, for the
-        runs).
+        ``fit`` (of `summary`), ``fit_grid`` (every point of all steps), ``fitted`` (parameter and value, for the runs).
     """
-    grid = pd.concat([pd.read_csv(load), pd.read_csv(space)], ignore_index=True)
+    grid = pd.concat(map(pd.read_csv, steps), ignore_index=True)
     table = summary(grid, ranges_of(load_calibration(calibration)))
     return {"fit": table, "fit_grid": grid, "fitted": table[["parameter", "value"]]}

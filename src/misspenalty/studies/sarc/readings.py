@@ -2,22 +2,29 @@
 
 A reading is decided by the paper's words, before its result; where a result had been seen all the same, it is not
 blind. Here the claims are counted with one reading turned at a time, with all that were decided on 2026-11-24 turned
-back together, and with further mechanisms that the paper does not exclude. All of it runs in short phases with the
-values of the fit, which is not repeated: a count says what a reading moves, and nothing is chosen by it.
+back together, and with further mechanisms that the paper does not exclude. All of it runs in short phases. Where a
+reading touches every policy, the load factor is fitted again, to LRU Top's cache-insensitive rows as in the fit: one
+run through a ladder of loads gives the response at any load, and so the factor that comes nearest. The other values
+stay as they were fitted. A count says what a reading moves, and nothing is chosen by it.
 """
 
 import itertools
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
-from misspenalty.claims.ledger import load_ledger
+from misspenalty.claims.ledger import load_calibration, load_ledger
 from misspenalty.claims.report import Study
 from misspenalty.studies.points import in_threads
 from misspenalty.studies.sarc import claims, tables
-from misspenalty.studies.sarc.runs import CONFIGS, PAPERS, fitted_shark, points, simulate
+from misspenalty.studies.sarc.fit import LOAD, SIDES, mean_factor, targets_of
+from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
 
 AS_READ = "short phases"
+REFITTED = "short phases, load factor fitted again"
+LADDER = (0.09, 0.11, 0.44, 0.56, 0.7, 0.8, 0.87, 0.92, 0.96, 1.0, 1.04, 1.1)  # loads, over the highest
+FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, over the fitted one
 LRU = ("lru_top", "lru_bottom")
 
 
@@ -57,20 +64,16 @@ READINGS = {  # what the model is with the reading turned -> the reading
         True,
         {"host_stripe_kb": 0},
     ),
-    "host strips of 16 KB": Reading(
-        "open",
-        "the host's strip is not printed; 64 KB by IBM's guide for AIX",
-        "2026-11-24",
-        True,
-        {"host_stripe_kb": 16},
-    ),
-    "host strips of 1 MB": Reading(
-        "open",
-        "the host's strip is not printed; 64 KB by IBM's guide for AIX",
-        "2026-11-24",
-        True,
-        {"host_stripe_kb": 1024},
-    ),
+    **{
+        f"host strips of {kb} KB": Reading(
+            "open",
+            "the host's strip is not printed; fitted to the rows of the two LRU variants",
+            "2026-11-24",
+            False,
+            {"host_stripe_kb": kb},
+        )
+        for kb in (16, 256)
+    },
     "eight working drives an array": Reading(
         "printed", "IV-B: + parity + spare, so that one of eight drives is idle", "earlier", True, {"array_members": 8}
     ),
@@ -141,6 +144,31 @@ READINGS = {  # what the model is with the reading turned -> the reading
     "groups of 4 tracks": Reading(
         "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 4, "trigger": 2}
     ),
+    "destages of single strips": Reading(
+        "mechanism",
+        "neighbours that are destaged together share the write of a parity",
+        "2026-11-24",
+        True,
+        {"destage_unit": "strip"},
+    ),
+    "destages by first write": Reading(
+        "mechanism", "the order of destages is not printed", "2026-11-24", True, {"destage_order": "first"}
+    ),
+    "destages without a ramp": Reading(
+        "mechanism",
+        "the linear ramp is that of the same group's WOW; without it there are 20 destages above 80 %",
+        "2026-11-24",
+        True,
+        {"destage_low": 0.8, "destage_high": 0.801},
+    ),
+    "SARC adapts at both lists' bottoms": Reading(
+        "mechanism",
+        "a hit in SEQ's bottom lets SEQ grow whenever a sequential miss came before, LargeRatio being 0",
+        "2026-11-24",
+        True,
+        {"large_ratio": 0},
+        ("sarc",),
+    ),
     "SARC's large ratio at 5": Reading(
         "mechanism", "the value of LargeRatio is not known", "earlier", True, {"large_ratio": 5}, ("sarc",)
     ),
@@ -161,20 +189,50 @@ def under(name):
     >>> under("SARC counts writes")
     {'lru_top': {}, 'lru_bottom': {}, 'sarc': {'count_writes': True}}
     """
-    parts = [READINGS[part] for part in JOINT.get(name, () if name == AS_READ else (name,))]
+    parts = [READINGS[part] for part in JOINT.get(name, () if name in (AS_READ, REFITTED) else (name,))]
     return {
         policy: {key: value for part in parts if policy in part.policies for key, value in part.values.items()}
         for policy in PAPERS
     }
 
 
-def under_conditions(machine, fitted, settings, short, seed, threads):
+def refit(shark, targets, seed):
+    """The load factor that brings LRU Top's cache-insensitive responses nearest to the published.
+
+    Parameters
+    ----------
+    shark : Shark
+        With all other values, and with the phases to run.
+    targets : dict
+        As in `misspenalty.studies.sarc.fit.mean_factor`.
+    seed : int
+
+    Returns
+    -------
+    float
+    """
+    ((config, policy),) = LOAD
+    peak = LOADS[config][-1]
+    run = points(simulate(shark, config, policy, seed, [peak * rung for rung in LADDER]), shark.discarded_minutes)
+    loads = np.array(LOADS[config])
+    curves = {side: (np.log(run["scaled_iops"]), np.log(run[side])) for side in SIDES}
+    found = {}
+    for factor in FACTORS:
+        answers = {side: np.exp(np.interp(np.log(loads * factor), *curve)) for side, curve in curves.items()}
+        tried = pd.DataFrame({"config": config, "scaled_iops": loads, "policy": policy, **answers})
+        found[factor] = mean_factor(tried, targets)
+    return float(round(shark.load_factor * min(found, key=found.get), 4))
+
+
+def under_conditions(machine, fitted, calibration, settings, short, seed, threads):
     """A job of the workflow: the tables that claims read with each reading turned.
 
     Parameters
     ----------
     machine, fitted, settings
         As in `misspenalty.studies.sarc.runs.schedules`.
+    calibration : path-like
+        ``data/calibration.yaml``.
     short : dict
         Lengths of the phases.
     seed : int
@@ -184,10 +242,17 @@ def under_conditions(machine, fitted, settings, short, seed, threads):
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, internals``, each with a column ``condition``.
+        ``table2, fig6, internals``, each with a column ``condition``; ``refits``: ``condition, load_factor`` where it
+        was fitted again.
     """
     shark, _ = fitted_shark(machine, fitted, settings, short)
-    wanted = {name: under(name) for name in (AS_READ, *READINGS, *JOINT)}
+    wanted = {name: under(name) for name in (AS_READ, REFITTED, *READINGS, *JOINT)}
+    again = [name for name in wanted if name != AS_READ and all_touched(name)]
+    targets = targets_of(load_calibration(calibration), "load")
+    factors = in_threads(lambda name: refit(shark.with_values(wanted[name]["lru_top"]), targets, seed), again, threads)
+    refits = dict(zip(again, factors, strict=True))
+    for name, factor in refits.items():
+        wanted[name] = {policy: values | {"load_factor": factor} for policy, values in wanted[name].items()}
     keys = {
         (name, config, policy): (config, policy, tuple(values[policy].items()))
         for (name, values), config, policy in itertools.product(wanted.items(), CONFIGS, PAPERS)
@@ -204,29 +269,42 @@ def under_conditions(machine, fitted, settings, short, seed, threads):
         measured = pd.concat([made[case] for key, case in keys.items() if key[0] == name], ignore_index=True)
         for item in found:
             found[item].append(getattr(tables, item)(measured).assign(condition=name))
-    return {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
+    result = {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
+    return result | {"refits": pd.DataFrame(refits.items(), columns=["condition", "load_factor"])}
 
 
-def effects(ledger, table2, fig6, internals):
+def all_touched(name):
+    """Whether a condition changes every policy, so that the load factor is fitted again under it.
+
+    Examples
+    --------
+    >>> all_touched("SARC counts writes"), all_touched("as before 2026-11-24")
+    (False, True)
+    """
+    return name == REFITTED or all(under(name).values())
+
+
+def effects(ledger, table2, fig6, internals, refits):
     """A job of the workflow: how many claims come out with each reading turned.
 
     Parameters
     ----------
     ledger : path-like
         ``claims.yaml``.
-    table2, fig6, internals : DataFrame
+    table2, fig6, internals, refits : DataFrame
         From `under_conditions`.
 
     Returns
     -------
     DataFrame
-        ``turned`` (what the model is then), ``kind, decided, blind, fact``, ``reproduced`` (claims, without the
-        conditions that hold for any numbers) and ``effect`` against the model as read; ``sarc_over_better.cs`` and
-        ``.ci``: SARC's response over the better LRU variant's at the highest load.
+        ``turned`` (what the model is then), ``kind, decided, blind, fact``, ``load_factor`` (where it was fitted
+        again), ``reproduced`` (claims, without the conditions that hold for any numbers) and ``effect`` against the
+        model as read, fitted again or not as the row is; ``sarc_over_better.cs`` and ``.ci``: SARC's response over the
+        better LRU variant's at the highest load.
     """
     every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
     frames = {"table2": table2, "fig6": fig6, "internals": internals}
-    rows = []
+    rows, again = [], refits.set_index("condition")["load_factor"].to_dict()
     for name in dict.fromkeys(fig6["condition"]):
         own = {
             f"sarc_{item}": frame[frame["condition"] == name].drop(columns="condition")
@@ -246,12 +324,15 @@ def effects(ledger, table2, fig6, internals):
                 "decided": about.decided if about else "",
                 "blind": about.blind if about else "",
                 "fact": about.fact if about else "; ".join(JOINT.get(name, ("as read",))),
+                "load_factor": again.get(name, np.nan),
                 "reproduced": held,
                 **{f"sarc_over_better.{claims.SHORT[config]}": _ahead(own["sarc_fig6"], config) for config in CONFIGS},
             }
         )
     table = pd.DataFrame(rows)
-    table.insert(6, "effect", table["reproduced"] - table["reproduced"].iloc[0])
+    held = table.set_index("turned")["reproduced"]
+    base = np.where(table["load_factor"].notna(), held[REFITTED], held[AS_READ])
+    table.insert(7, "effect", table["reproduced"] - base)
     return table
 
 

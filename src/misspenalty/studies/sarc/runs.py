@@ -23,10 +23,11 @@ LOADS = {  # scaled IOPS, the paper's Table II; the last is the peak
     "cache_insensitive": (1136, 5682, 9091, 10227, 10795, 11364),
 }
 PAPERS = ("lru_top", "lru_bottom", "sarc")
-FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion")
+FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
 WARM_UP = 0  # phase
 KEYS = ["config", "scaled_iops", "policy"]
 OPERATIONS = ("demand_reads", "prefetch_reads", "destage_reads", "destage_writes")  # of drives, by purpose
+CUMULATIVE = ("sequential_misses", "random_tracks", "false_sequential", "stream_tracks", "missed_sequential")
 MEASURES = [
     "read_ms",
     "write_ms",
@@ -36,6 +37,8 @@ MEASURES = [
     "seq_share",
     "ratio",
     "sequential_misses_per_s",
+    "false_pct",
+    "missed_pct",
     "utilisation",
     "write_cache_fill",
     "operations_per_request",
@@ -245,31 +248,34 @@ def simulate(shark, config, policy, seed, loads=None):
     DataFrame
         One row a minute: ``config, policy, seed, divisor, phase`` (0 = warm-up), ``scaled_iops, minute`` (since the
         start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks a second, times the
-        scale); mean time of a read and of a write by component, ms (``read_seek_ms`` …); ``backlog``.
+        scale; ``false_pct``: of the accesses to tracks by random requests, how many were labelled sequential;
+        ``missed_pct``: of those by streams, how many were not); mean time of a read and of a write by component, ms
+        (``read_seek_ms`` …); ``backlog``.
     """
     loads = LOADS[config] if loads is None else tuple(loads)
     peak = max(LOADS[config][-1], *loads)
     run = Run(shark, config, policy, seed, peak)
     warm = (WARM_UP, shark.warm_up_share * peak, shark.warm_up_minutes)
     schedule = [warm, *((phase, load, shark.phase_minutes) for phase, load in enumerate(loads, 1))]
-    rows, misses, minute = [], 0, 0
+    rows, before, minute = [], dict.fromkeys(CUMULATIVE, 0), 0
     for phase, load, minutes in schedule:
         if minutes:
             run.load(load)
         for phase_minute in range(minutes):
-            row = _row(run, run.minute(), misses)
-            misses += row.pop("sequential_misses")
+            interval = run.minute()
+            row = _row(run, interval, before)
+            before = {name: interval.state[name] for name in CUMULATIVE}
             minute += 1
             keys = {"config": config, "policy": policy, "seed": seed, "divisor": shark.divisor, "phase": phase}
             rows.append(keys | {"scaled_iops": load, "minute": minute, "phase_minute": phase_minute} | row)
     return pd.DataFrame(rows)
 
 
-def _row(run, interval, misses_before):
+def _row(run, interval, before):
     counts, state, flat = interval.counts, interval.state, interval.row()
+    new = {name: state[name] - before[name] for name in CUMULATIVE}
     requests = max(counts["reads"] + counts["writes"], 1)
     operations = counts["stage_reads"] + counts["destage_reads"] + counts["destage_writes"]
-    misses = state["sequential_misses"] - misses_before
     return {
         "read_ms": interval.read_ms,
         "write_ms": interval.write_ms,
@@ -278,7 +284,9 @@ def _row(run, interval, misses_before):
         "hit_ratio": counts["read_hits"] / max(counts["reads"], 1),
         "seq_share": state["seq_pages"] / run.cache_pages,
         "ratio": state["ratio"],
-        "sequential_misses_per_s": misses * run.shark.divisor / interval.seconds,
+        "sequential_misses_per_s": new["sequential_misses"] * run.shark.divisor / interval.seconds,
+        "false_pct": 100 * new["false_sequential"] / max(new["random_tracks"], 1),
+        "missed_pct": 100 * new["missed_sequential"] / max(new["stream_tracks"], 1),
         "utilisation": interval.utilisation,
         "write_cache_fill": state["dirty_pages"] / run.write_cache_pages,
         "operations_per_request": operations / requests,
@@ -287,7 +295,6 @@ def _row(run, interval, misses_before):
         "destage_reads_per_request": counts["destage_reads"] / requests,
         "destage_writes_per_request": counts["destage_writes"] / requests,
         "destages_per_request": counts["destages"] / requests,
-        "sequential_misses": misses,
         "backlog": state["backlog"],
         **{name: flat[name] for name in flat if name.startswith(("read_", "write_")) and name.endswith("_ms")},
     }

@@ -10,6 +10,14 @@ from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.studies.points import as_written, in_threads
 from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
 
+TOUCHED = {  # all that a parameter touches: a policy, or a configuration
+    "delta": "sarc",
+    "count_writes": "sarc",
+    "large_ratio": "sarc",
+    "insertion": "lru_bottom",
+    "footprint_sensitive_gb": "cache_sensitive",
+    "footprint_insensitive_gb": "cache_insensitive",
+}
 TIE = 1.05  # the ledger's ties: responses this near are equal
 STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
     "synchronous": (None, 1),
@@ -147,7 +155,7 @@ def changes(shark, parameter, value):
     return {parameter: value}
 
 
-def vary(shark, parameter, values, seed, load=4):
+def vary(shark, parameter, values, seed, load=4, unvaried=None):
     """Responses near the peak as one parameter takes other values.
 
     Parameters
@@ -160,6 +168,8 @@ def vary(shark, parameter, values, seed, load=4):
     seed : int
     load : int
         Which of a configuration's load points, from 0.
+    unvaried : DataFrame, optional
+        What this returned for ``none``: taken for the runs that the parameter does not touch.
 
     Returns
     -------
@@ -172,8 +182,12 @@ def vary(shark, parameter, values, seed, load=4):
         varied = shark if parameter == "none" else shark.with_values(changes(shark, parameter, value))
         for config in CONFIGS:
             for policy in PAPERS:
-                run = simulate(varied, config, policy, seed, [LOADS[config][load]])
-                found.append(points(run, varied.discarded_minutes).assign(parameter=parameter, value=_text(value)))
+                if unvaried is not None and TOUCHED.get(parameter, policy) not in (config, policy):
+                    part = unvaried[(unvaried["config"] == config) & (unvaried["policy"] == policy)]
+                else:
+                    run = simulate(varied, config, policy, seed, [LOADS[config][load]])
+                    part = points(run, varied.discarded_minutes)
+                found.append(part.assign(parameter=parameter, value=_text(value)))
     columns = ["parameter", "value", "config", "scaled_iops", "policy", "read_ms", "write_ms", "response_ms"]
     return pd.concat(found, ignore_index=True)[[*columns, "hit_ratio", "seq_share"]]
 
@@ -247,13 +261,14 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
     """
     shark, entries = fitted_shark(machine, fitted, settings, short)
     listed = variations(shark, entries)
-    cases = [("none", "none"), *((name, value) for name in parameters for value in listed[name])]
+    cases = [(name, value) for name in parameters for value in listed[name]]
+    unvaried = vary(shark, "none", ["none"], seed, load)
 
     def varied(case):
         print(f"{case[0]}: {_text(case[1])}", file=sys.stderr)
-        return vary(shark, case[0], [case[1]], seed, load)
+        return vary(shark, case[0], [case[1]], seed, load, unvaried)
 
-    table = pd.concat(in_threads(varied, cases, threads), ignore_index=True)
+    table = pd.concat([unvaried, *in_threads(varied, cases, threads)], ignore_index=True)
     return {"sensitivity": table, "orderings": orderings(as_written(table, dtype={"value": str}))}
 
 

@@ -18,7 +18,8 @@ from misspenalty.studies.sarc.sensitivity import changes, variations
 MACHINE = "machines/shark.yaml"
 SENSITIVITY = [
     "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
-    "drive_scheduler", "drive_window", "destages", "footprint_sensitive_gb", "load_factor", "climb",
+    "drive_scheduler", "drive_window", "destages", "degree", "trigger", "footprint_sensitive_gb",
+    "footprint_insensitive_gb", "load_factor", "climb",
 ]  # fmt: skip
 
 
@@ -75,6 +76,9 @@ class Fit(Settings):
     host_slots: Start = setting(what="Requests of one array that the host has in progress at most.")
     footprint_sensitive_gb: Start = setting(what="Space of the cache-sensitive configuration, 2^30 bytes.")
     insertion: Start = setting(what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end.")
+    host_stripe_kb: Start = setting(
+        what="What the host puts on one array before it goes on to the next, KB; strides are numbers of doublings."
+    )
 
 
 class Streams(Settings):
@@ -116,7 +120,7 @@ class SarcSettings(Settings):
         "full.yaml runs the whole machine.",
     )
     seeds: Distinct[Seed] = setting(
-        [1, 2, 3],
+        [1, 2, 3, 4, 5],
         "Seeds of the workload: the tables are means over them, with confidence intervals; the first alone is plotted "
         "over time.",
     )
@@ -135,16 +139,21 @@ class SarcSettings(Settings):
     fit: Fit = setting(
         {
             "load_factor": {"value": 1.0, "first": 0.04, "finest": 0.01},
-            "controller_us": {"value": 120, "first": 20, "finest": 10},
+            "controller_us": {"value": 140, "first": 20, "finest": 10},
             "host_slots": {"value": 4, "first": 1, "finest": 1},
-            "footprint_sensitive_gb": {"value": 300, "first": 80, "finest": 20},
-            "insertion": {"value": 0.1, "first": 0.08, "finest": 0.005},
+            "footprint_sensitive_gb": {"value": 240, "first": 80, "finest": 20},
+            "insertion": {"value": 0.2, "first": 0.08, "finest": 0.005},
+            "host_stripe_kb": {"value": 64, "first": 1, "finest": 1},
         },
-        "Where the search of each fitted parameter starts, and its strides; its range is that of "
-        "data/calibration.yaml.",
+        "Where the search of each fitted parameter starts, near what an earlier fit found, and its strides; its range "
+        "is that of data/calibration.yaml.",
         "The first three are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
-        "and LRU Bottom's.",
+        "and LRU Bottom's; then the first five again, with the strip found.",
         block=True,
+    )
+    insertions: Distinct[Positive] = setting(
+        [0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.3],
+        "Insertion points that are tried as well once the space is known; the search may have gone past an optimum.",
     )
     finalists: Annotated[int, Field(ge=1, le=100)] = setting(
         2, "Best points of the search that are run in the study's own phases, the best of which is taken."

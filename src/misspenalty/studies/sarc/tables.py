@@ -127,6 +127,58 @@ def budget(internals_table, fig6_table, published):
     return pd.concat(parts).sort_index()
 
 
+def load_axis(fig6_table, published, fit):
+    """How far the published responses are from the model's on the axis of the load, near saturation above all.
+
+    Where a few percent of load move a response by seconds, a factor between responses says little. The load factor is
+    itself known only within what the fit leaves open; a point within it is not told apart from the paper's.
+
+    Parameters
+    ----------
+    fig6_table : DataFrame
+        From `fig6`.
+    published : DataFrame
+        The paper's Table II.
+    fit : DataFrame
+        From `misspenalty.studies.sarc.fit.summary`.
+
+    Returns
+    -------
+    DataFrame
+        ``config, scaled_iops, policy, response_ms, response_ms_ci``; ``low_ms, high_ms``: the model's response at the
+        lowest and the highest load factor that fit as well (within 5 %); ``published_ms``; ``load_shift_pct``: how much
+        more load the model needs for the published response; ``low_pct, high_pct``: the same of these load factors;
+        ``within``: whether the shift lies between them. Between and beyond a policy's six points, the logarithm of the
+        response is linear in that of the load.
+    """
+    known = fit.set_index("parameter").loc["load_factor"]
+    low, high = known["within_low"] / known["value"], known["within_high"] / known["value"]
+    said = published.set_index(KEYS)
+    mix = READ_SHARE * said["read_ms"] + (1 - READ_SHARE) * said["write_ms"]
+    table = fig6_table[[*KEYS, "response_ms", "response_ms_ci"]]
+    table = table.merge(mix.rename("published_ms").reset_index(), on=KEYS, how="left")
+    parts = []
+    for _, part in table.groupby(["config", "policy"], sort=False):
+        part = part.sort_values("scaled_iops")
+        load, ms = np.log(part["scaled_iops"]).to_numpy(), np.log(part["response_ms"]).to_numpy()
+        needed = _along(np.log(part["published_ms"]).to_numpy(), ms, load)
+        part = part.assign(
+            low_ms=np.exp(_along(load + np.log(low), load, ms)),
+            high_ms=np.exp(_along(load + np.log(high), load, ms)),
+            load_shift_pct=100 * (np.exp(needed - load) - 1),
+            low_pct=100 * (low - 1),
+            high_pct=100 * (high - 1),
+        )
+        parts.append(part.assign(within=part["load_shift_pct"].between(part["low_pct"], part["high_pct"])))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _along(at, x, y):
+    """Values at `at` of the line through points in rising order of x, drawn on beyond both ends."""
+    place = np.clip(np.searchsorted(x, at) - 1, 0, len(x) - 2)
+    return y[place] + (at - x[place]) * (y[place + 1] - y[place]) / (x[place + 1] - x[place])
+
+
 def further(table):
     """Response times of further policies beside the paper's.
 
@@ -207,7 +259,7 @@ def peaks(fig6_table, table2_table):
     return pd.DataFrame(rows, columns=["config", "policy", "quantity", "value", "unit"])
 
 
-def from_runs(runs, seed, machine, values, published, beyond=None):
+def from_runs(runs, seed, machine, values, published, fit, beyond=None):
     """The tables that are made from runs of the load schedules.
 
     Parameters
@@ -222,19 +274,22 @@ def from_runs(runs, seed, machine, values, published, beyond=None):
         Of its parameters, where they are not the file's.
     published : DataFrame
         The paper's Table II.
+    fit : DataFrame
+        From `misspenalty.studies.sarc.fit.summary`.
     beyond : DataFrame, optional
         The same runs of further policies.
 
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, peaks, minutes, internals, budget, components, beyond``.
+        ``table2, fig6, load_axis, peaks, minutes, internals, budget, components, beyond``.
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = pd.concat([runs[runs["config"] == config] for config in CONFIGS], ignore_index=True)
     first = runs[runs["seed"] == seed]
     measured = points(runs, discarded)
     found = {"table2": table2(measured), "fig6": fig6(measured)}
+    found["load_axis"] = load_axis(found["fig6"], published, fit)
     found["peaks"] = peaks(found["fig6"], found["table2"])
     found["minutes"] = over_time(first)
     found |= {"internals": internals(measured), "components": components(measured)}

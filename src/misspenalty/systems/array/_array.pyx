@@ -27,7 +27,7 @@ from misspenalty.systems.array._requests cimport (
     ACCESSES, HOST_QUEUE, IN_FLIGHT, NOBODY, RANDOM_ACCESS, SEQUENTIAL_ACCESS, UNKNOWN_ACCESS, ROTATION, SEEK, WRITE_CACHE, arrival_t, free_request, free_waiter, leave_line, line_t, line_up, new_request,
     new_waiter, request_t, requests_t, waiters_t,
 )
-from misspenalty.systems.array._write_cache cimport all_dirty, clean_pages, destages_wanted, write_pages
+from misspenalty.systems.array._write_cache cimport all_dirty, clean_pages, destages_wanted, warm_stripe, write_pages
 from misspenalty.traces._spc1 cimport SEQUENTIAL, Spc1, next_request, spc1_request_t
 
 cdef enum:
@@ -104,6 +104,7 @@ cdef class Array(BackEnd):
         cdef spc1_request_t drawn
         cdef arrival_t* arrival
         cdef const int64_t* base = &bases[0]
+        cdef int64_t page
         self.check_whole()
         with self, workload, nogil:
             while workload.state.due < until:
@@ -120,7 +121,10 @@ cdef class Array(BackEnd):
                         SEQUENTIAL_ACCESS if workload.state.kinds[drawn.stream].pattern == SEQUENTIAL
                         else RANDOM_ACCESS
                     )
-                    self.cache.warm(placed(&self.stripes, arrival, arrival.page) // self.track, True)
+                    page = placed(&self.stripes, arrival, arrival.page)
+                    self.cache.warm(page // self.track, True)
+                    if arrival.write:
+                        warm_stripe(&self.writes, &self.raid, page, True)
                     self.filled += 1
                 self.work(until)
                 check_signals()
@@ -215,13 +219,16 @@ cdef class Array(BackEnd):
     cdef int start(self, int64_t now, int32_t which) except -1 nogil:
         """The host sends a request; it goes to a processor, where there are any."""
         cdef request_t* request = &self.requests.all[which]
-        cdef int64_t done
+        cdef int64_t done, page
         request.parts[HOST_QUEUE] = now - request.asked.time
         if self.front.servers == 0:
             return self.look_up(now, which)
         done = process(&self.stations[request.array % self.front.stations], now, self.front.service)
         request.parts[CONTROLLER] = done - now
-        self.cache.warm(placed(&self.stripes, &request.asked, request.asked.page) // self.track, False)
+        page = placed(&self.stripes, &request.asked, request.asked.page)
+        self.cache.warm(page // self.track, False)
+        if request.asked.write:
+            warm_stripe(&self.writes, &self.raid, page, False)
         push(&self.queue, make_event(done, AT_PROCESSED, request.serial, which))
         return 0
 

@@ -22,7 +22,8 @@ MEMBERS, STRIP = MOST_MEMBERS, LONGEST_STRIP
 
 
 cdef class BackEnd(Kernel):
-    """Drives and write cache; `layout` as `raid_t`, `marks` = room, low, high in pages, most destages an array.
+    """Drives and write cache; `layout` as `raid_t`, `marks` = room, low, high in pages, most destages an
+    array, `grouped` and `renewed` of `write_cache_t`.
 
     Without drives the caches stand alone: what is read is there at once, and written pages stay nowhere.
     """
@@ -37,7 +38,7 @@ cdef class BackEnd(Kernel):
         stripes = (pages + self.raid.stripe - 1) // self.raid.stripe
         round_of = self.raid.unit * self.raid.arrays
         sectors = (stripes + round_of - 1) // round_of * self.raid.unit * self.raid.strip * PAGE_SECTORS
-        room, self.writes.low, self.writes.high, self.writes.most = marks
+        room, self.writes.low, self.writes.high, self.writes.most, self.writes.grouped, self.writes.renewed = marks
         make_write_cache(&self.writes, &self.raid, stripes, room)
         make_flights(&self.flights, 1 << 10)
         self.members = <drive_t**>calloc(self.n_drives + 1, sizeof(drive_t*))

@@ -3,55 +3,58 @@
 # A model is a slice of its machine, but a processor of the machine serves several slices. The others' requests come to
 # the station as copies of the slice's own, each delayed by another multiple of `ECHO`: as many, as bursty and as held up
 # by the host as these are, and independent of what happens now. With equal services the n-th request to come starts when
-# the one `servers` before it is done.
+# the one `servers` before it is done, whichever copy it belongs to: only the times matter.
+#
+# Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so that the copies that come in one
+# window are the own requests of the `echoes` windows before it, merged by offset. From one window to the next, one
+# window's requests join them and one window's leave.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, realloc
 
-cdef enum:
-    MOST_ECHOES = 1 << 8            # room for a copy's number below a time: times end at 2**54 ns, after 208 days
-
 cdef extern from *:
     """
     #define MISSPENALTY_ECHO 100000000LL
-    #define MISSPENALTY_NO_ECHO (1LL << 62)
     """
     const int64_t ECHO "MISSPENALTY_ECHO"         # delay between one copy and the next, ns
-    const int64_t NO_ECHO "MISSPENALTY_NO_ECHO"   # nothing to come yet
 
 
 cdef struct station_t:
     int64_t* free                   # when each server's work is done, ns; the next request takes `next`
     int64_t servers
     int64_t next
-    int64_t* came                   # ring of the slice's own requests, ns
+    int64_t echoes                  # copies
+    int64_t window                  # which window it is
+    int64_t* own                    # ring of the offsets of own requests, ns
     int64_t room                    # of the ring, a power of two
     int64_t written                 # own requests so far
-    int64_t echoes                  # copies
-    int64_t* read                   # how many requests of each copy have come
-    int64_t* due                    # when each copy's next one comes, ns, times MOST_ECHOES, plus the copy's number;
-    #                               # NO_ECHO = not known yet; padded to a multiple of four
+    int64_t* began                  # own requests before each of the last `echoes` + 1 windows, a ring by window
+    int64_t* copies                 # offsets of the copies that come in this window, in order, ns
+    int64_t* later                  # room for those of the next window
+    int64_t most                    # copies that there is room for
+    int64_t coming                  # copies of this window, of which
+    int64_t served                  # have come
 
 
 cdef inline int make_station(station_t* station, int64_t servers, int64_t echoes) except -1:
-    cdef int64_t i
-    station.servers, station.echoes, station.room = servers, echoes, 1 << 10
+    station.servers, station.echoes, station.room, station.most = servers, echoes, 1 << 10, 1 << 10
     station.free = <int64_t*>calloc(servers + 1, sizeof(int64_t))
-    station.came = <int64_t*>calloc(station.room, sizeof(int64_t))
-    station.read = <int64_t*>calloc(echoes + 1, sizeof(int64_t))
-    station.due = <int64_t*>calloc(echoes + 4, sizeof(int64_t))
-    if station.free == NULL or station.came == NULL or station.read == NULL or station.due == NULL:
+    station.own = <int64_t*>calloc(station.room, sizeof(int64_t))
+    station.began = <int64_t*>calloc(echoes + 1, sizeof(int64_t))
+    station.copies = <int64_t*>calloc(station.most, sizeof(int64_t))
+    station.later = <int64_t*>calloc(station.most, sizeof(int64_t))
+    if (station.free == NULL or station.own == NULL or station.began == NULL or station.copies == NULL
+            or station.later == NULL):
         raise MemoryError(f"no memory for {servers} processors")
-    for i in range(echoes + 4):
-        station.due[i] = NO_ECHO
     return 0
 
 
 cdef inline void free_station(station_t* station) noexcept:
     free(station.free)
-    free(station.came)
-    free(station.read)
-    free(station.due)
+    free(station.own)
+    free(station.began)
+    free(station.copies)
+    free(station.later)
 
 
 cdef inline int64_t occupy(station_t* station, int64_t now, int64_t service) noexcept nogil:
@@ -64,56 +67,99 @@ cdef inline int64_t occupy(station_t* station, int64_t now, int64_t service) noe
     return done
 
 
-cdef inline void await_echo(station_t* station, int64_t echo) noexcept nogil:
-    """When the next request of a copy comes."""
-    station.due[echo] = NO_ECHO
-    if station.read[echo] < station.written:
-        station.due[echo] = station.came[station.read[echo] & (station.room - 1)] + (echo + 1) * ECHO
-        station.due[echo] = station.due[echo] * MOST_ECHOES + echo
+cdef inline void serve_copies(station_t* station, int64_t until, int64_t service) noexcept nogil:
+    """Serve the copies that come up to an offset of this window."""
+    cdef int64_t i = station.served, start = station.window * ECHO
+    while i < station.coming and station.copies[i] <= until:
+        occupy(station, start + station.copies[i], service)
+        i += 1
+    station.served = i
 
 
-cdef inline void serve_echoes(station_t* station, int64_t now, int64_t service) noexcept nogil:
+cdef inline int hold_copies(station_t* station, int64_t most) except -1 nogil:
+    """Make room for so many copies in a window."""
+    cdef int64_t* copies
+    cdef int64_t* later
+    while most > station.most:
+        copies = <int64_t*>realloc(station.copies, 2 * station.most * sizeof(int64_t))
+        if copies != NULL:
+            station.copies = copies
+        later = <int64_t*>realloc(station.later, 2 * station.most * sizeof(int64_t))
+        if later != NULL:
+            station.later = later
+        if copies == NULL or later == NULL:
+            with gil:
+                raise MemoryError(f"no memory for {most} requests of a processor")
+        station.most *= 2
+    return 0
+
+
+cdef inline int next_window(station_t* station) except -1 nogil:
+    """Merge the requests of the window that ends into the copies; those of the oldest window leave them."""
+    cdef int64_t mask = station.room - 1, turns = station.echoes + 1, i, value, made = 0
+    cdef int64_t oldest = (station.window + 1) % turns      # began `echoes` windows before this one
+    cdef int64_t leaves = station.began[oldest], left = station.began[(oldest + 1) % turns]
+    cdef int64_t joins = station.began[station.window % turns]
+    cdef int64_t* own = station.own
+    cdef int64_t* later
+    hold_copies(station, station.coming + station.written - joins)
+    later = station.later
+    for i in range(station.coming):
+        value = station.copies[i]
+        if leaves < left and own[leaves & mask] == value:
+            leaves += 1
+            continue
+        while joins < station.written and own[joins & mask] <= value:
+            later[made] = own[joins & mask]
+            made += 1
+            joins += 1
+        later[made] = value
+        made += 1
+    while joins < station.written:
+        later[made] = own[joins & mask]
+        made += 1
+        joins += 1
+    station.later, station.copies = station.copies, later
+    station.coming, station.served = made, 0
+    station.window += 1
+    station.began[station.window % turns] = station.written
+    return 0
+
+
+cdef inline int advance(station_t* station, int64_t now, int64_t service) except -1 nogil:
     """Serve the copies that come up to now, in order of time."""
-    cdef int64_t a, b, c, d, echo, i
-    while True:
-        a, b, c, d = station.due[0], station.due[1], station.due[2], station.due[3]
-        for i in range(4, station.echoes, 4):       # four at a time, without a branch
-            a = min(a, station.due[i])
-            b = min(b, station.due[i + 1])
-            c = min(c, station.due[i + 2])
-            d = min(d, station.due[i + 3])
-        a = min(min(a, b), min(c, d))
-        if a >= (now + 1) * MOST_ECHOES:
-            return
-        echo = a & (MOST_ECHOES - 1)
-        occupy(station, a // MOST_ECHOES, service)
-        station.read[echo] += 1
-        await_echo(station, echo)
+    cdef int64_t window = now // ECHO, i
+    while station.window < window:
+        serve_copies(station, ECHO, service)
+        next_window(station)
+        if station.coming == 0 and station.window < window:     # nothing comes until `now`
+            station.window = window
+            for i in range(station.echoes + 1):
+                station.began[i] = station.written
+    serve_copies(station, now - window * ECHO, service)
+    return 0
 
 
 cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
     """Note a request for its copies."""
     cdef int64_t i, room = station.room
-    cdef int64_t* came
-    if station.written - station.read[station.echoes - 1] == room:     # the last copy is the most behind
-        came = <int64_t*>realloc(station.came, 2 * room * sizeof(int64_t))
-        if came == NULL:
+    cdef int64_t* own
+    if station.written - station.began[(station.window + 1) % (station.echoes + 1)] == room:
+        own = <int64_t*>realloc(station.own, 2 * room * sizeof(int64_t))
+        if own == NULL:
             with gil:
                 raise MemoryError(f"no memory for {2 * room} requests of a processor")
         for i in range(room):
-            came[room + i] = came[i]
-        station.came, station.room = came, 2 * room
-    station.came[station.written & (station.room - 1)] = now
+            own[room + i] = own[i]
+        station.own, station.room = own, 2 * room
+    station.own[station.written & (station.room - 1)] = now - station.window * ECHO
     station.written += 1
-    for i in range(station.echoes):
-        if station.due[i] == NO_ECHO:
-            await_echo(station, i)
     return 0
 
 
 cdef inline int64_t process(station_t* station, int64_t now, int64_t service) except -1 nogil:
     """When a request of the slice's own that comes now is done; to be called in order of time."""
     if station.echoes:
-        serve_echoes(station, now, service)
+        advance(station, now, service)
         remember(station, now)
     return occupy(station, now, service)

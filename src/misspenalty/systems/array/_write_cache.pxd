@@ -11,6 +11,7 @@ from misspenalty.systems.array._raid cimport array_of, raid_t
 
 cdef extern from *:
     int count_bits "__builtin_popcountll" (unsigned long long) noexcept nogil
+    void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
 
 cdef struct entry_t:                # dirty pages of one stripe
@@ -40,6 +41,8 @@ cdef struct write_cache_t:
     int64_t low                     # pages above which destages begin
     int64_t high                    # pages from which on there are `most`
     int64_t most                    # destages under way in one array
+    bint grouped                    # whether a destage takes all dirty strips of a stripe, or its first alone
+    bint renewed                    # whether a stripe written again goes behind the others
     uint32_t free                   # first free entry, 0 = none below `fresh`
     uint32_t fresh                  # first entry never used
 
@@ -90,6 +93,19 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
     return clean
 
 
+cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
+    """Fetch what a write of a page will touch: the number of its stripe's entry first, later the entry."""
+    cdef int64_t stripe = page // raid.stripe
+    cdef uint32_t which
+    if entry:
+        prefetch(&cache.entry_of[stripe])
+        return
+    which = cache.entry_of[stripe]
+    if which:
+        prefetch(&cache.entries[which])
+        prefetch(&cache.dirty[which * cache.strips + (page - stripe * raid.stripe) // raid.strip])
+
+
 cdef inline bint all_dirty(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
     return clean_pages(cache, raid, page, pages) == 0
 
@@ -127,7 +143,6 @@ cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept no
         cache.fresh += 1
     cache.entries[which].stripe = stripe
     cache.entries[which].pages = 0
-    cache.entry_of[stripe] = which
     return which
 
 
@@ -148,11 +163,12 @@ cdef inline void write_pages(
         n = min(pages, raid.strip - first)
         order = &cache.orders[array_of(raid, stripe)]
         which = cache.entry_of[stripe]
-        if which:
+        if which == 0:
+            which = cache.entry_of[stripe] = new_entry(cache, stripe)
+            link_newest(cache, order, which)
+        elif cache.renewed:
             unlink(cache, order, which)
-        else:
-            which = new_entry(cache, stripe)
-        link_newest(cache, order, which)
+            link_newest(cache, order, which)
         word = &cache.dirty[which * cache.strips + strip]
         mask = bits(first, n)
         added = n - count_bits(word[0] & mask)
@@ -174,10 +190,34 @@ cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
     return (cache.most * (cache.used - cache.low) + cache.high - cache.low - 1) // (cache.high - cache.low)
 
 
+cdef inline uint32_t split_strip(write_cache_t* cache, uint32_t which) noexcept nogil:
+    """An entry of its own for the first dirty strip of a stripe that has others; `which` where it has not."""
+    cdef int64_t strip = 0, place = which * cache.strips, other
+    cdef uint32_t taken
+    cdef int32_t pages
+    while cache.dirty[place + strip] == 0:
+        strip += 1
+    pages = count_bits(cache.dirty[place + strip])
+    if pages == cache.entries[which].pages:
+        return which
+    taken = new_entry(cache, cache.entries[which].stripe)
+    other = taken * cache.strips
+    cache.dirty[other + strip], cache.old[other + strip] = cache.dirty[place + strip], cache.old[place + strip]
+    cache.dirty[place + strip] = cache.old[place + strip] = 0
+    cache.entries[taken].pages = pages
+    cache.entries[which].pages -= pages
+    return taken
+
+
 cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept nogil:
-    """The stripe of an array that was written longest ago; it can be found no more."""
+    """What an array destages next, of the stripe that was written longest ago; it can be found no more."""
     cdef order_t* order = &cache.orders[array]
-    cdef uint32_t which = order.oldest
+    cdef uint32_t which = order.oldest, taken
+    if not cache.grouped:
+        taken = split_strip(cache, which)
+        if taken != which:
+            order.destages += 1
+            return taken
     unlink(cache, order, which)
     cache.entry_of[cache.entries[which].stripe] = 0
     order.destages += 1

@@ -14,11 +14,12 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
 
 Behind the caches, neighbouring pages on one drive are one operation. Of the operations that have waited longest, a
 drive takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache
-is emptied by stripe, each array's oldest first, by linear thresholds (`destage_low`, `destage_high`, `destages`): a
-stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the old one or from the
-whole stripe, whichever reads less, so that a single dirty page costs four operations. Its space is free when the last
-of them is complete. With `parity_from_cache` nothing is read for it that the read cache holds: what the other strips
-have now, and what a page had on disk if the read cache held it as it was written.
+is emptied by stripe, each array's oldest by its last write first, by linear thresholds (`destage_low`, `destage_high`,
+`destages`); `destage_order` "first" takes the oldest by its first write, `destage_unit` "strip" one dirty strip of a
+stripe at a time. A stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the
+old one or from the whole stripe, whichever reads less, so that a single dirty page costs four operations. Its space is
+free when the last of them is complete. With `parity_from_cache` nothing is read for it that the read cache holds: what
+the other strips have now, and what a page had on disk if the read cache held it as it was written.
 
 Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
 controller sees one volume an array: a stream of the host is as many slower streams to sequential detection, each with
@@ -67,7 +68,7 @@ class Controller:
     controller_us: float | None
     processors: int
     processor_queue: str
-    host_stripe_kb: int
+    host_stripe_kb: int | None
     host_stripe_arrays: int
     adapter_mb_per_s: float
     drive_scheduler: str
@@ -75,6 +76,8 @@ class Controller:
     destage_low: float
     destage_high: float
     destages: int
+    destage_unit: str
+    destage_order: str
     parity_from_cache: bool
     slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but these processors
 
@@ -177,14 +180,18 @@ class Controller:
                 f"none, shared, or own with processors that divide the {self.arrays * self.slices} arrays",
             ),
             "host_stripe_kb": (
-                0 <= self.host_stripe_kb <= 1 << 20 and self.host_stripe_kb * 1024 % PAGE == 0,
+                self.host_stripe_kb is not None
+                and 0 <= self.host_stripe_kb <= 1 << 20
+                and self.host_stripe_kb * 1024 % PAGE == 0,
                 f"0 for no striping, or a multiple of {PAGE // 1024} KB up to {1 << 20}",
             ),
             "host_stripe_arrays": (2 <= self.host_stripe_arrays <= 256, "2 to 256 arrays"),
             "adapter_mb_per_s": (1e-6 <= self.adapter_mb_per_s <= 1e6, "1e-06 to 1e+06 times 10^6 bytes/s"),
             "drive_window": (1 <= self.drive_window <= 1 << 20, f"1 to {1 << 20} operations"),
             "drive_scheduler": (self.drive_scheduler in SCHEDULERS, " or ".join(SCHEDULERS)),
-            "destages": (1 <= self.destages <= 1 << 20, f"1 to {1 << 20} stripes an array"),
+            "destage_unit": (self.destage_unit in ("stripe", "strip"), "stripe or strip"),
+            "destage_order": (self.destage_order in ("last", "first"), "last or first"),
+            "destages": (1 <= self.destages <= 1 << 20, f"1 to {1 << 20} stripes per array"),
         }
         for name, (good, expected) in tests.items():
             if not good:
@@ -243,7 +250,14 @@ class StorageController:
             "from_cache": controller.parity_from_cache,
         }
         room = controller.write_cache_pages
-        marks = (room, int(controller.destage_low * room), int(controller.destage_high * room), controller.destages)
+        marks = (
+            room,
+            int(controller.destage_low * room),
+            int(controller.destage_high * room),
+            controller.destages,
+            controller.destage_unit == "stripe",
+            controller.destage_order == "last",
+        )
         number = controller.arrays * controller.array_members
         drives = (
             []
