@@ -14,6 +14,7 @@ Rows that the table holds already are kept and not tried again, so that a long r
 """
 
 import argparse
+import faulthandler
 import fnmatch
 import importlib
 import itertools
@@ -157,6 +158,7 @@ def in_fork(folder, function, *arguments):
     if not (child := os.fork()):
         try:
             os.setpgrp()  # so that what the tests start can be ended with them
+            faulthandler.disable()  # a crash is a fault that was noticed
             with open(folder / "output", "w") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)

@@ -9,7 +9,7 @@ from misspenalty import disks
 from misspenalty.cli.main import main
 from misspenalty.disks.disksim import importer, parameter_file
 from misspenalty.disks.drive.description import Description, check
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, ParameterError
 
 SECTIONS = ("geometry", "mechanics", "overheads", "bus", "cache")
 FLASH_SECTIONS = ("geometry", "flash", "overheads", "interface", "cache")
@@ -151,13 +151,25 @@ def test_a_far_seek_below_that_over_one_cylinder_is_a_slip(made):
         {"model": MODEL.replace("cylinders = 10", "cylinders = 1e999")}, {"model": MODEL.replace("= 8.0", "= 1e999")},
         {"specs": MADE.replace("= 64", "= " + "9" * 5000)},
         {"seek": ""}, {"seek": "Seek distances measured: 3\n1, 1.5\n"}, {"seek": SEEK.replace("1.5", "nan")},
-        {"seek": SEEK.replace("1, 1.5", "10, 1.5")}, {"seek": SEEK.replace("1.5", "1e9")}, {"seek": b"\xff"},
+        {"seek": SEEK.replace("1, 1.5", "10, 1.5")}, {"seek": SEEK.replace("1, 1.5", "9" * 400 + ", 1.5")},
+        {"seek": SEEK.replace("1, 1.5", "\N{SUPERSCRIPT TWO}, 1.5")}, {"seek": SEEK.replace(": 2", ": " + "2" * 5000)},
+        {"seek": SEEK.replace("1.5", "1e9")}, {"seek": b"\xff"},
     ],
 )  # fmt: skip
 def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
     output = tmp_path / "mine.yaml"
     assert main(["disk", "import", str(made(**change)), str(output)]) == 2
     assert not output.exists() and "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", [10**400, float("inf"), float("nan")])
+def test_a_seek_table_holds_numbers_that_a_computer_has(value):
+    kind = disks.load("cheetah9lp")
+    table = kind.data["mechanics"]["seek"]["table_ms"]
+    with pytest.raises((InputError, ParameterError)):
+        kind.replace({"mechanics.seek": {"table_ms": [*table[:-1], [value, 9.0]]}})
+    with pytest.raises((InputError, ParameterError)):
+        kind.replace({"mechanics.seek": {"table_ms": [*table[:-1], [table[-1][0], value]]}})
 
 
 def test_files_that_source_each_other_many_times_are_refused(tmp_path):

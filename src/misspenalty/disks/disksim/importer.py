@@ -302,7 +302,7 @@ def seek_file(path):
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", path=path) from error
-    head = re.fullmatch(r"Seek distances measured:\s*(\d+)", lines[0].strip()) if lines else None
+    head = re.fullmatch(r"Seek distances measured:\s*(\d{1,9})", lines[0].strip()) if lines else None
     widths = (2, 3, 4) if head else (3, 4)
     if not lines or len(lines) > MOST_POINTS or (not head and lines[0].count(",") + 1 not in widths):
         raise InputError("no seek curve", path=path, line=1, expected="Seek distances measured: COUNT")
@@ -310,8 +310,8 @@ def seek_file(path):
     for number, line in enumerate(lines[1:] if head else lines, 2 if head else 1):
         if line.strip():
             parts = [part.strip() for part in line.split(",")]
-            good = len(parts) in widths and parts[0].isdigit() and all(map(diskmodel.NUMBER.match, parts[1:]))
-            if not good:
+            good = len(parts) in widths and parts[0].isdecimal() and all(map(diskmodel.NUMBER.match, parts[1:]))
+            if not good or max(map(len, parts)) > diskmodel.MAX_DIGITS:
                 raise InputError(f"{line[:80]!r}", path=path, line=number, expected="distance, milliseconds")
             points.append([int(parts[0]), float(parts[1])])
     if head and len(points) != int(head[1]):

@@ -332,8 +332,10 @@ def seek_table(seek, cylinders, left_out=()):
     if strange:
         raise ParameterError(f"seek_left_out: {min(strange)} is no distance of the seek table behind its first")
     if "table_ms" in seek:
-        points = np.array([point for point in seek["table_ms"] if point[0] not in left_out], float)
-        if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any() or not (np.isfinite(points).all()):
+        kept = [point for point in seek["table_ms"] if point[0] not in left_out]
+        finite = all(abs(value) < 1e300 for point in kept for value in point)  # of integers too, which have no limit
+        points = np.array(kept if finite else [[0, 0]], float)
+        if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any():
             raise ParameterError("seek table: expected distances from 1 on, each above the one before")
         if len(points) == 1:
             points = np.vstack([points, [*points, 1, 0]])
