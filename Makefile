@@ -113,7 +113,8 @@ bench-giant: build  ## cost per request and memory of a replay of a billion requ
 
 bench-large: build  ## time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: minutes
 	mkdir -p results/bench
-	$(BIN)/python benchmarks/large.py --csv results/bench/large.csv --figure results/bench/large.png
+	$(BIN)/python benchmarks/large.py --csv results/bench/large.csv --sampled results/bench/large_sampled.csv \
+	  --figure results/bench/large.png
 
 LAB_PORT ?= 8888
 lab: build  ## JupyterLab on http://127.0.0.1:8888 (LAB_PORT=…), with the notebooks; running one changes no file
