@@ -38,9 +38,9 @@ def test_every_first_level_is_tried_under_both_other_rules(trace, levels):
 
 
 def test_the_size_is_found_over_another_capture_too(trace, levels):
-    table = conditions.over_another(trace, levels, 20, SIZES)
+    table = conditions.over_another(trace, "other", levels, 20, SIZES)
     assert len(table) == 4 and table["condition"].nunique() == 1
-    assert "calibrated on Table 3 over the capture" in table["condition"].iloc[0]
+    assert "calibrated on Table 3 over the capture other (" in table["condition"].iloc[0]
 
 
 def test_each_value_of_the_testbed_is_a_condition():

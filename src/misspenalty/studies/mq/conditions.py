@@ -5,6 +5,8 @@ how large the first level is, when MQ looks up its history, over which capture t
 of Figure 7's model no source states.
 """
 
+from pathlib import Path
+
 import pandas as pd
 
 import misspenalty
@@ -56,7 +58,7 @@ def under_conditions(
     for mb, part in levels[~levels["chosen"]].groupby("first_level_mb"):
         parts.append(part[COLUMNS].assign(condition=level_of(mb)))
     if shorter:
-        parts.append(over_another(misspenalty.open_trace(shorter), levels, threshold_mb, cache_mb))
+        parts.append(over_another(misspenalty.open_trace(shorter), Path(shorter).stem, levels, threshold_mb, cache_mb))
     parts += with_rules(misspenalty.open_trace(long), levels, cache_mb, threads)
     bars = [pd.read_csv(fig7).assign(condition=calibrated), of_the_testbed(pd.read_csv(rates))]
     return {item: pd.concat(each, ignore_index=True) for item, each in (("table4", parts), ("fig7", bars))}
@@ -67,12 +69,14 @@ def level_of(mb):
     return f"LRU first level of {mb} MB"
 
 
-def over_another(trace, levels, threshold_mb, cache_mb):
+def over_another(trace, name, levels, threshold_mb, cache_mb):
     """Table 4 behind a first level calibrated over another capture, with all reads that it lets through.
 
     Parameters
     ----------
     trace : Trace
+    name : str
+        Of the capture.
     levels : DataFrame
         Of `calibrate`, whose target and sizes are used.
     threshold_mb, cache_mb
@@ -86,7 +90,7 @@ def over_another(trace, levels, threshold_mb, cache_mb):
     span = levels["first_level_mb"].min(), levels["first_level_mb"].max()
     stream, table = calibrate(trace, levels["target_pct"].iloc[0], span, threshold_mb, cache_mb, ())
     found = level_of(table["first_level_mb"].iloc[0])
-    words = f"{found}, calibrated on Table 3 over the capture {trace.name} ({stream.reads / 1e6:.1f} million reads)"
+    words = f"{found}, calibrated on Table 3 over the capture {name} ({stream.reads / 1e6:.1f} million reads)"
     return table[COLUMNS].assign(condition=words)
 
 
