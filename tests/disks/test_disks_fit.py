@@ -47,6 +47,15 @@ def test_measured_drives(name, shared_traces):
     assert found.held_out["demerit_ms"] < DEMERITS[name]
 
 
+def test_requests_without_a_pause_are_played_and_those_before_the_last_are_not():
+    kind = disks.load("hp97560")
+    requests = Requests(np.array([0, 800]), np.array([8, 8], np.int32), np.zeros(2, np.uint8), np.array([0, 0]))
+    assert (replay(kind, requests).simulated > 0).all()
+    requests.delay[1] = -1
+    with pytest.raises(ParameterError, match="delays: expected none below 0"):
+        replay(kind, requests)
+
+
 def test_too_little_is_refused():
     few = timed("hp97560", 300)
     with pytest.raises(ParameterError, match="reads that follow on no other in the first half; a fit needs 200"):

@@ -109,6 +109,21 @@ def test_blktrace_equals_what_blkparse_prints(action):
     assert binary.format == "blktrace"
 
 
+def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
+    """The recorded ones are of the same block."""
+    rows = np.frombuffer((FORMATS / "sdb.blktrace.0").read_bytes(), np.uint8).copy()
+    first = {action: blocks(open_trace(FORMATS / "sdb.blktrace.0", action=action)) for action in "DC"}
+    place = 0
+    while place < len(rows):
+        head = struct.unpack_from("<IIQQIIIIIHH", rows, place)
+        if head[5] & 0xFFFF == 8:
+            struct.pack_into("<Q", rows, place + 16, head[3] + 800)
+        place += 48 + head[10]
+    (tmp_path / "moved").write_bytes(rows.tobytes())
+    moved = {action: blocks(open_trace(tmp_path / "moved", "blktrace", action=action)) for action in "DC"}
+    assert moved["D"] == first["D"] and moved["C"] == [block + 100 for block in first["C"]]
+
+
 def test_blktrace_that_is_cut_or_damaged(tmp_path):
     content = (FORMATS / "sdb.blktrace.0").read_bytes()
     (tmp_path / "cut").write_bytes(content[:-10])

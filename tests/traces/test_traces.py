@@ -212,6 +212,11 @@ def test_captures_that_lack_columns_or_values(tmp_path):
         open_trace(capture(tmp_path / "e.parquet", block=[1, 1 << 40, 2]))
 
 
+def test_a_capture_holds_the_last_block_that_there_is(tmp_path):
+    trace = open_trace(capture(tmp_path / "c.parquet", block=[5, (1 << 32) - 1, 5]))
+    assert int(trace.address.max()) % (1 << 32) == (1 << 32) - 1
+
+
 @pytest.mark.parametrize(
     "columns, message",
     [
@@ -220,6 +225,7 @@ def test_captures_that_lack_columns_or_values(tmp_path):
         ({"block": ["5", "5", "5"]}, r"column block is of type (large_)?string; expected integers"),
         ({"write": [0, 0, 1]}, "column write is of type int64; expected booleans"),
         ({"block": [5, -1, 5]}, "block -1 is impossible"),
+        ({"block": [5, 1 << 32, 5]}, f"block {1 << 32} is impossible.*expected 0 to {(1 << 32) - 1}"),
         ({"time_ms": [-3, 0, 7]}, "time_ms -3 is impossible"),
         ({"time_ms": [0, 1 << 60, 7]}, f"time_ms {1 << 60} is impossible"),
     ],
