@@ -378,6 +378,8 @@ def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_pat
     assert (shark.host_slots, shark.load_factor, shark.insertion, shark.phase_minutes) == (3, 0.8, 0.2, 3)
     slots = Parameter(None, "requests", "fitted", "none", vary_factors=(0.5, 2))
     assert sarc_inside.variations(shark, {"host_slots": slots}) == {"host_slots": [2, 6]}
+    share = Parameter(None, "share", "fitted", "none", vary_factors=(2, 4, 8))
+    assert sarc_inside.variations(shark, {"insertion": share}) == {"insertion": [0.4, 0.8]}
 
 
 def test_a_malformed_machine_is_named(tmp_path):

@@ -132,6 +132,8 @@ def variations(shark, entries):
         values = entry.alternatives(own)
         if name == "host_slots":
             values = [value for value in dict.fromkeys(max(1, round(value)) for value in values) if value != own]
+        if name == "insertion":  # a share of the cache
+            values = [value for value in values if value <= 1]
         if values:
             found[name] = values
     return found
