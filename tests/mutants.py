@@ -62,7 +62,7 @@ NEAREST = {
     "studies/hac/*": ("tests/studies/test_study_hac.py",),
     "studies/mq/*": ("tests/studies/test_study_mq.py",),
     "reporting/*": ("tests/reporting", "tests/project/test_workflow.py"),
-    "disks/*": ("tests/disks",),
+    "disks/*": ("tests/disks", "tests/cli/test_disk_commands.py"),
     "latency/*": ("tests/latency",),
     "objects/*": ("tests/objects",),
     "systems/*": ("tests/systems",),
