@@ -80,7 +80,8 @@ def test_replay_of_the_drives_own_times_has_no_demerit(capsys, tmp_path):
 @pytest.mark.parametrize(
     "line",
     ["R x 1 8 5", "X x 1 8 5 0", "R x one 8 5 0", "R x 1 0 5 0", "R x -1 8 5 0", "R x 1 8 nan 0", "R x 1 8 5 -1",
-     "R x 1 8 5 1e300", "R x 99999999999999999999 8 5 0", "\0\0\xff", "R x 1 8 5 0 7", "R x 1 4294967296 5 0", "R x 1 2147483648 5 0"],
+     "R x 1 8 5 1e300", "R x 99999999999999999999 8 5 0", "\0\0\xff", "R x 1 8 5 0 7", "R x 1 4294967296 5 0",
+     "R x 1 2147483648 5 0"],
 )  # fmt: skip
 def test_wrong_lines_are_named(capsys, tmp_path, line):
     path = tmp_path / "wrong.txt"
