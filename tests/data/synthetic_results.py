@@ -216,7 +216,13 @@ def first_level_fit():
     """Of three sizes of the first level, the second is the calibrated one."""
     rows = list(product((32, 58, 128), SIZES, ("mq", "lru")))
     table = pd.DataFrame(rows, columns=["first_level_mb", "cache_mb", "policy"])
-    share = {"target_pct": 28.8, "short_share_pct": 40 - table["first_level_mb"] / 5, "first_reads_pct": 20.0}
+    share = {
+        "target_pct": 28.8,
+        "short_share_pct": 40 - table["first_level_mb"] / 5,
+        "first_reads_pct": 20.0,
+        "short_of_reads_pct": 45.0,
+        "first_of_reads_pct": 21.0,
+    }
     ratios = [hit_ratio(row.policy, row.cache_mb, row.first_level_mb) for row in table.itertuples()]
     return table.assign(chosen=table["first_level_mb"] == 58, reads=3_300_000, hit_ratio_pct=ratios, **share)
 

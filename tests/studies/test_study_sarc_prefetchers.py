@@ -16,6 +16,7 @@ VALUES = {
     "host_slots": 3,
     "footprint_sensitive_gb": 350,
     "insertion": 0.07,
+    "host_stripe_kb": 64,
 }
 
 
