@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from misspenalty.policies._track_cache cimport (
-    AGED, ASYNCHRONOUS, FIRST, SYNCHRONOUS, TRIGGER, UNREAD, TrackCache, mark_t,
+    AGED, ASYNCHRONOUS, FIRST, SYNCHRONOUS, TRIGGER, UNREAD, TrackCache, bring, mark_t,
 )
 
 
@@ -33,14 +33,7 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
     cdef int32_t distance = mark.distance if mark != NULL else 0
     cdef uint8_t missing
     for t in range(before + 1, last + 1):
-        missing = cache.whole & ~cache.cached(t)
-        mark = cache.mark(t)
-        if missing:
-            cache.read(t, missing, why)
-        cache.insert(t, cache.whole, True)
-        if mark == NULL:
-            cache.set_counter(t, 0)
-        mark = cache.mark(t)
+        mark = bring(cache, t, why, &missing)
         if mark != NULL:
             mark.flags = UNREAD
             if t == before + 1 and missing and why == ASYNCHRONOUS:

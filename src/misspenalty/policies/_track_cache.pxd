@@ -116,3 +116,15 @@ cdef class TrackCache(Policy):
     cdef double ratio(self) noexcept nogil              # 2 * s * deltaL / |SEQ| of the running interval
     cdef int64_t list_pages(self, bint sequential) noexcept nogil   # pages of SEQ or RANDOM
     cdef int64_t list_tracks(self, bint sequential) noexcept nogil  # tracks of SEQ or RANDOM
+
+
+cdef inline mark_t* bring(TrackCache cache, int64_t track, uint8_t why, uint8_t* missing) noexcept nogil:
+    """Prefetch a whole track, of which `missing` was not there; its mark, NULL where the cache did not keep it."""
+    cdef mark_t* mark = cache.mark(track)
+    missing[0] = cache.whole & ~cache.cached(track)
+    if missing[0]:
+        cache.read(track, missing[0], why)
+    cache.insert(track, cache.whole, True)
+    if mark == NULL:
+        cache.set_counter(track, 0)
+    return cache.mark(track)

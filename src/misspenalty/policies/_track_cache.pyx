@@ -133,14 +133,7 @@ cdef class TrackCache(Policy):
         cdef uint8_t missing
         cdef mark_t* mark
         for t in range(first, min(last, end - 1) + 1):
-            missing = self.whole & ~self.cached(t)
-            mark = self.mark(t)
-            if missing:
-                self.read(t, missing, why)
-            self.insert(t, self.whole, True)
-            if mark == NULL:
-                self.set_counter(t, 0)
-            mark = self.mark(t)
+            mark = bring(self, t, why, &missing)
             if mark != NULL:
                 mark.flags |= UNREAD
         if self.sequential.trigger >= 0 and first <= last < end:

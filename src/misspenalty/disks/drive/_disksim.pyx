@@ -196,9 +196,28 @@ cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
     return d.s.segment > lbn - d.behind[0].lbn - done
 
 
+cdef int32_t room_for_write(
+    drive_t* d, int64_t now, int64_t free, int64_t off, int64_t lbn, int64_t count, int64_t* begin, int64_t* late
+) noexcept nogil:
+    """The segment of a new write; what it waits for moves `begin` on the bus to `off`, and `late` is what stopping takes."""
+    cdef int32_t chosen
+    late[0] = 0
+    if free > now:
+        written(d)
+        begin[0] = off
+    chosen = for_write(d, lbn, count)
+    if chosen < 0:
+        late[0] = stop(d, now)
+        begin[0] = off
+        chosen = for_write(d, lbn, count)
+    take(d, chosen, lbn, count)
+    late[0] = max(late[0], stop(d, now))
+    return chosen
+
+
 cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count) noexcept nogil:
     """A write that is complete once in the buffer; when it is."""
-    cdef int64_t go = now + d.s.write_hit[d.after_read], late = 0, first, begin = go + d.s.prepare
+    cdef int64_t go = now + d.s.write_hit[d.after_read], late, first, begin = go + d.s.prepare
     cdef int64_t off = max(free, go + d.s.write_disconnect) + d.s.reselect + d.s.prepare
     cdef int32_t chosen
     cdef behind_t* on
@@ -218,16 +237,7 @@ cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, in
         d.segments[chosen].first = max(first, lbn + count - d.s.segment)
         d.segments[chosen].clean = d.arm_free
         return begin + count * d.s.write_block
-    if free > now:
-        written(d)
-        begin = off
-    chosen = for_write(d, lbn, count)
-    if chosen < 0:
-        late = stop(d, now)
-        begin = off
-        chosen = for_write(d, lbn, count)
-    take(d, chosen, lbn, count)
-    late = max(late, stop(d, now))
+    chosen = room_for_write(d, now, free, off, lbn, count, &begin, &late)
     on = &d.behind[0]
     on.lbn, on.count, on.bus = lbn, count, begin
     on.arm = on.begin = max(free, go) if free > now else go + late
@@ -240,20 +250,11 @@ cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, in
 
 cdef int64_t write_through(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts) noexcept nogil:
     """A write that is complete once on the medium; when the bus is taken up again for that."""
-    cdef int64_t go = now + d.s.write_miss[d.after_read], late = 0, begin = go + d.s.prepare, done
+    cdef int64_t go = now + d.s.write_miss[d.after_read], late, begin = go + d.s.prepare, done
     cdef int64_t off = max(free, go) + d.s.reselect + d.s.prepare
     cdef int32_t chosen
     cdef behind_t* on = &d.behind[0]
-    if free > now:
-        written(d)
-        begin = off
-    chosen = for_write(d, lbn, count)
-    if chosen < 0:
-        late = stop(d, now)
-        begin = off
-        chosen = for_write(d, lbn, count)
-    take(d, chosen, lbn, count)
-    late = max(late, stop(d, now))
+    chosen = room_for_write(d, now, free, off, lbn, count, &begin, &late)
     on.lbn, on.count, on.bus, on.track = lbn, count, begin, d.track
     on.begin = max(free, go) if free > now else go + late
     d.behinds = 0
