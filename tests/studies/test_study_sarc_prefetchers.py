@@ -1,23 +1,13 @@
 """The SARC study's comparison of prefetchers: its table from runs, and what has to come out of a small one."""
 
 import math
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.studies.test_study_sarc import MACHINE, VALUES
 
 from misspenalty.studies.sarc.prefetchers import MEASURES, POLICIES, PREFETCHERS, compare, over_seeds
 from misspenalty.studies.sarc.runs import load_shark
-
-MACHINE = Path(__file__).parents[2] / "data" / "machines" / "shark.yaml"
-VALUES = {
-    "load_factor": 0.8,
-    "controller_us": 100,
-    "host_slots": 3,
-    "footprint_sensitive_gb": 350,
-    "insertion": 0.07,
-    "host_stripe_kb": 64,
-}
 
 
 def test_amp_takes_the_place_of_a_fixed_degree():

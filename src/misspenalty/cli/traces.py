@@ -58,8 +58,7 @@ def _spc1_command(workloads):
         _generate_spc1,
         ("misspenalty trace generate spc1 mine.spc --space 1GB --requests 100000 --seed 1",),
     )
-    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
-    command.add_argument("--space", metavar="BYTES", default="32GB", help="the three units together (default: 32GB)")
+    _add_output(command, "the three units together")
     command.add_argument(
         "--bsus", metavar="N", type=whole_number, default=1, help="business scaling units (default: 1)"
     )
@@ -76,14 +75,18 @@ def _streams_command(workloads):
         _generate_streams,
         ("misspenalty trace generate streams mine.spc --space 10GB --streams 100 --mb-per-s 0.5 --seconds 60",),
     )
-    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
-    command.add_argument("--space", metavar="BYTES", default="32GB", help="all streams together (default: 32GB)")
+    _add_output(command, "all streams together")
     command.add_argument("--streams", metavar="N", type=whole_number, default=100, help="how many (default: 100)")
     command.add_argument("--read-kb", metavar="N", type=whole_number, default=256, help="of a read (default: 256)")
     command.add_argument(
         "--mb-per-s", metavar="N", type=number, default=0.5, help="rate of each, 10^6 bytes per second (default: 0.5)"
     )
     _add_length(command)
+
+
+def _add_output(command, space):
+    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
+    command.add_argument("--space", metavar="BYTES", default="32GB", help=f"{space} (default: 32GB)")
 
 
 def _add_length(command):

@@ -209,14 +209,40 @@ def write_spc(workload, path, count=None, seconds=None):
     ParameterError
         A value is impossible, or there is no request within `seconds`.
     """
-    totals, last, parts = np.zeros(3, np.int64), 0, slices(workload, count, seconds)
+    none = f"no request arrives within {seconds} s; choose more seconds or a higher load"
+    return write_slices(slices(workload, count, seconds), path, none)
+
+
+def write_slices(parts, path, none):
+    """Write tables of requests as one SPC trace, compressed as the suffix says.
+
+    Parameters
+    ----------
+    parts : iterable of dict of str to array
+        Tables for `spc_lines`, none of them empty.
+    path : path-like
+        File to make; it appears whole or not at all.
+    none : str
+        What is said where there is no table.
+
+    Returns
+    -------
+    dict
+        ``requests, reads, bytes, seconds`` (to the last arrival).
+
+    Raises
+    ------
+    ParameterError
+        There is no table.
+    """
+    totals, last = np.zeros(3, np.int64), 0
     with atomic_path(path) as partial, open_output(partial) as stream:
         for table in parts:
             stream.write(spc_lines(table))
             totals += table["time"].size, np.count_nonzero(table["write"] == 0), table["blocks"].sum(dtype=np.int64)
             last = int(table["time"][-1])
         if not totals[0]:
-            raise ParameterError(f"no request arrives within {seconds:g} s; choose more seconds or a higher load")
+            raise ParameterError(none)
     return {"requests": int(totals[0]), "reads": int(totals[1]), "bytes": int(totals[2]) * BLOCK, "seconds": last / 1e9}
 
 

@@ -16,8 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from misspenalty.errors import ParameterError
-from misspenalty.io.files import atomic_path, open_output
-from misspenalty.traces.spc1 import BLOCK, spc_lines
+from misspenalty.traces.spc1 import BLOCK, write_slices
 
 SLICE = 1 << 18  # requests made at a time
 LATEST = 10**18  # ns: the times of requests end there
@@ -152,19 +151,20 @@ def write_spc(workload, path, count=None, seconds=None):
         end = (count // workload.streams + 1) * workload.interval_ns
         if end > LATEST:
             raise ParameterError(f"streams: {count} requests take more than {LATEST / 1e9:g} s")
+    none = f"no read arrives within {seconds} s; choose more seconds or a higher rate"
+    return write_slices(_slices(workload, end, count), path, none)
+
+
+def _slices(workload, end, left):
+    """Tables of the reads before `end`, ns, at most `left` of them (None = all)."""
     step = max(SLICE // workload.streams, 1) * workload.interval_ns
-    total, last = 0, 0
-    with atomic_path(path) as partial, open_output(partial) as stream:
-        for begin in range(0, end, step):
-            table = workload.requests(begin, min(begin + step, end))
-            if count is not None:
-                table = {name: column[: count - total] for name, column in table.items()}
-            if table["time"].size:
-                stream.write(spc_lines(table))
-                total, last = total + table["time"].size, int(table["time"][-1])
-        if not total:
-            raise ParameterError(f"no read arrives within {seconds:g} s; choose more seconds or a higher rate")
-    return {"requests": total, "reads": total, "bytes": total * workload.read_kb * 1024, "seconds": last / 1e9}
+    for begin in range(0, end, step):
+        table = workload.requests(begin, min(begin + step, end))
+        if left is not None:
+            table = {name: column[:left] for name, column in table.items()}
+            left -= table["time"].size
+        if table["time"].size:
+            yield table
 
 
 def _check(name, value, low, high, whole=False):
