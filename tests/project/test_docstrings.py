@@ -12,7 +12,7 @@ import misspenalty
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(misspenalty.__path__, "misspenalty.")
-    if not module.name.rpartition(".")[2].startswith("_") and not module.name.startswith("misspenalty.studies")
+    if not module.name.rpartition(".")[2].startswith("_")
 )
 PUBLIC = [name for name in misspenalty.__all__ if name != "policies"]
 

@@ -482,7 +482,7 @@ def test_a_varied_parameter_is_run_where_it_touches_something(shark, monkeypatch
         whole = sarc_inside.vary(short, name, [value], 1)
         ran.clear()
         assert sarc_inside.vary(short, name, [value], 1, unvaried=unvaried).equals(whole), "nothing is lost"
-        assert set(ran) == {run for run in itertools.product(LOADS, PAPERS) if sarc_inside.TOUCHED[name] in run}
+        assert set(ran) == {run for run in itertools.product(LOADS, PAPERS) if sarc_runs.TOUCHED[name] in run}
     named = {name for name, entry in load_shark(MACHINE)[1].items() if entry.vary or entry.vary_factors}
     assert named == set(SENSITIVITY)
 

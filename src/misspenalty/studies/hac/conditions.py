@@ -42,7 +42,7 @@ def explored(layouts):
     Examples
     --------
     >>> [" + ".join(chosen) for chosen in explored(["documents apart"])][4:6]
-    ['pages scattered on the drive', 'T1- stops by its calls, which return at once']
+    ['pages scattered on the drive', 'server cache of 26 MB']
     >>> len(explored(["documents apart"]))
     36
     """

@@ -24,7 +24,7 @@ import pandas as pd
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
 from misspenalty.studies.points import in_threads
-from misspenalty.studies.sarc.runs import load_shark, points, simulate
+from misspenalty.studies.sarc.runs import load_shark, points, simulate, touches
 
 LOAD = (("cache_insensitive", "lru_top"),)
 SPACE = (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom"))
@@ -36,7 +36,6 @@ STEPS = {  # step, in their order -> its parameters, and what it is fitted to: (
 }
 AGAIN = ("load_again", "space_again")  # with the strip found; the best points are run in the study's own phases
 DOUBLED = ("host_stripe_kb",)  # whose stride is a number of doublings
-ALONE = {"footprint_sensitive_gb": "cache_sensitive", "insertion": "lru_bottom"}  # touches nothing else
 SIDES = ("read_ms", "write_ms")
 NEAR = 1.05  # points at most so much worse than the best tell how well a parameter is known
 
@@ -47,9 +46,9 @@ def mattering(step, config, policy):
     Examples
     --------
     >>> mattering("space", "cache_insensitive", "lru_bottom")
-    ['insertion']
+    ['insertion', 'host_stripe_kb']
     """
-    return [name for name in STEPS[step][0] if ALONE.get(name, config) in (config, policy)]
+    return [name for name in STEPS[step][0] if touches(name, config, policy)]
 
 
 def try_values(shark, config, policy, seed):

@@ -26,6 +26,14 @@ PAPERS = ("lru_top", "lru_bottom", "sarc")
 FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
 WARM_UP = 0  # phase
 KEYS = ["config", "scaled_iops", "policy"]
+TOUCHED = {  # all that a parameter touches: a policy, or a configuration
+    "delta": "sarc",
+    "count_writes": "sarc",
+    "large_ratio": "sarc",
+    "insertion": "lru_bottom",
+    "footprint_sensitive_gb": "cache_sensitive",
+    "footprint_insensitive_gb": "cache_insensitive",
+}
 OPERATIONS = ("demand_reads", "prefetch_reads", "destage_reads", "destage_writes")  # of drives, by purpose
 CUMULATIVE = ("sequential_misses", "random_tracks", "false_sequential", "stream_tracks", "missed_sequential")
 MEASURES = [
@@ -214,6 +222,28 @@ class Run:
 
 def _bsus(iops):
     return max(1, round(iops / IOPS_PER_BSU))
+
+
+def touches(parameter, config, policy):
+    """Whether a run hangs on a parameter.
+
+    Parameters
+    ----------
+    parameter : str
+        Of the machine.
+    config, policy : str
+        Of the run.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> touches("insertion", "cache_sensitive", "sarc"), touches("load_factor", "cache_sensitive", "sarc")
+    (False, True)
+    """
+    return TOUCHED.get(parameter, policy) in (config, policy)
 
 
 def read_cache(shark, policy, pages, tracks):

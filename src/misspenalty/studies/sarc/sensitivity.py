@@ -8,16 +8,8 @@ import pandas as pd
 
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.studies.points import as_written, in_threads
-from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
+from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate, touches
 
-TOUCHED = {  # all that a parameter touches: a policy, or a configuration
-    "delta": "sarc",
-    "count_writes": "sarc",
-    "large_ratio": "sarc",
-    "insertion": "lru_bottom",
-    "footprint_sensitive_gb": "cache_sensitive",
-    "footprint_insensitive_gb": "cache_insensitive",
-}
 TIE = 1.05  # the ledger's ties: responses this near are equal
 STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
     "synchronous": (None, 1),
@@ -184,7 +176,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
         varied = shark if parameter == "none" else shark.with_values(changes(shark, parameter, value))
         for config in CONFIGS:
             for policy in PAPERS:
-                if unvaried is not None and TOUCHED.get(parameter, policy) not in (config, policy):
+                if unvaried is not None and not touches(parameter, config, policy):
                     part = unvaried[(unvaried["config"] == config) & (unvaried["policy"] == policy)]
                 else:
                     run = simulate(varied, config, policy, seed, [LOADS[config][load]])
