@@ -32,7 +32,7 @@ WORDS = {
 }
 # Where no limit is given, Snakemake looks at every waiting job's inputs again a second after each look, once more for
 # each job that has ended, and solves an integer program each time.
-SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/10s")
+SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/4s")
 LOOK = "Look at results/paper.pdf, its first two pages, and results/claims.csv; `make lab` and `make site` show more."
 
 
