@@ -127,7 +127,8 @@ def joined(found, path, append):
     if not (append and path and Path(path).exists()):
         return found
     before = pd.read_csv(path)
-    return pd.concat([before[~before["requests"].isin(found["requests"])], found], ignore_index=True)
+    kept = before[~before["requests"].isin(found["requests"])]
+    return pd.concat([kept, found]).sort_values("requests", kind="stable", ignore_index=True)
 
 
 def main():
