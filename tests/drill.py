@@ -93,9 +93,10 @@ def wait_for(process, folder, jobs, seconds):
 
 
 def not_whole(folder, known, making):
-    """Files that are there with a content that they never should have; those of jobs under way are made again."""
+    """Files with a content that they should never have; those of jobs under way are made again, hidden ones swept up."""
+    passing = {*making, *unfinished(folder)}
     return sorted(
-        name for name, digest in digests(folder).items() if digest not in known.get(name, ()) and name not in making
+        name for name, digest in digests(folder).items() if digest not in known.get(name, ()) and name not in passing
     )
 
 
