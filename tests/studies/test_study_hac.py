@@ -263,7 +263,10 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     assert claims.logged(server, row)["id"].is_unique
     table = hac_variants.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"scan": [1, 10]})
     assert table["parameter"].tolist() == ["none", "scan", "scan"]
-    table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, {"b": {"seed": 1, **SMALL["database"]}})
+    others = {"b": SMALL["database"], "too deep": SMALL["database"] | {"parts": 2000, "composites": 3}}
+    others = {name: {"seed": 1, **sizes} for name, sizes in others.items()}
+    table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, others)
+    assert table["value"].tolist() == ["b"]
     own = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs)
     assert table["misses"].iloc[0] == own.fetches
     costs_table = hac_variants.cost_sensitivity(sweeps, POINTS, costs)
@@ -282,6 +285,12 @@ def test_means_have_students_intervals_and_only_rows_of_every_seed():
     assert table["size"].tolist() == [1]
     assert table.loc[0, ["us", "us_half", "n", "n_half"]].tolist() == pytest.approx([2, 4.302653 / 3**0.5, 4, 0])
     assert mean_over_seeds(tables[:1], ["size"])["us_half"].isna().all()
+
+
+def test_the_interval_of_a_value_that_a_seed_lacks_is_that_of_the_others():
+    """Two values: mean 2, deviation 2 ** 0.5, t of 1 degree of freedom 12.7062."""
+    tables = [pd.DataFrame({"size": [1], "us": [us]}) for us in (1.0, None, 3.0)]
+    assert mean_over_seeds(tables, ["size"])[["us", "us_half"]].loc[0].tolist() == pytest.approx([2, 12.7062])
 
 
 def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):
