@@ -187,7 +187,8 @@ def test_figures_9_to_11_agree_with_one_another(sweeps, costs):
 
 
 def test_projections_have_every_case(data, sweeps, costs):
-    table = hac_projections.projections(sweeps, POINTS, costs, hac_projections.other_runs(data, POINTS, 3))
+    runs = hac.runs_at(sweeps, POINTS)
+    table = hac_projections.projections(runs, costs, hac_projections.other_runs(data, POINTS, 3))
     assert not table.duplicated(["case", "traversal", "quantity"]).any()
     assert table["value"].notna().all()
     assert set(table["case"]) == {

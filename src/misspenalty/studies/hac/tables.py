@@ -48,6 +48,35 @@ def at_size(runs, cache_mb):
     return chosen.drop(columns=["cache_mb", "frames_mb", "table_mb"], errors="ignore").reset_index(drop=True)
 
 
+class Point:
+    """A traversal's run at its size in Figure 9, whose penalties are worked out once, however often they are asked for.
+
+    Attributes
+    ----------
+    fetches : DataFrame
+        As in `penalty`.
+    cache_mb : float
+    """
+
+    def __init__(self, fetches, cache_mb):
+        self.fetches, self.cache_mb, self._known = fetches, cache_mb, {}
+
+    def penalty(self, costs, **change):
+        """`misspenalty.studies.hac.prices.penalty` of the run; `change` is passed on to it."""
+        values = costs.testbed.values
+        if change.get("hit_share") is not None:  # hits are drawn: how large the server's cache is does not matter
+            values = values | {"server_cache_mb": None}
+        key = (tuple(values.items()), costs.pages, costs.seed, tuple(change.items()))
+        if key not in self._known:
+            self._known[key] = penalty(self.fetches, self.cache_mb, costs, **change)
+        return self._known[key]
+
+
+def runs_at(sweeps, points_mb):
+    """A `Point` of each traversal, from its sweep."""
+    return {name: Point(at_size(sweeps[name], points_mb[name]), points_mb[name]) for name in STATIC}
+
+
 def memory_of(runs):
     """Memory of the runs of a sweep: ``cache_mb, frames_mb, table_mb``, smallest first."""
     columns = ["cache_mb", "frames_mb", "table_mb"]
