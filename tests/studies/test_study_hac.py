@@ -205,6 +205,16 @@ def test_projections_have_every_case(data, sweeps, costs):
     assert value["iterative_traversal", "T1", "stack_scanning_us"] < deep
 
 
+def test_a_point_is_priced_once_and_as_it_would_be_alone(sweeps, costs):
+    point, processor = hac.runs_at(sweeps, POINTS)["T1"], costs.testbed.processor("ppro")
+    for change in ({}, {"hit_share": 0.3}, {"processor": processor}, {"cold": True}, {"rate": 155}):
+        for server in ({"server_cache_mb": 0.25}, {"server_cache_mb": 30, "page_order": "shuffled"}):
+            own = costs._replace(testbed=costs.testbed.with_values(**server))
+            found = point.penalty(own, **change)
+            assert found == penalty(point.fetches, POINTS["T1"], own, **change)
+            assert point.penalty(own, **change) is found
+
+
 def test_elapsed_times_differ_by_what_their_names_say(data, sweeps, costs):
     table = hac_variants.elapsed(data, sweeps, POINTS, costs, 3)
     parts = table[["hit_s", "fetch_s", "replacement_s", "conversion_s"]].sum(axis=1)

@@ -9,7 +9,7 @@ import pandas as pd
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
-from misspenalty.studies.hac.prices import Costs, fit_install, load_fitted, penalty
+from misspenalty.studies.hac.prices import Costs, fit_install, load_fitted, penalty, priced
 from misspenalty.studies.hac.runs import MISSES, count_misses, database
 from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds
 from misspenalty.studies.points import as_written
@@ -18,6 +18,7 @@ from misspenalty.systems.object_server.page_server import COMPONENTS
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
 AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a size counts -> table
+OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that price nothing at the client
 KEYS = {  # columns that tell rows apart
     "fig9": ["traversal", "cache_mb", "component"],
     "fig9_frames": ["traversal", "cache_mb", "component"],
@@ -59,7 +60,7 @@ class Point:
     """
 
     def __init__(self, fetches, cache_mb):
-        self.fetches, self.cache_mb, self._known = fetches, cache_mb, {}
+        self.fetches, self.cache_mb, self._times, self._known = fetches, cache_mb, {}, {}
 
     def penalty(self, costs, **change):
         """`misspenalty.studies.hac.prices.penalty` of the run; `change` is passed on to it."""
@@ -68,8 +69,16 @@ class Point:
             values = values | {"server_cache_mb": None}
         key = (tuple(values.items()), costs.pages, costs.seed, tuple(change.items()))
         if key not in self._known:
-            self._known[key] = penalty(self.fetches, self.cache_mb, costs, **change)
+            times = self._priced(costs, change.get("processor"))
+            self._known[key] = penalty(self.fetches, self.cache_mb, costs, times=times, **change)
         return self._known[key]
+
+    def _priced(self, costs, processor):
+        """Times of the fetches, which no server changes."""
+        key = (tuple((costs.testbed.values | dict.fromkeys(OF_THE_SERVER)).items()), processor)
+        if key not in self._times:
+            self._times[key] = priced(self.fetches, self.cache_mb, costs, processor)
+        return self._times[key]
 
 
 def runs_at(sweeps, points_mb):
