@@ -297,7 +297,7 @@ def main():
     parser.add_argument("--csv", type=Path, help="where the table of kills goes")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="drill-") as base:
-        rows = kill_writers(Path(base), options.writers, 0.5, options.seed)
+        rows = kill_writers(Path(base), options.writers, 0.5, options.seed) if options.writers else []
         count = Counter(row["what"] for row in rows)
         wrong = [f"{row['what']}: kill {row['kill']} left neither content" for row in rows if row["wrong"]]
         print(f"{sum(count.values())} kills of {len(count)} writers, {len(wrong)} faults", flush=True)

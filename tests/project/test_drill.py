@@ -113,3 +113,8 @@ def test_a_failing_run_is_told(folders):
     (folders[0] / "Snakefile").write_text(SNAKEFILE.replace("sleep 1; cp", "false; cp"))
     with pytest.raises(RuntimeError, match="The run stopped"):
         drill.finish(folders[0], 1)
+
+
+def test_a_drill_may_kill_nothing(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["drill.py", "--kills", "0", "--writers", "0"])
+    assert drill.main() == 0
