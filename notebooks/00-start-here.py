@@ -21,7 +21,7 @@
 #
 # | notebook | what it shows |
 # |---|---|
-# | [your_trace](your_trace.ipynb) | open any trace, compare policies, see what a miss costs, write a policy of your own |
+# | [your_trace](your_trace.ipynb) | open any trace, compare policies, see the cost of a miss, write your own policy |
 # | [your_disk](your_disk.ipynb) | describe a drive, replay requests on it, compare with measurements |
 # | [whatif](whatif.ipynb) | the five conclusions on machines from 1997 to 2025, with sliders |
 # | [mq](mq.ipynb) | Multi-Queue: a cache behind a cache (USENIX 2001) |

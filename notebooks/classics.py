@@ -88,8 +88,8 @@ statements("classics")
 # %% [markdown]
 # ## Conditions under which others are reproduced
 #
-# The size of MQ's history, the splits that the authors tried and what LRU-2 remembered are not printed; each condition is
-# a different choice for one of these.
+# The size of MQ's history, the splits that the authors tried and what LRU-2 remembered are not printed; each
+# condition is a different choice for one of these.
 
 # %%
 conditions = read("results/classics/conditions.csv")

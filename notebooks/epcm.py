@@ -64,8 +64,8 @@ works.dropna(axis=1, how="all").round(1).astype(object).fillna("")
 read("results/epcm/accuracy.csv")
 
 # %% [markdown]
-# Andrew was recorded twice, with two preprocessors. We chose the recording that is replayed on the basis of facts that no
-# fit reads: its read calls, their misses, and the lead times of correct predictions.
+# Andrew was recorded twice, with two preprocessors. We chose the recording that is replayed on the basis of facts
+# that no fit reads: its read calls, their misses, and the lead times of correct predictions.
 
 # %%
 read("results/epcm/recordings.csv").pivot(index=["quantity", "published"], columns="recording", values="value")

@@ -130,8 +130,8 @@ hac.fig10(read("results/hac/fig10.csv"), published)
 hac.fig11(read("results/hac/fig11.csv"))
 
 # %% [markdown]
-# At which size is replacement most expensive? The paper shows each traversal at that size. Circles mark it here, with the
-# table included in the size and without it:
+# At which size is replacement most expensive? The paper shows each traversal at that size. Circles mark it here,
+# with the table included in the size and without it:
 
 # %%
 hac.peaks(read("results/hac/fig9.csv"), read("results/hac/fig9_frames.csv"), published)

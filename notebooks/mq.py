@@ -54,8 +54,8 @@ print(f"server: {mq.capture_name(server)} of database cache; variant: {mq.captur
 mq.distances(read("results/mq/fig2.csv"))
 
 # %% [markdown]
-# The database's cache absorbs the near ones. Blocks that miss there are accessed again late, beyond the dashed line, which
-# marks the size of the first level in blocks:
+# The database's cache absorbs the near ones. Blocks that miss there are accessed again late, beyond the dashed
+# line, which marks the size of the first level in blocks:
 
 # %%
 mq.distances(read("results/mq/fig3.csv"))

@@ -112,15 +112,15 @@ sarc.budget(read("results/sarc/budget.csv"))
 # %% [markdown]
 # ## 4. How certain is that?
 #
-# Much of the machine is unknown. Each unknown was varied; shaded lines mark values at which another policy is fastest or
-# the order of the others changes:
+# Much of the machine is unknown. Each unknown was varied; shaded lines mark values at which another policy is
+# fastest or the order of the others changes:
 
 # %%
 sarc.sensitivity(read("results/sarc/sensitivity.csv"), read("results/sarc/orderings.csv"))
 
 # %% [markdown]
-# The paper prints some facts about the machine and leaves others open. Each reading was decided by the paper's wording, on
-# the date given; here each is reversed, one at a time:
+# The paper prints some facts about the machine and leaves others open. Each reading was decided by the paper's
+# wording, on the date given; here each is reversed, one at a time:
 
 # %%
 read("results/sarc/readings.csv")

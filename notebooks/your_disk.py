@@ -117,8 +117,8 @@ axis.set(xlabel="Service time (ms)", ylabel="Share of the requests", xlim=(0, No
 axis.legend(loc="lower right")
 axis.grid(alpha=0.3)
 # %% [markdown]
-# The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the two curves. It
-# needs measured times.
+# The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the two
+# curves. It needs measured times.
 
 # %%
 pd.Series(outcome.row()).rename(kind.name).to_frame().transpose()
