@@ -1,4 +1,4 @@
-"""`make reproduce`: progress per study, and one command that goes on after any kill."""
+"""`make reproduce`: progress per study, and one command that resumes after any kill."""
 
 import os
 import runpy
