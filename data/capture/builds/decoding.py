@@ -39,7 +39,7 @@ class Process:
     last: int  # time of the last event
     program: str = ""
     clock: int = 0  # processor time accounted for
-    left_out: int = 0  # beside it, by touch.c
+    left_out: int = 0  # left out of it, used by touch.c
     marked: bool = False  # touch.c is running
     touched: list = field(
         default_factory=list
