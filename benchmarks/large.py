@@ -48,7 +48,7 @@ def generate(path, requests, seed=7):
 
 
 class Memory:
-    """Peak of the process's own memory within a ``with`` block, MB, sampled every 20 ms."""
+    """Peak of the process's own memory within a ``with`` block, MB, sampled every 20 ms and at its end."""
 
     def __enter__(self):
         self.peak, self.done = 0.0, threading.Event()
@@ -58,12 +58,16 @@ class Memory:
 
     def _watch(self):
         while not self.done.wait(0.02):
-            status = Path("/proc/self/status").read_text()
-            self.peak = max(self.peak, int(status.split("RssAnon:")[1].split()[0]) / 1024)
+            self._look()
+
+    def _look(self):
+        status = Path("/proc/self/status").read_text()
+        self.peak = max(self.peak, int(status.split("RssAnon:")[1].split()[0]) / 1024)
 
     def __exit__(self, *error):
         self.done.set()
         self.thread.join()
+        self._look()
 
 
 def step(name, requests, run):
@@ -127,7 +131,8 @@ def joined(found, path, append):
     if not (append and path and Path(path).exists()):
         return found
     before = pd.read_csv(path)
-    return pd.concat([before[~before["requests"].isin(found["requests"])], found], ignore_index=True)
+    kept = before[~before["requests"].isin(found["requests"])]
+    return pd.concat([kept, found]).sort_values("requests", kind="stable", ignore_index=True)
 
 
 def main():

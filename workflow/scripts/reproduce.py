@@ -30,6 +30,9 @@ WORDS = {
     "not_reproduced": "not reproduced",
     "not_testable": "not testable",
 }
+# Without a limit, Snakemake checks the inputs of every waiting job again one second after each check, and once more for
+# each job that has finished, and solves an integer program each time.
+SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/4s")
 LOOK = "See the first two pages of results/paper.pdf, and results/claims.csv; `make lab` and `make site` show more."
 
 
@@ -187,7 +190,7 @@ def main():
     parser.add_argument("--cores", default="all")
     known, further = parser.parse_known_args()
     studies = sorted(path.stem for path in Path("paper/sections").glob("*.typ"))
-    command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *further]
+    command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *SCHEDULING, *further]
     with only_run():
         unlock(command)
         try:

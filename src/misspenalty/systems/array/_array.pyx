@@ -104,7 +104,6 @@ cdef class Array(BackEnd):
         cdef spc1_request_t drawn
         cdef arrival_t* arrival
         cdef const int64_t* base = &bases[0]
-        cdef int64_t page
         self.check_whole()
         with self, workload, nogil:
             while workload.state.due < until:
@@ -121,10 +120,10 @@ cdef class Array(BackEnd):
                         SEQUENTIAL_ACCESS if workload.state.kinds[drawn.stream].pattern == SEQUENTIAL
                         else RANDOM_ACCESS
                     )
-                    page = placed(&self.stripes, arrival, arrival.page)
-                    self.cache.warm(page // self.track, True)
+                    self.place(arrival)
+                    self.cache.warm(arrival.placed // self.track, True)
                     if arrival.write:
-                        warm_stripe(&self.writes, &self.raid, page, True)
+                        warm_stripe(&self.writes, &self.raid, arrival.placed, True)
                     self.filled += 1
                 self.work(until)
                 check_signals()
@@ -142,12 +141,18 @@ cdef class Array(BackEnd):
                 arrival = &self.buffer[self.filled]
                 arrival.time, arrival.page, arrival.pages, arrival.write = time[i], page[i], pages[i], write[i]
                 arrival.base, arrival.part, arrival.kind = 0, volume // self.stripes.width, UNKNOWN_ACCESS
+                self.place(arrival)
                 self.filled += 1
                 if self.filled == CHUNK:
                     self.work(until)
                     check_signals()
             self.work(until)
             self.now = until
+
+    cdef void place(self, arrival_t* arrival) noexcept nogil:
+        """Where a request begins for the controller."""
+        arrival.placed = placed(&self.stripes, arrival, arrival.page)
+        arrival.array = <int32_t>array_of(&self.raid, arrival.placed // self.raid.stripe)
 
     cdef int check_whole(self) except -1:
         """Refuse to go on after a run that ended in an exception."""
@@ -203,12 +208,9 @@ cdef class Array(BackEnd):
         memset(request, 0, sizeof(request_t))
         request.asked = arrival[0]
         request.serial = self.serial
-        request.array = <int32_t>array_of(
-            &self.raid, placed(&self.stripes, arrival, arrival.page) // self.raid.stripe
-        )
         self.serial += 1
         self.backlog += 1
-        port = &self.ports[request.array]
+        port = &self.ports[arrival.array]
         if port.running < self.front.slots:
             port.running += 1
             self.start(arrival.time, which)
@@ -219,16 +221,15 @@ cdef class Array(BackEnd):
     cdef int start(self, int64_t now, int32_t which) except -1 nogil:
         """The host sends a request; it goes to a processor, where there are any."""
         cdef request_t* request = &self.requests.all[which]
-        cdef int64_t done, page
+        cdef int64_t done
         request.parts[HOST_QUEUE] = now - request.asked.time
         if self.front.servers == 0:
             return self.look_up(now, which)
-        done = process(&self.stations[request.array % self.front.stations], now, self.front.service)
+        done = process(&self.stations[request.asked.array % self.front.stations], now, self.front.service)
         request.parts[CONTROLLER] = done - now
-        page = placed(&self.stripes, &request.asked, request.asked.page)
-        self.cache.warm(page // self.track, False)
+        self.cache.warm(request.asked.placed // self.track, False)
         if request.asked.write:
-            warm_stripe(&self.writes, &self.raid, page, False)
+            warm_stripe(&self.writes, &self.raid, request.asked.placed, False)
         push(&self.queue, make_event(done, AT_PROCESSED, request.serial, which))
         return 0
 
@@ -254,7 +255,7 @@ cdef class Array(BackEnd):
         """Data crosses the host adapter; then the request is complete."""
         cdef request_t* request = &self.requests.all[which]
         cdef int64_t transfer = request.asked.pages * self.front.transfer
-        cdef int64_t done = serve(&self.ports[request.array].adapter, now, transfer)
+        cdef int64_t done = serve(&self.ports[request.asked.array].adapter, now, transfer)
         request.parts[ADAPTER_QUEUE] = done - transfer - now
         request.parts[ADAPTER] = transfer
         if self.front.servers == 0:
@@ -266,7 +267,7 @@ cdef class Array(BackEnd):
     cdef int complete(self, int64_t now, int32_t which) except -1 nogil:
         """The host has its answer; the next request takes the slot."""
         cdef request_t* request = &self.requests.all[which]
-        cdef port_t* port = &self.ports[request.array]
+        cdef port_t* port = &self.ports[request.asked.array]
         cdef bint write = request.asked.write
         cdef int i
         self.counts[WRITES if write else READS] += 1

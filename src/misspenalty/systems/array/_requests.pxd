@@ -34,6 +34,8 @@ cdef struct arrival_t:
     int64_t page                    # first page, as the host numbers them
     int64_t base                    # first page of its unit
     int64_t part                    # pages of the unit on each array that the host stripes it over
+    int64_t placed                  # first page, as the controller numbers them
+    int32_t array                   # of its first page: whose slot and adapter the request takes
     int32_t pages                   # length
     bint write                      # 1 = write
     int kind                        # of what sends it: RANDOM or SEQUENTIAL access; UNKNOWN
@@ -45,7 +47,6 @@ cdef struct request_t:
     int64_t serial                  # number among all requests
     int64_t[COMPONENTS] parts       # components of its latency, ns
     uint64_t known                  # a write's pages that the cache held before, one bit each
-    int32_t array                   # of its first page: whose slot and adapter it takes
     int32_t left                    # operations it waits for
     int32_t next                    # behind it in a line, or next free one; NOBODY = none
 
