@@ -1,28 +1,28 @@
 # Miss Penalty. `make` lists the targets; each makes the environment in .venv and builds the package when needed.
-# Needs Python 3.11 or newer with its headers, a C compiler, make, and the way to a Python package registry.
+# Needs Python 3.11 or newer with its headers, a C compiler, make, and access to a Python package registry.
 
 PYTHON ?= python3
 CORES ?= all
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Figures need no display, and a compiled standard library of packages starts a job in a third of the time.
+# Figures need no display, and with packages compiled to bytecode a job starts in a third of the time.
 export MPLBACKEND := Agg
 export UV_COMPILE_BYTECODE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# uv installs in seconds what takes pip a minute; both read the same lock.
+# uv takes seconds to install what takes pip a minute; both read the same lock file.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || uv venv --quiet --clear --python "$(PYTHON)",$(PYTHON) -m venv)
 INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 
-# What pip and uv say ("No matching distribution found") does not tell that the registry was out of reach.
+# The message of pip and uv ("No matching distribution found") does not say that the registry could not be reached.
 WHEELS := python3 -m pip download --require-hashes --requirement requirements.lock --dest wheels
 OFFLINE = Packages that requirements.lock names could not be installed. If no package registry can be reached from here, \
   run "$(WHEELS)" where one can (same system, same Python), copy the folder here, and run \
   $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make build
 
-# Folders are listed as well: a source taken away is a change too.
+# Folders are listed as well, because removing a source is a change, too.
 SOURCES := pyproject.toml meson.build \
   $(shell find src ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build \)) \
   $(wildcard data/drives/*.yaml)
@@ -34,22 +34,22 @@ SOURCES := pyproject.toml meson.build \
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
-reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; goes on where it was stopped
+reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; resumes where it was stopped
 	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
-cost:  ## fill what the last whole run took on this machine into README.md and ARTIFACT.md
+cost:  ## write what the last full run cost on this machine into README.md and ARTIFACT.md
 	$(BIN)/python workflow/scripts/refresh_readme.py --cost
 
-smoke: build  ## one small study's tables from its inputs in build/smoke, compared with the archived ones: minutes
+smoke: build  ## one small study's tables, made in build/smoke and compared with the archived ones: takes minutes
 	$(BIN)/python workflow/scripts/smoke.py --cores $(CORES)
 
-test: build  ## the tests, an end-to-end run on a small trace among them
+test: build  ## the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
-# Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer. Python itself does not free everything at
-# its end, so leaks are not reported; libCacheSim's binding, which some tests load, frees with C's free what C++'s new made.
+# Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer. Python itself does not free everything when
+# it exits, so leaks are not reported; libCacheSim's binding, which some tests load, uses C's free on memory from C++'s new.
 SANITIZED := tests/policies tests/prefetch tests/disks tests/traces tests/fuzz tests/project/test_kernels.py
 test-sanitizers: environment  ## the kernels' tests on a build with sanitizers and bounds checks
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
@@ -61,26 +61,26 @@ test-sanitizers: environment  ## the kernels' tests on a build with sanitizers a
 	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
 
 EXECUTIONS ?= 1000000
-fuzz: build  ## mutated inputs for every reader of files: make fuzz EXECUTIONS=1000000
+fuzz: build  ## mutated inputs for every file reader: make fuzz EXECUTIONS=1000000
 	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS) --csv results/bench/fuzz.csv
 
 KILLS ?= 20
-drill: build  ## kill writers and a small whole run at random moments, resume, compare every byte: make drill KILLS=20
+drill: build  ## kill writers and a small full run at random moments, resume, compare every byte: make drill KILLS=20
 	$(BIN)/python tests/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 COUNT ?= 600
-mutants: build  ## deliberate faults, and whether the nearest tests notice; goes on where it was stopped: make mutants COUNT=600
+mutants: build  ## deliberate faults, and whether the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
 	$(BIN)/python tests/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
-slurm-test: build  ## a small whole run on a real SLURM of two nodes on this machine (Debian, root), compared byte by byte
+slurm-test: build  ## a small full run on a real two-node SLURM on this machine (Debian, root), compared byte by byte
 	$(BIN)/python tests/slurm.py --log results/bench/slurm_jobs.txt
 
-scaling: build  ## what a full run would take on 1 to 256 cores, from what the last one's jobs took
+scaling: build  ## how long a full run would take on 1 to 256 cores, from the measured jobs of the last one
 	mkdir -p results/bench
 	$(BIN)/python benchmarks/scaling.py --csv results/bench/scaling.csv --jobs results/bench/jobs.csv \
 	  --figure results/bench/scaling.png
 
-test-sdist: environment  ## an sdist of the library, the wheel made of it, and a smoke test in a clean environment
+test-sdist: environment  ## an sdist of the library, the wheel made from it, and a smoke test in a clean environment
 	rm -rf build/sdist
 	$(PYTHON) -m venv build/sdist/venv
 	build/sdist/venv/bin/python -m pip install --quiet build
@@ -89,7 +89,7 @@ test-sdist: environment  ## an sdist of the library, the wheel made of it, and a
 	build/sdist/venv/bin/python -m pip install --quiet build/sdist/dist/*.whl
 	cd build/sdist && venv/bin/python $(CURDIR)/tools/smoke_test.py
 
-bench: build  ## speed, memory and agreement, compared with libCacheSim, to results/bench (benchmarks/README.md)
+bench: build  ## speed, memory and agreement, compared with libCacheSim, in results/bench (benchmarks/README.md)
 	for workload in zipf oltp p6; do \
 	  $(BIN)/python benchmarks/policies.py --workload $$workload --csv results/bench/policies-$$workload.csv || exit 1; \
 	done
@@ -108,16 +108,16 @@ bench: build  ## speed, memory and agreement, compared with libCacheSim, to resu
 	$(BIN)/python benchmarks/disks.py demerit --csv results/bench/demerit.csv
 	$(BIN)/python benchmarks/disksim.py --csv results/bench/disksim.csv
 
-bench-giant: build  ## cost per request and memory of a replay of a billion requests next to one of 10 million: minutes
+bench-giant: build  ## cost per request and memory of replaying a billion requests, compared with 10 million: takes minutes
 	$(BIN)/python benchmarks/library.py --giant --csv results/bench/giant.csv
 
-bench-large: build  ## time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: minutes
+bench-large: build  ## time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: takes minutes
 	mkdir -p results/bench
 	$(BIN)/python benchmarks/large.py --csv results/bench/large.csv --sampled results/bench/large_sampled.csv \
 	  --figure results/bench/large.png
 
 LAB_PORT ?= 8888
-lab: build  ## JupyterLab on http://127.0.0.1:8888 (LAB_PORT=…), with the notebooks; running one changes no file
+lab: build  ## JupyterLab with the notebooks on http://127.0.0.1:8888 (LAB_PORT=…); running one changes no file
 	@$(BIN)/python -c 'import socket; socket.socket().bind(("127.0.0.1", $(LAB_PORT)))' 2>/dev/null || \
 	  { echo "Port $(LAB_PORT) is taken: make lab LAB_PORT=$$(($(LAB_PORT) + 1))"; exit 1; }
 	$(BIN)/jupyter lab --config=tools/lab/jupyter_server_config.py --ip=127.0.0.1 --port=$(LAB_PORT) --ServerApp.port_retries=0 \
@@ -127,15 +127,15 @@ lab: build  ## JupyterLab on http://127.0.0.1:8888 (LAB_PORT=…), with the note
 notebooks: build  ## run the notebooks and save them with their outputs
 	$(BIN)/python tools/notebooks.py
 
-docs: build  ## the documentation, to build/docs/index.html
+docs: build  ## the documentation, in build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
-# Zig's C compiler is 90 MB, so that only this asks for it.
-play: build  ## the page "Press play" of the site, to build/play: kernels as WebAssembly (needs Python 3.11 and npm)
+# Zig's C compiler is 90 MB, so only this target installs it.
+play: build  ## the site's page "Press play", in build/play: kernels as WebAssembly (needs Python 3.11 and npm)
 	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
 	$(BIN)/python tools/play.py --out build/play
 
-site: build docs  ## the site of the archived results, to results/site/index.html: claims, figures, files, notebooks, documentation
+site: build docs  ## the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
 	$(BIN)/python tools/notebooks.py --html build/notebooks
 	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
@@ -146,7 +146,7 @@ site-serve:  ## the site on http://127.0.0.1:8000 (PORT=…)
 	@test -f results/site/index.html || { echo "There is no site yet: make site"; exit 1; }
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory results/site $(PORT)
 
-archive: build  ## the results with checksums of all files (RO-Crate), to build/archive/misspenalty-results-<version>.zip
+archive: build  ## the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip
 	$(BIN)/python -m misspenalty.reporting.archive write
 
 verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with the results here; RERUN=yes makes them first: make verify ARCHIVE=….zip
@@ -156,7 +156,7 @@ verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with 
 report: reproduce  ## results/report.html: figures, run times and code in one self-contained page
 	$(BIN)/snakemake --report results/report.html
 
-lint: build  ## style of the code and of the workflow
+lint: build  ## style checks of the code and the workflow
 	$(BIN)/ruff check --cache-dir build/ruff_cache .
 	$(BIN)/ruff format --cache-dir build/ruff_cache --check src tests workflow data
 	$(BIN)/mypy --cache-dir build/mypy_cache
@@ -165,19 +165,19 @@ lint: build  ## style of the code and of the workflow
 
 build: $(VENV)/.package  ## the package, built into .venv
 
-environment: $(VENV)/.environment  ## .venv, with what requirements.lock names
+environment: $(VENV)/.environment  ## .venv, with the packages that requirements.lock names
 
-lock:  ## requirements.lock anew, from requirements.in (needs uv)
+lock:  ## make requirements.lock again from requirements.in (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
 
-clean:  ## take away builds and what results/ holds besides the archived tables and figures
+clean:  ## delete builds, and everything in results/ except the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \
 	  results/latex results/benchmarks results/bench results/notebooks results/site
 	rm -f results/manifest.json results/report.html $(VENV)/.package
 	find results -name '.*.partial*' -exec rm -rf {} +
 
-distclean: clean  ## clean, and take away .venv
+distclean: clean  ## clean, and delete .venv
 	rm -rf $(VENV)
 
 $(VENV)/.environment: requirements.lock
@@ -196,8 +196,8 @@ $(VENV)/.environment: requirements.lock
 	@$(INSTALL) --require-hashes --requirement requirements.lock || { echo '$(OFFLINE)'; exit 1; }
 	@touch $@
 
-# An editable install (CONTRIBUTING.md) is kept, and its kernels are brought up to date instead. A kernel left in src/
-# would be installed over the one built here, so such are deleted first.
+# An editable install (CONTRIBUTING.md) is kept, and its kernels are updated instead. A kernel left in src/ would be
+# installed over the one built here, so such files are deleted first.
 $(VENV)/.package: $(VENV)/.environment $(SOURCES)
 	@tag=$$($(BIN)/python -c 'import sys; print(f"cp{sys.version_info.major}{sys.version_info.minor}")'); \
 	if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$$tag ]; then \

@@ -1,12 +1,12 @@
 """Miss counts compared with an independent simulator, and hit ratios compared with the literature.
 
-`simulator`: libCacheSim at eight sizes of nine traces. For a policy of the same definition every count has to be
-equal, and so has it for SLRU, LIRS and W-TinyLFU by the program's own rules (`misspenalty.policies.libcachesim`); by
-ours these and Random are listed with what sets them apart.
+`simulator`: libCacheSim at eight sizes of nine traces. For a policy with the same definition, every count has to be
+equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's own rules (`misspenalty.policies.libcachesim`).
+Under our rules, these and Random are listed with their differences.
 
-`literature`: published hit ratios, and those of an independent recomputation, with the tolerance each deserves. The
-authors of some columns tuned parameters for each size and did not print them; for these, rows with other parameters
-than the defaults are listed below; they were found by looking at the published values, and only explain them.
+`literature`: published hit ratios, and those of an independent recomputation, each with an appropriate tolerance. The
+authors of some columns tuned parameters for each size and did not print them. For these columns, rows with parameters
+other than the defaults are listed below; they were found by looking at the published values, and only explain them.
 
     python benchmarks/agreement.py simulator --csv out.csv
     python benchmarks/agreement.py literature --csv out.csv
@@ -97,7 +97,7 @@ def compare_with_simulator(names, policies):
 
 
 def show_simulator(table):
-    """How many of the counts are equal, by policy and trace; then how far the others are."""
+    """How many of the counts are equal, by policy and trace; then how far off the others are."""
     same = table[~table["policy"].isin(APART)]
     shown = same.groupby(["policy", "trace"], sort=False)["equal"].agg(lambda equal: f"{equal.sum()}/{equal.size}")
     print(shown.unstack("trace").to_string())

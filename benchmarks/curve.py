@@ -1,10 +1,10 @@
 """Speed of a comparison: curves of all online policies at eight sizes on a trace of five million references.
 
-Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are drawn by Zipf(1.0) over a
-million objects, or those of any trace (``--trace``), cut to ``--references``. One row per policy: CPU time for its
-eight sizes, million references per second, and, where libCacheSim has the policy, the CPU time of its
-caches at the same sizes on the same references relative to ours. Then the sum, and the wall-clock time of one call with
-two threads. libCacheSim runs as in policies.py: its replay loop alone is timed, with its best hash table.
+Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are drawn from Zipf(1.0) over a
+million objects, or taken from any trace (``--trace``), cut to ``--references``. There is one row per policy, with the
+CPU time for its eight sizes, million references per second and, if libCacheSim has the policy, the CPU time of its
+caches at the same sizes on the same references relative to ours. The sum and the wall-clock time of one call with two
+threads follow. libCacheSim runs as in policies.py: only its replay loop is timed, with its best hash table.
 """
 
 import argparse
@@ -24,7 +24,7 @@ OBJECTS = 1_000_000
 
 
 def drawn(references, seed=1):
-    """References by Zipf(1.0) over a million objects."""
+    """References drawn from Zipf(1.0) over a million objects."""
     random = np.random.default_rng(seed)
     weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
     ranks = np.searchsorted(weights, random.random(references) * weights[-1])
@@ -32,7 +32,7 @@ def drawn(references, seed=1):
 
 
 def peer_seconds(path, policy, sizes, references):
-    """CPU time of libCacheSim's caches, s; NaN where it has none."""
+    """CPU time of libCacheSim's caches, s; NaN if it does not have the policy."""
     name, options, _ = PEERS.get(policy, (None, {}, {}))
     if name is None:
         return float("nan")

@@ -4,10 +4,11 @@
 per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
 
 `demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
-parameters (`misspenalty.disks.disksim.decisions`) does alone; then the matrix of drives and departures, with the
-departure out and in, also where a drive meets the condition and was not given it: our ``buffer`` against all of
-DiskSim's reading, the others each alone on our buffer; then, per departure, what leaving one drive out says: the mean
-change of the demerit over the other drives that meet its condition, and the change on the one left out.
+parameters (`misspenalty.disks.disksim.decisions`) does on its own. The matrix of drives and departures follows, with
+the departure out and in, including drives that meet the condition but were not given the departure: our ``buffer`` is
+compared with all of DiskSim's reading, and each of the others is applied alone to our buffer. Last, for each departure,
+the result of leaving one drive out: the mean change of the demerit over the other drives that meet its condition, and
+the change on the drive left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -36,8 +37,8 @@ DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
     "hp_c2247a": 0.090, "hp_c3323a": 0.306, "dec_rz26": 0.340, "atlas_III": 0.378, "cheetah9LP": 0.107,
     "ibm18es": 0.135,
 }  # fmt: skip
-BUFFER = "buffer"  # the departure that is none of a drive's values
-UNSUPPORTED = "not held: "  # before a departure whose condition a drive meets without being given it
+BUFFER = "buffer"  # the departure that does not change any of a drive's values
+UNSUPPORTED = "not held: "  # prefix of a departure whose condition a drive meets without having been given it
 LOAD, DEPTH = 0.95, 64  # share of the time a drive is busy; requests its scheduler sees
 
 
@@ -49,7 +50,7 @@ def requests(kind, n):
 
 
 def fastest(play, repeat):
-    """Least CPU time of some runs, s."""
+    """Smallest CPU time of several runs, s."""
     times = []
     for _ in range(repeat):
         begin = time.thread_time()
@@ -59,7 +60,7 @@ def fastest(play, repeat):
 
 
 def speed(n, repeat):
-    """One row per drive and discipline: requests per second for `n`, and how the cost of one grows from n / 4."""
+    """One row per drive and discipline: requests per second for `n`, and how the cost per request grows from n / 4."""
     for name in DRIVES:
         kind = disks.load(name)
         for way in ("service only", *disks.SCHEDULERS):
@@ -121,7 +122,7 @@ def unsupported(base, decisions):
 
 
 def alone(row):
-    """The departure that a row's reading consists of; None where there are several or none."""
+    """The departure that a row's reading consists of; None if there are several or none."""
     if row.reading == "as we read it":
         return row.decisions if row.decisions in NAMES else None
     return row.reading.removeprefix(UNSUPPORTED).removesuffix(" alone") if row.reading.endswith(" alone") else None

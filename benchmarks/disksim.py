@@ -1,8 +1,8 @@
 """Every drive read as DiskSim reads it, request by request next to DiskSim 4.0's own answers to synthetic streams.
 
-The shared reference data hold four streams of 3,000 requests for each of eleven drives. A row says how many of a stream
-agree within 1 us, and of those that do not, what they are: ``CAUSES`` in their order, the first that applies. A request
-that differs shifts the platter for those behind it, so the first of each run of differing requests names the cause.
+The shared reference data hold four streams of 3,000 requests for each of eleven drives. A row says how many requests of
+a stream agree within 1 us, and classifies those that do not by the first of ``CAUSES`` that applies. A request
+that differs shifts the platter for those after it, so the first of each run of differing requests names the cause.
 
     python benchmarks/disksim.py --csv out.csv
 """
@@ -54,7 +54,7 @@ def compared(folder, name, stream):
 
 
 def causes(rows, any_order=False):
-    """Of each request that differs, the first of `CAUSES` that applies; None for those that agree."""
+    """For each request that differs, the first of `CAUSES` that applies; None for those that agree."""
     away = (rows["ours_ms"] - rows["service_ms"]).abs().to_numpy()
     cache, found = rows["cache"].tolist(), []
     for i, ms in enumerate(away):

@@ -38,7 +38,7 @@ def speed(table):
 
 
 def bars(axes, table, column, ticks):
-    """Groups in falling order of their median."""
+    """Groups in descending order of their median."""
     policies = table.groupby("policy")[column].median().sort_values(ascending=False).index.tolist()
     workloads = table["workload"].unique().tolist()
     width = 0.8 / len(workloads)
@@ -55,7 +55,7 @@ def bars(axes, table, column, ticks):
 
 
 def line(axes, height, what):
-    """A dotted line across, named at its right end."""
+    """A dotted horizontal line, labelled at its right end."""
     axes.axhline(height, color="#222222", linewidth=0.7, linestyle=":")
     axes.annotate(what, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=5.5)
 

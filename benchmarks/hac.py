@@ -1,4 +1,4 @@
-"""The object caches on the machine at hand: speed, and the miss penalty measured around the real operations.
+"""The object caches on this machine: speed, and the miss penalty measured around the real operations.
 
 Speed: generating OO7's medium database, and hot traversals in a cache that holds everything, HAC next to CLOCK on
 pages, which stamps its frames instead: CPU times, medians of the repeats, alternating.
@@ -6,7 +6,8 @@ pages, which stamps its frames instead: CPU times, medians of the repeats, alter
 Penalty: hot traversals at the cache sizes of the paper's Figure 9, with timers around registering a page, scanning the
 stack, computing usage, compacting, and installing and swizzling. Medians per fetch.
 Hit time: what each mechanism adds to a hot traversal (`misspenalty.studies.hac.measured`), per object read.
-They differ from run to run, and are kept apart from the study's tables, which price counts for the paper's machines.
+These differ from run to run, and are kept separate from the study's tables, which convert counts to time on the paper's
+machines.
 
     python benchmarks/hac.py
     python benchmarks/hac.py --repeat 3 --csv results/bench/hac.csv
@@ -40,7 +41,7 @@ def cpu(task):
 
 
 def generation(parameters, repeat):
-    """Rows of the time that generating a database takes; the database."""
+    """Rows with the time to generate a database, and the database."""
     times, data = zip(
         *(cpu(lambda: oo7.generate(parameters, np.random.default_rng(1))) for _ in range(repeat)), strict=True
     )
@@ -48,7 +49,7 @@ def generation(parameters, repeat):
 
 
 def hot(data, repeat, names=("T1", "T6")):
-    """Rows of hot traversals in a cache that holds everything."""
+    """Rows for hot traversals in a cache that holds everything."""
     programs = {system.name: Program(system(data, HOLDS_ALL_MB * MB), data) for system in (HAC, Clock)}
     rows = []
     for name in names:
@@ -65,7 +66,7 @@ def hot(data, repeat, names=("T1", "T6")):
 
 
 def measured(data, points_mb, cache_mb):
-    """Rows of the operations in a fetch, and of hit time line by line."""
+    """Rows for the operations in a fetch, and for hit time line by line."""
     for one in hac_measured.penalty(data, points_mb).itertuples():
         yield f"{one.traversal}, {one.cache_mb:g} MB: {one.operation}", "us a fetch", one.us
     for one in hac_measured.hit_time(data, cache_mb).itertuples():

@@ -1,10 +1,11 @@
-"""What the library costs apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
+"""The cost of the library apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
 
-One row per measure: value, unit, and the target that the project sets itself. Times are CPU times, medians of the
-repeats, except for the small trace (wall clock, as a user waits) and the threads (wall clock: CPU time cannot tell).
+There is one row per measure: value, unit, and the project's own target. Times are CPU times, medians of the repeats,
+except for the small trace (wall clock, because a user waits for it) and the threads (wall clock, because CPU time does
+not show the gain).
 
     python benchmarks/library.py --csv out.csv
-    python benchmarks/library.py --giant --csv giant.csv     # 1 G requests by a generator: minutes
+    python benchmarks/library.py --giant --csv giant.csv     # 1 G generated requests: takes minutes
 """
 
 import argparse
@@ -53,7 +54,7 @@ def row(measure, value, unit, target=""):
 
 
 def timed(part, rows):
-    """The rows of a part of the benchmark, once it is done; it says how long it took."""
+    """The rows of a part of the benchmark, once it is done; prints how long it took."""
     begin = time.perf_counter()
     rows = list(rows)
     print(f"{part}: {time.perf_counter() - begin:.0f} s", flush=True)
@@ -61,7 +62,7 @@ def timed(part, rows):
 
 
 def small_trace(repeat):
-    """Open a small trace and replay it; the import is behind us, the first time is counted apart."""
+    """Open a small trace and replay it; the import is not included, and the first run is counted separately."""
 
     def run():
         simulate(open_trace(TRACES / SMALL), "lru", 100)

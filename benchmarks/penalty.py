@@ -1,12 +1,12 @@
 """Speed of `misspenalty.penalty` and `misspenalty.delayed_hits`: requests per second on one core.
 
-Run as ``python benchmarks/penalty.py``. The workload is drawn: 4 KB references by a Zipf-like law over 1,000,000
-blocks, one in four a write, at a rate that the device can follow, through a cache of half the blocks and of one in a
-thousand. The goals are 10 million requests per second with a fixed time and 1 million with a disk. `over_parts` is the
-time of `penalty` over that of its parts alone: the same trace without a device (`misspenalty.simulate`), and the
-misses without a cache (through the drive's queue); 1 means that putting them together costs nothing.
-`libcachesim_over_ours` is the time of libCacheSim, which knows no device, for hits and misses of the same references,
-over that of `penalty`. Times are CPU times, the least of three.
+Run as ``python benchmarks/penalty.py``. The workload is random: 4 KB references from a Zipf-like law over 1,000,000
+blocks, one in four of which is a write, at a rate that the device can sustain, through a cache of half the blocks and
+of one block in a thousand. The goals are 10 million requests per second with a fixed time and 1 million with a disk.
+`over_parts` is the time of `penalty` relative to that of its parts alone: the same trace without a device
+(`misspenalty.simulate`), and the misses without a cache (through the drive's queue); 1 means that combining them costs
+nothing. `libcachesim_over_ours` is the time of libCacheSim, which has no device, for hits and misses of the same
+references, relative to that of `penalty`. Times are CPU times, the smallest of three.
 """
 
 import argparse
@@ -29,7 +29,7 @@ REPEATS = 3
 
 
 def drawn(references, gap_ns, seed=1):
-    """A trace of references by a Zipf-like law."""
+    """A trace of references drawn from a Zipf-like law."""
     random = np.random.default_rng(seed)
     rank = np.minimum(BLOCKS ** random.random(references), BLOCKS - 1).astype(np.int64)  # density 1 / rank
     names = random.permutation(BLOCKS)[rank]
@@ -42,7 +42,7 @@ def drawn(references, gap_ns, seed=1):
 
 
 def best(function):
-    """The shortest processor time of some calls, s, and the last one's result."""
+    """The shortest CPU time of several calls, s, and the result of the last one."""
     times = []
     for _ in range(REPEATS):
         begin = time.process_time()

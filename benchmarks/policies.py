@@ -3,13 +3,13 @@
 The workload `zipf` is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed
 42) and checked by its SHA-256; the cache holds 100,000 blocks. `oltp` and `p6` are traces of the ARC paper, looked for
 where the tests look; the cache holds a tenth of their blocks. One thread replays the trace in slices, as `simulate`
-does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process, its replay loop in C, reading
-an oracleGeneral file, with a hash table of 2**20 slots, its best here. The runs of the two alternate; the medians of
-the repeats are compared. Where libCacheSim takes long it is repeated less often. Times are CPU times of the thread, so
-other load on the machine disturbs less.
+does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process, with its replay loop in C,
+reading an oracleGeneral file, with a hash table of 2**20 slots, which is its best size here. The runs of the two
+alternate, and the medians of the repeats are compared. Long runs of libCacheSim are repeated less often. Times are CPU
+times of the thread, so that other load on the machine has less influence.
 
-`ratio` compares replays: ours of the compiled trace, libCacheSim's of its file. `ratio_from_file` adds to ours opening
-and compiling that same file, once per policy, as for a trace that is never used again.
+`ratio` compares replays: ours of the compiled trace with libCacheSim's of its file. `ratio_from_file` adds to ours the
+time to open and compile that same file, once per policy, as for a trace that is never used again.
 
 The first row, `limit`, is not a policy: one pass over the trace that reads and writes one node of four bytes per
 request. No policy that keeps that much per block can be faster; those that keep one byte per block can.
@@ -45,29 +45,29 @@ SHA256 = "ab8709b12a55a52b07cf878c0825447c63355fa352a6552b10bb8827098b26bd"
 HASHPOWER = 20
 TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", Path(__file__).parents[2] / "shared" / "traces"))
 WORKLOADS = {"zipf": None, "oltp": "arc/OLTP.lis.zst", "p6": "arc/P6.lis.zst"}
-SHARE = 10  # a trace's blocks for each block of the cache
+SHARE = 10  # blocks of a trace per block of the cache
 ZIPF_CACHE = 100_000
 PEER_SECONDS = 5  # of CPU time, after which libCacheSim's run of a policy is not repeated
 
-# policy: libCacheSim's name and options, our parameters where they have to differ from the defaults for equal counts
+# policy: libCacheSim's name and options, and our parameters if they have to differ from the defaults for equal counts
 PEERS = {
     "2q": ("TwoQ", {}, {}),
     "arc": ("ARC", {}, {}),
     "clock": ("Clock", {}, {}),
     "fifo": ("FIFO", {}, {}),
     "lfu": ("LFU", {}, {}),
-    "lirs": ("LIRS", {}, {"stack_limit": 2}),  # theirs also makes LIR blocks HIR at hits in Q: other misses
+    "lirs": ("LIRS", {}, {"stack_limit": 2}),  # theirs also turns LIR blocks into HIR at hits in Q: misses differ
     "lru": ("LRU", {}, {}),
     "lru2": ("LRUK", {"k": 2}, {"history": 0}),
     "mq": ("MQ", {"lifetime": 10_000}, {"life_time": 10_000, "recall_first": 1}),
     "opt": ("Belady", {}, {}),
-    "random": ("Random", {}, {}),  # other draws: other misses
+    "random": ("Random", {}, {}),  # different random draws: misses differ
     "s3fifo": ("S3FIFO", {}, {}),
     "sieve": ("Sieve", {}, {}),
     "slru": ("SLRU", {}, {"segments": 4, "protected": 0.75, "fill_up": 1}),
-    "wtinylfu": ("WTinyLFU", {}, {}),  # another sketch, fed otherwise: other misses
+    "wtinylfu": ("WTinyLFU", {}, {}),  # another sketch with other input: misses differ
 }
-RULES = {  # policies that libCacheSim runs by rules of its own, by these
+RULES = {  # policies that libCacheSim runs by its own rules, and our names for these
     "slru": SLRU_DEFINITION,
     "lirs": LIRS_DEFINITION,
     "wtinylfu": WTINYLFU_DEFINITION,
@@ -75,7 +75,7 @@ RULES = {  # policies that libCacheSim runs by rules of its own, by these
 
 
 def zipf_trace(requests):
-    """Object ids as int64; `requests` at the head of the benchmark's trace."""
+    """Object ids as int64; the first `requests` of the benchmark's trace."""
     generator = np.random.default_rng(42)
     weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
     ranks = np.searchsorted(weights / weights[-1], generator.random(REQUESTS), side="left")

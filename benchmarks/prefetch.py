@@ -1,9 +1,10 @@
 """Events per second of each predictor, learning and predicting, and what it remembers.
 
-`build` is made by a fixed rule: a run of 1,500 opens and execs over 300 files, some in every step of the build and most
-in a few, repeated with one event in fifty replaced, as recorded builds repeat. `recorded` is the opens and execs of
-the captures in data/raw/builds, one after another, repeated; `zipf` is the trace of the policies' benchmark, with no
-pattern at all. One thread; times are CPU times of the thread; the median of the repeats counts.
+`build` is made by a fixed rule: a run of 1,500 opens and execs over 300 files, of which some occur in every step of the
+build and most in only a few. The run is repeated with one event in fifty replaced, in the way recorded builds repeat.
+`recorded` consists of the opens and execs of the captures in data/raw/builds, one after another, repeated; `zipf` is
+the trace of the policies' benchmark, which has no pattern at all. One thread runs; times are CPU times of the thread,
+and the median of the repeats counts.
 
     python benchmarks/prefetch.py
     python benchmarks/prefetch.py --events 200000 --repeat 1 --csv out.csv
@@ -24,7 +25,7 @@ from misspenalty.traces import builds
 
 TARGET = 2.0  # M events/s
 RAW = Path(__file__).parents[1] / "data" / "raw" / "builds"
-ZIPF = 200_000  # events of `zipf` at most: the unlimited model has as many children to look through as files followed
+ZIPF = 200_000  # maximum events of `zipf`: the unlimited model searches as many children as there were following files
 PREDICTORS = {
     "last_successor": ("last_successor", {}),
     "fmocm, order 2": ("fmocm", {}),

@@ -1,9 +1,9 @@
-"""Miniature caches next to exact ones: how far off, how well their error bars tell it, and how much faster.
+"""Miniature caches next to exact ones: how far off they are, how well their error bars show it, and how much faster.
 
-Every policy with a kernel, on real traces, at a hundredth and a tenth of the distinct blocks; of each size and rate
-eight samples. A row per trace, policy, size and rate: exact hit ratio, root mean square of the deviations, mean error
-bar, share of the deviations within two error bars (95 % where the bars are right), CPU time of the exact run over that
-of a sampled one, and the blocks that the sampled cache holds: below 100 of them an estimate is rough.
+Every policy with a kernel runs on real traces, at a hundredth and a tenth of the distinct blocks, with eight samples of
+each size and rate. There is one row per trace, policy, size and rate: exact hit ratio, root mean square of the
+deviations, mean error bar, share of the deviations within two error bars (95 % if the bars are right), CPU time of the
+exact run relative to a sampled one, and the blocks that the sampled cache holds: below 100, an estimate is rough.
 
     python benchmarks/sampling.py --csv out.csv
     python benchmarks/sampling.py --traces oltp --policies arc,lirs --rates 0.1
@@ -74,7 +74,7 @@ def compare(name, policies, rates):
 
 
 def main():
-    """The table, and per rate how often the error bars held."""
+    """Print the table and, per rate, how often the error bars were right."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--traces", default=",".join(FILES))
     parser.add_argument("--policies", default=",".join(known_policies()))

@@ -1,8 +1,8 @@
 """Requests per second of the SPC-1-like workload's generator, and of caches of tracks under its load.
 
 Generating fills arrays of columns, slice by slice. The caches have tracks of eight pages of 4 KB behind the sequential
-prefetcher; requests come from arrays, so that generating them is not part of their time. One thread; medians of CPU
-times over the repeats.
+prefetcher; requests come from arrays, so that generating them is not part of the measured time. One thread runs;
+times are medians of CPU times over the repeats.
 
     python benchmarks/sarc.py
     python benchmarks/sarc.py --requests 1000000 --repeat 1 --policies sarc,arc --csv out.csv
@@ -39,7 +39,7 @@ def generate(bsus, count):
 
 
 def load(count):
-    """First page, pages and direction of `count` requests, and the tracks there are."""
+    """First page, pages and direction of `count` requests, and the number of tracks."""
     workload = Workload(SPACE, BSUS[1], seed=1)
     table = requests(workload.start(), count)
     first = np.cumsum([0, *workload.blocks])

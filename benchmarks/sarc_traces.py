@@ -1,9 +1,9 @@
 """SARC, LRU Top, LRU Bottom and other policies behind the same sequential prefetcher, on captured traces.
 
 The traces are those shared with the papers' peers, looked for where the tests look. Addresses are taken in pages of
-4 KB and tracks of eight; every referenced page is one request, reads and writes as recorded. Caches hold 1, 5 and 20 %
-of the pages referenced. A row gives the hit ratio of the reads and the tracks staged for each read, which is the
-price of prefetching. Block numbers without a size (the LIRS and ARC traces) count as pages.
+4 KB and tracks of eight; every referenced page is one request, with reads and writes as recorded. Caches hold 1, 5 and
+20 % of the pages referenced. A row gives the hit ratio of the reads and the tracks staged per read, which is the
+cost of prefetching. Block numbers without a size (the LIRS and ARC traces) count as pages.
 
     python benchmarks/sarc_traces.py
     python benchmarks/sarc_traces.py --traces postmark,websearch --policies sarc,lru_top --csv out.csv

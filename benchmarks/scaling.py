@@ -1,8 +1,9 @@
-"""What a full run would take on more cores: its graph of jobs, each as long as it was measured, on simulated machines.
+"""How long a full run would take on more cores: its graph of jobs, with measured times, on simulated machines.
 
-Reads the plan of a full run from Snakemake (a dry run of all jobs) and what its jobs took from `results/benchmarks`,
-where a run leaves it. A job runs for its CPU time over the cores it may use, and the start of a process; the scheduler
-takes the job with the longest path to the end first. Jobs that were not measured are named, and left out.
+This reads the plan of a full run from Snakemake (a dry run of all jobs), and the cost of its jobs from
+`results/benchmarks`, where a run leaves it. A job takes its CPU time divided by the cores that it may use, plus the
+start of a process; the scheduler picks the job with the longest path to the end first. Jobs that were not measured are
+named and left out.
 
     python benchmarks/scaling.py --csv results/bench/scaling.csv --figure results/bench/scaling.png
     python benchmarks/scaling.py --jobs results/bench/jobs.csv            # time and memory of each rule
@@ -10,7 +11,7 @@ takes the job with the longest path to the end first. Jobs that were not measure
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
-`--estimate RULE=SECONDS,MB` replaces jobs that were not measured, per job; the first pattern that fits counts.
+`--estimate RULE=SECONDS,MB` replaces jobs that were not measured, per job; the first pattern that matches counts.
 """
 
 import argparse
@@ -30,9 +31,9 @@ from misspenalty.io.files import write_csv
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 EXCLUSIVE = 1000  # threads of a job that runs alone
-START = 0.8  # s, of Snakemake's process for a job; measured on two cores as a job that does nothing
+START = 0.8  # s, start of Snakemake's process for a job; measured on two cores with a job that does nothing
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
-LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # of a request to the cluster; of what was seen
+LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # minimum of a request to the cluster; factor on the measured values
 RULE = re.compile(r"^(?:local)?rule (\w+):$")
 FIELD = re.compile(r"^    (\w+): (.*)$")
 
@@ -65,13 +66,13 @@ class Job:
     after: set[int] = field(default_factory=set)
 
     def seconds(self, cores=CORES[-1]):
-        """What it takes on a machine of `cores` cores; 0 where it was not measured."""
+        """Time on a machine with `cores` cores; 0 if it was not measured."""
         used = 1 if self.threads >= EXCLUSIVE else min(self.threads, cores)
         return float(np.nan_to_num(self.cpu_s / used + START))
 
 
 def read_plan(text):
-    """The jobs of a dry run's output, each with those it waits for."""
+    """The jobs in a dry run's output, each with those that it waits for."""
     jobs = []
     for line in text.splitlines():
         if found := RULE.match(line):
@@ -121,7 +122,7 @@ def measure(jobs, folders, factors, estimates=()):
 
 
 def lengths(jobs):
-    """Seconds from the start of each job to the end of the run, where cores are plenty."""
+    """Seconds from the start of each job to the end of the run, with unlimited cores."""
     later = [[] for _ in jobs]
     for number, job in enumerate(jobs):
         for before in job.after:
@@ -148,7 +149,7 @@ def critical_path(jobs):
 
 
 def simulate(jobs, cores):
-    """Wall time in s and the most memory in MB of the jobs that run at a time, on this many cores.
+    """Wall time in s and the peak memory in MB of the jobs that run at the same time, on this many cores.
 
     >>> one, two = Job("a", cpu_s=2.2, megabytes=5), Job("b", cpu_s=3.2, megabytes=7)
     >>> simulate([one, two], 1), simulate([one, two], 2)
@@ -202,7 +203,7 @@ def table(jobs):
 
 
 def by_rule(jobs):
-    """Time and memory of each rule: what the profile asks for."""
+    """Time and memory of each rule, which the profile requests."""
     rows = [
         {
             "rule": j.rule,
@@ -218,7 +219,7 @@ def by_rule(jobs):
 
 
 def request(row):
-    """What a job of a rule asks of a cluster, twice what was seen, where that is above the default."""
+    """What a job of a rule requests from a cluster: twice the measured values, if that is above the default."""
     asked = {}
     if (megabytes := int(-(-MARGIN * row.memory_mb // 100) * 100)) > LEAST_MB:
         asked["mem_mb"] = megabytes
@@ -236,7 +237,7 @@ def write_profile(rules, path=PROFILE):
 
 
 def draw(found, path, title):
-    """Wall time by cores, and what perfect scaling would be."""
+    """Wall time by number of cores, and perfect scaling for comparison."""
     from matplotlib.figure import Figure
 
     figure = Figure((5, 3.4), layout="constrained")
@@ -251,7 +252,7 @@ def draw(found, path, title):
 
 
 def main():
-    """The table, the critical path, and what was asked for."""
+    """Print the table, the critical path, and whatever else was requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--configfile", nargs="+", default=[], help="of the run that is planned")
     parser.add_argument("--measured", nargs="+", default=["."], help="folders of runs, for results/benchmarks")

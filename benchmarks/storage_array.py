@@ -1,7 +1,7 @@
 """Host requests per second through the storage controller, caches alone and with drives, on one core.
 
-The SARC study's load at its two configurations, 90 % of the peak, after a warm-up; CPU time, best of several stretches.
-The rate of the reference is given next to the kernel's.
+The load is that of the SARC study in its two configurations, at 90 % of the peak, after a warm-up. Times are CPU times,
+the best of several stretches. The rate of the reference is given next to the kernel's.
 
     python benchmarks/storage_array.py [--minutes 5] [--csv results/bench/storage_array.csv]
 """
@@ -21,7 +21,7 @@ from misspenalty.studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, load_shark
 from misspenalty.traces.spc1 import requests
 
 ROOT = Path(__file__).resolve().parents[1]
-VALUES = {  # near the fit's
+VALUES = {  # close to those of the fit
     "load_factor": 1.05,
     "controller_us": 140,
     "host_slots": 4,
@@ -32,7 +32,7 @@ VALUES = {  # near the fit's
 
 
 def kernel_rate(shark, config, policy, minutes, drives=True):
-    """Requests a CPU second, the best minute."""
+    """Requests per CPU second in the best minute."""
     run = Run(shark, config, policy, seed=1, drives=drives)
     run.load(0.9 * LOADS[config][-1])
     rates = []
@@ -44,7 +44,7 @@ def kernel_rate(shark, config, policy, minutes, drives=True):
 
 
 def reference_rate(shark, config, seconds):
-    """The same of the reference, over the first seconds."""
+    """The same for the reference, over the first seconds."""
     run = Run(shark, config, "sarc", seed=1)
     run.load(0.9 * LOADS[config][-1])
     model = shark.model()

@@ -1,7 +1,7 @@
 """Writes per second of the virtual-log disk and of its readable reference; sectors and time that a recovery takes.
 
-The disk is the study's slice of the ST19101, four fifths in use, updated at random; the reference, which tries every
-free place, gets a smaller slice. One thread; medians of CPU times over the repeats.
+The disk is the study's slice of the ST19101, four fifths of it in use, updated at random; the reference, which tries
+every free place, gets a smaller slice. One thread runs; times are medians of CPU times over the repeats.
 
     python benchmarks/virtual_log.py
     python benchmarks/virtual_log.py --updates 20000 --repeat 1 --csv out.csv
@@ -53,7 +53,7 @@ def updates(cylinders, count):
 
 
 def reference(count):
-    """The same by the reference, without the way to steady state."""
+    """The same for the reference, without the way to steady state."""
     kind, blocks, _ = slices(SMALL)
     slow = Reference(kind, blocks)
     slow.lay_out(spread(blocks, physical_blocks(kind)).tolist())

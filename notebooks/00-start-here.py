@@ -21,16 +21,16 @@
 #
 # | notebook | what it shows |
 # |---|---|
-# | [your_trace](your_trace.ipynb) | open any trace, compare policies, price a miss, write a policy of your own |
+# | [your_trace](your_trace.ipynb) | open any trace, compare policies, see the cost of a miss, write your own policy |
 # | [your_disk](your_disk.ipynb) | describe a drive, replay requests on it, compare with measurements |
-# | [whatif](whatif.ipynb) | the five conclusions on the machines of 1997 to 2025, with sliders |
+# | [whatif](whatif.ipynb) | the five conclusions on machines from 1997 to 2025, with sliders |
 # | [mq](mq.ipynb) | Multi-Queue: a cache behind a cache (USENIX 2001) |
 # | [sarc](sarc.ipynb) | SARC: sequential and random data in one cache (USENIX 2005) |
 # | [hac](hac.ipynb) | HAC: an object cache that keeps hot objects (SOSP 1997) |
 # | [epcm](epcm.ipynb) | EPCM: which file comes next (USENIX 2001) |
 # | [vlog](vlog.ipynb) | the virtual log: writing wherever the head is (OSDI 1999) |
 # | [classics](classics.ipynb) | LIRS, ARC, CAR and CLOCK-Pro on their authors' traces |
-# | [kvcache](kvcache.ipynb) | a cache of a chat service (FAST 2025) |
+# | [kvcache](kvcache.ipynb) | the key-value cache of a chat service (FAST 2025) |
 # | [dispute](dispute.ipynb) | S3-FIFO and SIEVE, from the published results of thousands of traces |
 #
 # ## One minute
@@ -63,7 +63,7 @@ def curves(policies=POLICIES, most_pct=100.0):
 curves()
 
 # %% [markdown]
-# Choose policies and sizes; the answer is computed at once:
+# Choose policies and sizes; the result is computed at once:
 
 # %%
 _ = widgets.interact(
@@ -75,7 +75,7 @@ _ = widgets.interact(
 # %% [markdown]
 # ## What came out
 #
-# Statements of the MQ paper, by verdict; the notebook of each study lists those that did not come out, and why.
+# The statements of the MQ paper, by verdict; the notebook of each study lists those that were not reproduced, and why.
 
 # %%
 counts("mq")

@@ -34,7 +34,7 @@ pd.options.display.precision = 2
 # %% [markdown]
 # ## 1. ARC's Table 1, next to ours
 #
-# LRU-2, 2Q and LRFU were tuned for each size by the ARC authors, and are here: the best of a grid by our own hit ratio.
+# The ARC authors tuned LRU-2, 2Q and LRFU for each size, and so do we, taking the best of a grid by our own hit ratio.
 
 # %%
 comparison = read("results/classics/comparison.csv")
@@ -56,9 +56,9 @@ figures.looping(read("results/classics/hit_ratios.csv"), published)
 # %% [markdown]
 # ## 3. The authors' program
 #
-# Misses of the LIRS2 authors' program next to ours: LRU and OPT are equal at every size, and so are LIRS, LIRS2 and ARC
-# under the program's conventions. Its ARC sets the target to zero at every hit in B2, where the paper's figure takes
-# off δ; on sprite that costs up to 7 % more misses.
+# The misses of the LIRS2 authors' program next to ours: LRU and OPT are equal at every size, and so are LIRS, LIRS2 and
+# ARC under the program's conventions. Its ARC sets the target to zero at every hit in B2, where the paper's figure
+# subtracts δ; on sprite that causes up to 7 % more misses.
 
 # %%
 program = read("results/classics/program.csv")
@@ -77,7 +77,7 @@ ratios.loc[ratios["combinations"] > 1, ["trace", "cache_blocks", "policy", "hit_
 # %% [markdown]
 # ## The verdicts
 #
-# How many statements of the paper's section are reproduced, and those that are not, with what is noted of them:
+# How many statements of the papers are reproduced, and those that are not, with their notes:
 
 # %%
 counts("classics")
@@ -86,10 +86,10 @@ counts("classics")
 statements("classics")
 
 # %% [markdown]
-# ## Conditions under which others come out
+# ## Conditions under which others are reproduced
 #
-# MQ's history, the splits that the authors tried and what LRU-2 remembered are not printed; each condition is another
-# value of these.
+# The size of MQ's history, the splits that the authors tried and what LRU-2 remembered are not printed; each
+# condition is a different choice for one of these.
 
 # %%
 conditions = read("results/classics/conditions.csv")

@@ -17,9 +17,9 @@
 # # S3-FIFO and SIEVE: a dispute over simple policies
 #
 # S3-FIFO (SOSP 2023) and SIEVE (NSDI 2024) are said to miss less often than W-TinyLFU, ARC, LIRS and 2Q. The result
-# files of S3-FIFO are public: here they are aggregated again, by the authors' rules and by others. SIEVE's are not;
-# it is replayed on the traces at hand. No side is taken. This notebook reads the archived results; nothing is
-# replayed.
+# files of S3-FIFO are public; here they are aggregated again, by the authors' rules and by others. SIEVE's are not;
+# SIEVE is replayed on the traces that are available. We take no side. This notebook reads the archived results;
+# nothing is replayed.
 
 # %%
 # %matplotlib inline
@@ -35,19 +35,19 @@ pd.options.display.precision = 2
 # %% [markdown]
 # ## 1. Which traces count
 #
-# The rules of the authors' script, each on top of those before it, at 10 % of the objects of a trace. The paper
-# speaks of 6,594 traces; no rule gives that count. The best policy is the one with the highest mean reduction from
-# FIFO.
+# The rules of the authors' script, each applied on top of those before it, at 10 % of the objects of a trace. The
+# paper speaks of 6,594 traces; no rule gives that count. The best policy is the one with the highest mean reduction
+# of the miss ratio relative to FIFO.
 
 # %%
 selection = read("results/dispute/selection.csv")
 selection[selection["size_ratio"] == 0.1].drop(columns="size_ratio")
 
 # %% [markdown]
-# ## 2. Means over traces, and how sure they are
+# ## 2. Means over traces, and how certain they are
 #
-# Thick lines are 95 % intervals with traces drawn, thin ones with whole data sets drawn. The difference from S3-FIFO
-# has intervals of its own, as all policies are averaged over the same traces.
+# Thick lines are 95 % intervals with traces resampled, thin ones with whole data sets resampled. The difference from
+# S3-FIFO has its own intervals, as all policies are averaged over the same traces.
 
 # %%
 reductions = read("results/dispute/reductions.csv")
@@ -68,8 +68,8 @@ figures.worse(reductions, stated)
 # %% [markdown]
 # ## 4. Per data set
 #
-# How often each policy is first: among the seven policies that the paper's Figure 7 draws, and among all of the
-# files.
+# How often each policy is first, among the seven policies that the paper's Figure 7 draws and among all policies in
+# the result files.
 
 # %%
 datasets = read("results/dispute/datasets.csv")
@@ -84,7 +84,8 @@ pd.DataFrame(first).fillna(0).astype(int)
 # ## 5. SIEVE
 #
 # SIEVE's Figure 1 is an average "over data sets". Read as the mean of the data sets' means, S3-FIFO's files on the
-# same seven sources give less than is printed; as the mean over traces they give nearly what is printed.
+# same seven sources give less than the printed values; read as the mean over traces, they give nearly the printed
+# values.
 
 # %%
 cells = read("results/dispute/cells.csv")
@@ -98,8 +99,8 @@ kinds[kinds["size_ratio"] == 0.1].pivot(index="policy", columns="kind", values="
 # ## 6. Our replays next to the authors' simulator
 #
 # Misses of libCacheSim at 10 % of the blocks of eight traces, and of an independent program on SIEVE's example. SLRU,
-# LIRS and W-TinyLFU are listed twice: as their papers have them (`own`), and by the rules of the program (`program`).
-# The two traces where W-TinyLFU differs even so are those whose blocks are not numbered from 1 by first use.
+# LIRS and W-TinyLFU are listed twice: as in their papers (`own`), and with the rules of the program (`program`).
+# W-TinyLFU still differs on the two traces whose blocks are not numbered from 1 in order of first use.
 
 # %%
 program = read("results/dispute/program.csv")
@@ -108,14 +109,14 @@ program.assign(equal=program["difference"] == 0).groupby(["reading", "policy"])[
 # %% [markdown]
 # ## 7. Small caches in the result files
 #
-# A window of less than one object loads nothing, nor does S3-FIFO with room for one object in its small queue.
+# A window of less than one object loads nothing, and neither does S3-FIFO with room for one object in its small queue.
 
 # %%
 floors = read("results/dispute/floors.csv")
 floors[floors["always"] > 1]
 
 # %% [markdown]
-# ## 8. Claims, and conditions under which others come out
+# ## 8. Claims, and conditions under which others are reproduced
 
 # %%
 counts("dispute")

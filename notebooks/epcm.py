@@ -19,7 +19,7 @@
 # Files are used in patterns. Kroeger and Long (USENIX 2001) made a Linux 2.2 kernel remember the patterns and fetch the
 # files that are likely to be needed next. This notebook reads the results of our reproduction on recorded builds.
 #
-# The results are made by `make reproduce`; nothing is computed here but the small examples.
+# The results are made by `make reproduce`; only small examples are computed here.
 
 # %%
 # %matplotlib inline
@@ -54,7 +54,7 @@ pd.DataFrame(steps).set_index("run")
 # ## 2. The recorded workloads
 #
 # What a run consists of, next to what the paper states about its own runs; then how well opens and execs can be
-# predicted, in percent of the events (the paper gives 72 for last successor and 82 for PCM, over a month of use):
+# predicted, in per cent of the events (the paper gives 72 for last successor and 82 for PCM, over a month of use):
 
 # %%
 works = read("results/epcm/workloads.csv").pivot(index="quantity", columns="benchmark", values=["value", "published"])
@@ -64,8 +64,8 @@ works.dropna(axis=1, how="all").round(1).astype(object).fillna("")
 read("results/epcm/accuracy.csv")
 
 # %% [markdown]
-# Andrew was recorded twice, with two preprocessors. Facts that no fit reads chose the recording that is played: its
-# read calls, their misses, and the lead of right predictions.
+# Andrew was recorded twice, with two preprocessors. We chose the recording that is replayed on the basis of facts
+# that no fit reads: its read calls, their misses, and the lead times of correct predictions.
 
 # %%
 read("results/epcm/recordings.csv").pivot(index=["quantity", "published"], columns="recording", values="value")
@@ -81,7 +81,7 @@ epcm.fig7(
 )
 
 # %% [markdown]
-# Most of the waiting is for page faults and for looking up files, and a prefetch in the disk's only queue delays other
+# Most of the waiting is for page faults and for file look-ups, and a prefetch in the disk's only queue delays other
 # reads:
 
 # %%
@@ -97,20 +97,20 @@ epcm.fig8(read("results/epcm/fig8.csv"))
 # ## 5. What the result depends on
 #
 # The paper leaves many choices open. They were fixed in writing before the first replay; here each is changed, one at a
-# time. *Perfect foresight* is given the coming events.
+# time. *Perfect foresight* knows the coming events.
 
 # %%
 epcm.sensitivity(read("results/epcm/sensitivity.csv"))
 
 # %% [markdown]
-# How much more do the models learn in more runs than the paper's three? Each recorded run in turn, after those before
-# it:
+# How much more do the models learn in more than the paper's three runs? Each recorded run in turn, with training on the
+# runs before it:
 
 # %%
 curves.learning(read("results/epcm/learning.csv"))
 
 # %% [markdown]
-# Perfect foresight with and without a head start: the more it is told, the more it asks for at once, and requests wait
+# Perfect foresight with and without a head start: the further it sees, the more it asks for at once, and requests wait
 # for each other in the disk's only queue:
 
 # %%
@@ -129,7 +129,7 @@ epcm.today(read("results/epcm/today.csv"))
 # %% [markdown]
 # ## The verdicts
 #
-# How many statements of the paper's section are reproduced, and those that are not, with what is noted of them:
+# How many statements of the paper's section are reproduced, and those that are not, with their notes:
 
 # %%
 counts("epcm")

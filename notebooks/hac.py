@@ -106,7 +106,7 @@ pd.DataFrame.from_dict(rows, orient="index")
 # %% [markdown]
 # ## 3. Misses
 #
-# The same on the medium database, hot (thick) and cold (thin), against the size of the cache. The size includes the
+# The misses on the medium database, hot (thick) and cold (thin), against the size of the cache. The size includes the
 # frames and the indirection table through which objects are found.
 
 # %%
@@ -116,8 +116,8 @@ hac.misses(read("results/hac/misses.csv"), read("results/hac/dynamic.csv"))
 # ## 4. The miss penalty
 #
 # The work of each fetch is counted: objects installed, references swizzled, objects examined, bytes moved, words of the
-# stack scanned. The counts are priced for the paper's Alpha of 133 MHz. Marks are the published shares. One
-# cost was fitted, to conversion in T1; everything else is a prediction.
+# stack scanned. The counts are converted to time on the paper's 133 MHz Alpha. Marks are the published shares. One
+# cost was fitted, to conversion in T1; everything else follows from the counts.
 
 # %%
 published = read("data/published/hac_miss_penalty.csv")
@@ -130,26 +130,26 @@ hac.fig10(read("results/hac/fig10.csv"), published)
 hac.fig11(read("results/hac/fig11.csv"))
 
 # %% [markdown]
-# Where is replacement most expensive? The paper shows each traversal at that size. Circles mark it here, with the table
-# included in the size and without it:
+# At which size is replacement most expensive? The paper shows each traversal at that size. Circles mark it here,
+# with the table included in the size and without it:
 
 # %%
 hac.peaks(read("results/hac/fig9.csv"), read("results/hac/fig9_frames.csv"), published)
 
 # %% [markdown]
-# ## 5. The price of a hit
+# ## 5. The cost of a hit
 #
-# A program that never misses also pays for the cache, with every object that it reads. The paper's Table 3 says what
-# each mechanism costs. Next to it, what our counts amount to on the paper's machine:
+# Even a program that never misses pays for the cache, with every object that it reads. The paper's Table 3 says what
+# each mechanism costs. Next to it is what our counts amount to on the paper's machine:
 
 # %%
 table3 = read("data/published/hac_hit_time.csv")
 hac_hit_time.hit_time(read("results/hac/hit_time.csv"), table3)
 
 # %% [markdown]
-# And what the same mechanisms cost **on the machine this runs on, measured now**: one traversal, compiled seven times,
-# first without any mechanism and then with one more each time. It takes a few seconds, and the numbers differ from run
-# to run. The line *cache* is the traversal on the cache itself.
+# And this is what the same mechanisms cost **on the machine that runs this notebook, measured now**: one traversal,
+# compiled seven times, first without any mechanism and then with one more each time. It takes a few seconds, and the
+# numbers differ from run to run. The line *cache* is the traversal on the cache itself.
 
 # %%
 medium = oo7.generate(oo7.MEDIUM, np.random.default_rng(1))
@@ -162,7 +162,7 @@ measured.assign(ns=1e9 * measured["seconds"] / measured["accesses"]).pivot_table
 ).rename_axis(columns="ns per object read")
 
 # %% [markdown]
-# The same for the operations of a fetch, at the sizes of Figure 9, microseconds:
+# The same for the operations of a fetch, at the sizes of Figure 9, in microseconds:
 
 # %%
 fetches = hac_measured.penalty(medium, published.set_index("traversal")["cache_mb"].to_dict())
@@ -203,7 +203,7 @@ for scan in (1, 3, 10):
 # %% [markdown]
 # ## The verdicts
 #
-# How many statements of the paper's section are reproduced, and those that are not, with what is noted of them:
+# How many statements of the paper's section are reproduced, and those that are not, with their notes:
 
 # %%
 counts("hac")

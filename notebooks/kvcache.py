@@ -16,9 +16,9 @@
 # %% [markdown]
 # # Key-value caches: MQ's question, twenty-five years on
 #
-# A server of a language model keeps the keys and values of prompts, in the memory of its GPUs and in a second level
-# below. Does the choice of the policy of that second level matter, and by how many seconds? The trace is an hour of a
-# production service (Mooncake, FAST 2025). This notebook reads the archived results; nothing is replayed.
+# A language-model server keeps the keys and values of prompts in the memory of its GPUs and in a second level below.
+# Does the policy of that second level matter, and by how many seconds? The trace is an hour of a production service
+# (Mooncake, FAST 2025). This notebook reads the archived results; nothing is replayed.
 
 # %%
 # %matplotlib inline
@@ -58,8 +58,8 @@ whole.pivot(index="policy", columns="cache_tokens", values="share_of_possible_pc
 # %% [markdown]
 # ## 3. Block hits and contiguous prefixes
 #
-# Only the blocks before the first miss of a prompt spare a prefill. Policies that drop blocks out of the middle of a
-# prompt have hits that are worth nothing.
+# Only the blocks before a prompt's first miss save prefill work. Policies that evict blocks from the middle of a prompt
+# have hits that are worth nothing.
 
 # %%
 figures.prefixes(hits)
@@ -76,8 +76,8 @@ figures.second_level(second)
 # %% [markdown]
 # ## 5. Seconds
 #
-# The mean time to first token of requests served alone: prefill of what is not reused, and loading from the server's
-# own memory, another server's, or a flash drive.
+# The mean time to first token of requests served one at a time: prefill of what is not reused, and loading from the
+# server's own memory, another server's memory, or a flash drive.
 
 # %%
 figures.ttft(read("results/kvcache/ttft.csv"))
@@ -87,9 +87,10 @@ varied = read("results/kvcache/sensitivity.csv")
 varied.pivot_table(index=["parameter", "value"], columns=["kind", "policy"], values="saved_pct", dropna=True)
 
 # %% [markdown]
-# ## 6. A cluster: caches of their own or one that all share
+# ## 6. A cluster: local caches or a shared one
 #
-# `aware` routing sends a request where its predicted time to first token is lowest; `balanced` to the shortest queue.
+# `aware` routing sends a request to the server with the lowest predicted time to first token, `balanced` routing to the
+# one with the shortest queue.
 
 # %%
 read("results/kvcache/fig10.csv").pivot(index="cache", columns="routing", values=["hit_pct", "ttft_s"])
@@ -97,8 +98,8 @@ read("results/kvcache/fig10.csv").pivot(index="cache", columns="routing", values
 # %% [markdown]
 # ## 7. The verdicts
 #
-# Statements of the paper are judged on the whole trace. Those of this project (`kvcache.own`) were made on the first
-# half and are judged on the second. One hour of one service is no law, and neither are two.
+# Statements of the paper are judged on the whole trace. Those of this project (`kvcache.own`) were made from the first
+# half and are judged on the second. One hour of one service does not establish a law, and neither would two.
 
 # %%
 counts("kvcache")

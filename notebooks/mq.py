@@ -54,16 +54,16 @@ print(f"server: {mq.capture_name(server)} of database cache; variant: {mq.captur
 mq.distances(read("results/mq/fig2.csv"))
 
 # %% [markdown]
-# The database's cache answers the near ones. What misses there is accessed again late, beyond the dashed line, which is
-# the size of the first level in blocks:
+# The database's cache absorbs the near ones. Blocks that miss there are accessed again late, beyond the dashed
+# line, which marks the size of the first level in blocks:
 
 # %%
 mq.distances(read("results/mq/fig3.csv"))
 
 # %% [markdown]
-# But some blocks still come much more often than others. The left panel counts blocks, the right one
-# accesses: few blocks take a large share. A policy that remembers *how often* can find them, even if each
-# comes late.
+# But some blocks are still accessed much more often than others. The left panel counts blocks, the right one
+# accesses: a few blocks receive a large share. A policy that remembers *how often* a block was accessed can find
+# them, even if each re-access comes late.
 
 # %%
 mq.fig4(read("results/mq/fig4.csv"))
@@ -72,7 +72,7 @@ mq.fig4(read("results/mq/fig4.csv"))
 # ## 2. How MQ works
 #
 # MQ keeps several LRU queues. A block with f accesses is in queue log2(f), so that every doubling raises it
-# by one. A block that is not used for a *lifetime* moves one queue down; the victim is the oldest block
+# by one. A block that is not used for a *lifetime* moves down one queue; the victim is the oldest block
 # of the lowest queue. A history of evicted blocks remembers their counts, so that a block that is accessed
 # again does not start from zero.
 #
@@ -93,8 +93,8 @@ pd.DataFrame(steps)
 # %% [markdown]
 # ## 3. Hit ratios: Table 4
 #
-# Published and reproduced values, in percent of the reads. The *variant* is a second stream: behind an LRU first level
-# whose size is calibrated on the distances of the paper's Table 3. Verdicts on it are counted apart.
+# Published and reproduced values, in per cent of the reads. The *variant* is a second stream, behind an LRU first level
+# whose size is calibrated on the distances of the paper's Table 3. Verdicts on it are counted separately.
 
 # %%
 printed4 = read("data/published/mq_table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
@@ -106,14 +106,14 @@ pd.concat({name: side.set_index(["policy", "cache_mb"])["hit_ratio_pct"] for nam
 mq.table4(tables4, printed4)
 
 # %% [markdown]
-# All policies of the paper, on every trace and over more cache sizes. OPT knows the future; no policy can do
+# All policies of the paper, on every trace and at more cache sizes. OPT knows the future; no policy can do
 # better.
 
 # %%
 mq.table2(read("results/mq/table2.csv"))
 
 # %% [markdown]
-# Where the hits come from: blue is hit, orange is missed; plain blue and cross-hatched orange are
+# Where the hits come from: blue bars are hits, orange bars are misses; plain blue and cross-hatched orange are
 # re-accesses at distances below the cache size. MQ loses some of the near ones and gains far more of the
 # distant ones.
 
@@ -152,7 +152,7 @@ pd.DataFrame(
 ).fillna(0).astype(int)
 
 # %% [markdown]
-# Those that are not, with what is noted of them:
+# Those that are not, with their notes:
 
 # %%
 statements("mq")
@@ -160,9 +160,9 @@ statements("mq")
 # %% [markdown]
 # ## 6. Your turn
 #
-# Change the cell below and run it and the next two. Sizes are in MB; `misspenalty policies` on the command
-# line lists the policies with their parameters. Behind a capture, a replay of one policy at one size takes
-# about a second.
+# Change the cell below, then run it and the next two. Sizes are in MB; `misspenalty policies` on the command
+# line lists the policies with their parameters. Replaying a capture with one policy at one size takes about a
+# second.
 #
 # <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>
 
@@ -200,4 +200,4 @@ curve.pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
 mq.hit_ratio_curve(curve)
 
 # %% [markdown]
-# Your own trace, or your own policy: [your_trace.ipynb](your_trace.ipynb).
+# For your own trace or your own policy, see [your_trace.ipynb](your_trace.ipynb).

@@ -44,9 +44,9 @@ pd.options.display.precision = 2
 # %% [markdown]
 # ## 1. Prefetching, and what can go wrong with it
 #
-# A stream that misses fetches a group of tracks at once (*synchronous* prefetch). That leaves one miss per group,
-# however large the cache. If a hit on one track of the group, the trigger, fetches the next group before it is asked
-# for (*asynchronous* prefetch), no miss need be left.
+# When a stream misses, a group of tracks is fetched at once (*synchronous* prefetch). That leaves one miss per group,
+# however large the cache. If a hit on one track of the group, the trigger, fetches the next group before it is
+# requested (*asynchronous* prefetch), no misses need remain.
 #
 # But with plain LRU the new group is placed ahead of the unread rest of the old one, which is needed sooner but may be
 # evicted first. The remedy is to move that rest up as well:
@@ -63,8 +63,8 @@ sarc.anomaly(read("results/sarc/anomaly.csv"))
 # the two: above 1, SEQ should grow; below 1, RANDOM.
 #
 # **LRU Top** treats all tracks alike: sequential ones, which come in large numbers, take most of the cache, and the
-# ratio is far below 1. **LRU Bottom** inserts them near the end of its list: they take little, and under load the
-# ratio is far above 1. SARC keeps the ratio near 1, and follows the load (dotted lines):
+# ratio is far below 1. **LRU Bottom** inserts them near the end of its list: they take little space, and under load
+# the ratio is far above 1. SARC keeps the ratio near 1 and follows the load (dotted lines):
 
 # %%
 sarc.lists(read("results/sarc/minutes.csv"))
@@ -72,8 +72,8 @@ sarc.lists(read("results/sarc/minutes.csv"))
 # %% [markdown]
 # ## 3. What that does to response times
 #
-# The dashed lines are the paper's Table II. Five parameters of the model were fitted to the rows of the two LRU
-# variants; SARC's rows are predictions:
+# The dashed lines are the paper's Table II. The parameters below were fitted to the rows of the two LRU variants;
+# SARC's rows are predictions:
 
 # %%
 read("results/sarc/fit.csv")
@@ -85,8 +85,8 @@ figures_fit.fit_grid(read("results/sarc/fit_grid.csv"))
 sarc.table2(read("results/sarc/table2.csv"), read("data/published/sarc_table2.csv"))
 
 # %% [markdown]
-# The paper's Figure 6 shows the same as throughput against response and against *power*, and how many tracks the
-# drives had to deliver:
+# The paper's Figure 6 shows the same as response time and *power* against throughput, and how many tracks the drives
+# had to deliver:
 
 # %%
 sarc.fig6(
@@ -96,31 +96,31 @@ sarc.fig6(
 )
 
 # %% [markdown]
-# Where does the time go? Near saturation most of it is waiting: for a slot of the host's queue, which reads and writes
+# Where does the time go? Near saturation most of it is waiting: for a slot in the host's queue, which reads and writes
 # share, and for drives.
 
 # %%
 sarc.components(read("results/sarc/components.csv"))
 
 # %% [markdown]
-# A policy can only shorten what the drives have to do for reads; destages are most of the work. The marks are what the
-# published responses would allow the same drives:
+# A policy can only reduce the drives' work for reads, and most of their work is destaging. The marks show how many
+# operations the published response times would allow the same drives:
 
 # %%
 sarc.budget(read("results/sarc/budget.csv"))
 
 # %% [markdown]
-# ## 4. How sure is that?
+# ## 4. How certain is that?
 #
-# Much of the machine is unknown. Each unknown was varied; shaded lines are values with which another policy is fastest,
-# or the order of the others changes:
+# Much of the machine is unknown. Each unknown was varied; shaded lines mark values at which another policy is
+# fastest or the order of the others changes:
 
 # %%
 sarc.sensitivity(read("results/sarc/sensitivity.csv"), read("results/sarc/orderings.csv"))
 
 # %% [markdown]
-# The paper prints some facts of the machine and leaves others open. Each reading was decided by its words, on the date
-# beside it; here each is turned, one at a time:
+# The paper prints some facts about the machine and leaves others open. Each reading was decided by the paper's
+# wording, on the date given; here each is reversed, one at a time:
 
 # %%
 read("results/sarc/readings.csv")
@@ -134,7 +134,7 @@ sarc.scale(read("results/sarc/scale.csv"))
 # %% [markdown]
 # ## 5. Beyond the paper
 #
-# Other policies can run behind the same prefetcher. They have no sequential list:
+# Other policies can run behind the same prefetcher. They have no list of sequential tracks:
 
 # %%
 sarc.beyond(read("results/sarc/beyond.csv"))
@@ -142,8 +142,8 @@ sarc.beyond(read("results/sarc/beyond.csv"))
 # %% [markdown]
 # ## 6. See the lists adapt
 #
-# Here a model of one sixteenth of the controller runs live, a few minutes at each load. Change the loads, the
-# policies or the seed, and run the cells again.
+# Here a model of one sixteenth of the controller runs live, for a few minutes at each load. Change the loads, the
+# policies or the seed, and run the cell again.
 
 # %%
 settings = {"divisor": 16, "values": {}}
@@ -171,7 +171,7 @@ plt.show()
 # %% [markdown]
 # ## The verdicts
 #
-# How many statements of the paper's section are reproduced, and those that are not, with what is noted of them:
+# How many statements of the paper's section are reproduced, and those that are not, with their notes:
 
 # %%
 counts("sarc")

@@ -16,11 +16,11 @@
 # %% [markdown]
 # # The virtual log: writing wherever the head is
 #
-# A synchronous write of 4 KB takes a disk a few hundred microseconds of transfer and overhead, and several
+# A synchronous write of 4 KB costs a disk a few hundred microseconds of transfer and overhead, and several
 # milliseconds of waiting for the right place. What if any free place were right?
 #
 # Wang, Anderson and Patterson (OSDI 1999) let the disk choose, and keep the map of where everything went in a
-# log that has no place of its own. This notebook reads the results of our reproduction, and has three live parts: a
+# log that has no fixed location. This notebook reads the results of our reproduction, and has three live parts: a
 # few eager writes, a crash with its recovery, and a disk of your own at the end.
 #
 # The results are made by `make reproduce`.
@@ -52,8 +52,8 @@ config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["vlog"]
 # ## 1. How long until a free sector passes?
 #
 # On a track with $n$ sectors of which a share $p$ is free, $(1-p)n/(1+pn)$ sectors pass before a free one. A head
-# switch opens all other tracks of the cylinder. Lines are these models, marks a simulation of the disk's mechanics.
-# The triangles are what the virtual log actually needs: a free, aligned block of eight sectors.
+# switch makes all other tracks of the cylinder available. Lines are these models, marks a simulation of the disk's
+# mechanics. The triangles show what the virtual log actually needs: a free, aligned block of eight sectors.
 
 # %%
 draw.fig1(read("results/vlog/fig1.csv"))
@@ -61,7 +61,7 @@ draw.fig1(read("results/vlog/fig1.csv"))
 # %% [markdown]
 # ## 2. Eager writes, live
 #
-# A small disk, four fifths of it in use. Each row is one write of 4 KB to a random block; the block's old place
+# A small disk, four fifths of which are in use. Each row is one write of 4 KB to a random block; the block's old place
 # becomes free, and so does that of the older map sector.
 
 # %%
@@ -88,8 +88,8 @@ pd.DataFrame(rows).style.hide().format(precision=0)
 # %% [markdown]
 # ## 3. A crash, live
 #
-# This disk keeps its bytes. It writes at random until the power fails after 5000 more sectors, in the middle of
-# whatever it was doing. What remains is the media and, thanks to residual power, the place of the log's tail.
+# This disk stores real bytes. It writes at random until the power fails after 5000 more sectors, in the middle of
+# whatever it is doing. What remains is the media and, thanks to residual power, the location of the log's tail.
 
 # %%
 media = np.zeros(small.blocks * 512, np.uint8)
@@ -129,7 +129,7 @@ draw.fig9(read("results/vlog/fig9.csv"))
 # %% [markdown]
 # ## 5. Why not ten?
 #
-# Conditions of our own, one by one and together. Those with a star are prepared beforehand and consumed by updates, so
+# Conditions of our own, one by one and together. Those with a star are prepared beforehand and used up by updates, so
 # they are measured over the first updates. None of this is judged.
 
 # %%
@@ -189,7 +189,7 @@ statements("vlog")
 # %% [markdown]
 # ## 9. Your turn
 #
-# Change the cell below and run it and the next one. `misspenalty.disks.names()` lists the drives; changes are
+# Change the cell below, then run it and the next one. `misspenalty.disks.names()` lists the drives; you can change
 # `head_switch_ms`, `overhead_ms`, `rpm`, `seek_factor` and the skews.
 #
 # <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>

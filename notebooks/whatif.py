@@ -14,11 +14,12 @@
 # ---
 
 # %% [markdown]
-# # What if: the five conclusions on the machines of 1997 to 2025
+# # What if: the five conclusions on machines from 1997 to 2025
 #
-# HAC, MQ, EPCM, the virtual log and SARC were right on the machines of their time. Costs are counted once and then
-# priced: with other processors, networks and devices, which conclusions still hold, and where do they turn? Parameters
-# with sources and ranges are in `data/machines/whatif.yaml`, which says which of them are assumed.
+# HAC, MQ, EPCM, the virtual log and SARC were right on the machines of their time. Operations are counted once and
+# then converted to time: with other processors, networks and devices, which conclusions still hold, and where do
+# they reverse? The parameters, with sources and ranges, are in `data/machines/whatif.yaml`, which says which of
+# them are assumed.
 
 # %%
 # %matplotlib inline
@@ -35,17 +36,17 @@ pd.options.display.precision = 3
 # %% [markdown]
 # ## 1. What holds
 #
-# By machine and device: the lowest and the highest gain over the cases of each conclusion, %. A dashed edge: parameters
-# within their ranges change the answer. *Saturated*: a case whose load keeps the device busy at least 95 % of the time;
-# no gain is given for it.
+# The lowest and the highest gain over the cases of each conclusion, in per cent, by machine and device. A dashed
+# edge means that the answer changes with parameters within their ranges. *Saturated* means that the load of a case
+# keeps the device busy at least 95 % of the time; no gain is given for it.
 
 # %%
 figures.verdicts(read("results/whatif/summary.csv"))
 
 # %% [markdown]
-# ## 2. Where they turn
+# ## 2. Where they reverse
 #
-# The time of a device for 8 KB from which on each conclusion holds, µs, by the machines of five years.
+# The device time for 8 KB from which each conclusion holds, in µs, for the machines of five years.
 
 # %%
 turns = read("results/whatif/crossovers.csv")
@@ -79,8 +80,8 @@ figures.sarc_gain(*of("sarc"))
 # %% [markdown]
 # ## 3. A machine of your own
 #
-# Three of the conclusions are formulas of counts, so that a machine costs nothing. Speed is that of one thread, in
-# multiples of a PC of 1997; the device serves `parallel` requests at a time.
+# Three of the conclusions are formulas over counts, so that trying a machine costs nothing. Speed is that of one
+# thread, in multiples of a PC of 1997; the device serves `parallel` requests at a time.
 
 # %%
 known = machines.load(root() / "data" / "machines" / "whatif.yaml")

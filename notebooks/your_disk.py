@@ -37,8 +37,8 @@ pd.options.display.precision = 3
 # ## 1. A drive
 #
 # These come with the package. A description of your own is a YAML file in the same format:
-# `data/drives/drive.schema.yaml` explains each key for disks, `flash.schema.yaml` for flash. `like: hp97560` takes
-# everything that your file does not say from that drive. Parameter files of DiskSim are imported with
+# `data/drives/drive.schema.yaml` explains each key for disks, `flash.schema.yaml` for flash. With `like: hp97560`,
+# everything that your file leaves out is taken from that drive. DiskSim's parameter files are imported with
 #
 # ```
 # misspenalty disk import mine.parv mine.yaml
@@ -89,8 +89,8 @@ axis.grid(alpha=0.3)
 # %% [markdown]
 # ## 3. Replay
 #
-# Each request is issued some delay after the previous one completed. `read_requests` reads a file of your own; its
-# service times are taken as measured.
+# Each request is issued after a given delay from the completion of the previous one. `read_requests` reads a file of
+# your own; its service times are taken to be measured ones.
 
 # %%
 if TRACE is None:
@@ -116,8 +116,9 @@ if outcome.measured is not None:
 axis.set(xlabel="Service time (ms)", ylabel="Share of the requests", xlim=(0, None))
 axis.legend(loc="lower right")
 axis.grid(alpha=0.3)
-# %% The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the [markdown]
-# two curves. It needs measured times.
+# %% [markdown]
+# The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the two
+# curves. It needs measured times.
 
 # %%
 pd.Series(outcome.row()).rename(kind.name).to_frame().transpose()
@@ -125,7 +126,7 @@ pd.Series(outcome.row()).rename(kind.name).to_frame().transpose()
 # %% [markdown]
 # ## 4. The same requests on flash
 #
-# Addresses are taken modulo the size of the flash drive, which starts with nothing written.
+# Addresses are taken modulo the size of the flash drive, which starts out empty.
 
 # %%
 flash = disks.load(FLASH, "flash")

@@ -16,8 +16,7 @@
 # %% [markdown]
 # # Your trace, your policy
 #
-# Open any block trace, look at it, draw hit-ratio curves, and try a policy of your own in a few lines of
-# Python.
+# Open any block trace, look at it, draw hit-ratio curves, and try your own policy in a few lines of Python.
 
 # %%
 # %matplotlib inline
@@ -82,8 +81,8 @@ mq.distances(distance_histogram(trace).assign(capture=trace.name))
 # %% [markdown]
 # ## 2. Hit-ratio curves
 #
-# Twelve sizes from a hundredth of the footprint to all of it, every size in its own thread. Hit ratios are
-# over reads; writes touch the cache unless you say `writes="ignore"`.
+# Twelve sizes, from a hundredth of the footprint to all of it, each in its own thread. Hit ratios are
+# over reads; writes affect the cache unless you say `writes="ignore"`.
 
 # %%
 POLICIES = ["lru", "mq", "2q", "opt"]
@@ -102,7 +101,7 @@ mq.hit_ratio_curve(curve)
 
 # %%
 def responses(policies=("lru", "arc", "mq"), share_pct=5.0, device="5ms"):
-    """Response times of policies with a cache of so many per cent of the footprint."""
+    """Response times of policies with a cache of `share_pct` per cent of the footprint."""
     size = max(int(trace.blocks * share_pct / 100), 1)
     table = misspenalty.penalty(trace, list(policies), size, device)
     return table[["policy", "device", "hits", "misses", "mean_us", "p99_us"]]
@@ -148,7 +147,7 @@ class Clock:
 
 
 # %% [markdown]
-# A class is given wherever a policy is named. It runs in Python, so the trace's first part is enough:
+# A class can be used wherever a policy is named. It runs in Python, so the first part of the trace is enough:
 
 # %%
 HEAD = 50_000
@@ -159,14 +158,15 @@ ratios = pd.DataFrame({"policy": ["CLOCK (yours)", "CLOCK", "LRU", "MQ", "OPT"]}
 ratios.assign(hit_ratio_pct=[100 * row.hit_ratio for row in rows])
 
 # %% [markdown]
-# OPT knows the future and hits most over all references, writes included; a policy above it has a bug. Yours and the
-# package's CLOCK are the same policy, and agree.
+# OPT knows the future and has the most hits over all references, writes included; a policy above it has a bug. Your
+# CLOCK and the package's are the same policy, and their results agree.
 #
-# On the command line, a class in a file of your own is named by both: `--policy ./mine.py:Clock`. To have it at the
+# On the command line, a class in a file of your own is named by file and class: `--policy ./mine.py:Clock`. For the
 # speed of the others, start a package of your own, outside of this one:
 #
 # ```
 # misspenalty new policy second_chance
 # ```
 #
-# It holds a readable reference, a kernel, and tests that compare the two; once installed, every command knows its name.
+# It contains a readable reference, a kernel, and tests that compare the two; once it is installed, every command knows
+# its name.

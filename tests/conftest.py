@@ -10,7 +10,7 @@ from hypothesis import settings
 from misspenalty.traces import Trace
 from misspenalty.traces._compile import Interner
 
-# How long an example takes says something of the machine, not of the code: no test may fail on a busy one, or with
+# How long an example takes says something about the machine, not the code: no test may fail on a busy one, or with
 # sanitizers, for that.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -1,4 +1,4 @@
-"""A drill: kill writers and a whole run at random moments, go on each time, and compare every byte at the end.
+"""A drill: kill writers and a full run at random moments, resume each time, and compare every byte at the end.
 
 A small run of the whole workflow is made twice, in copies of the tree: once undisturbed, once under kills. A kill is
 SIGKILL to the run and everything it started, so that nothing can clean up. Kills are spread over the run's jobs, not
@@ -41,7 +41,7 @@ LOOK = 0.1  # s between looks at a run's log
 
 
 def start(folder, cores, targets=()):
-    """Start, or go on with, the run in `folder`; its output goes to ``drill.log`` there."""
+    """Start or resume the run in `folder`; its output goes to ``drill.log`` there."""
     with open(folder / "drill.log", "a") as log:
         return subprocess.Popen(
             [*COMMAND, str(cores), *targets], cwd=folder, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
@@ -55,7 +55,7 @@ def finish(folder, cores, targets=()):
 
 
 def kill(process):
-    """SIGKILL to a run and to all that it started; False if it had ended."""
+    """Send SIGKILL to a run and everything that it started; False if it had already ended."""
     if process.poll() is not None:
         return False
     with contextlib.suppress(ProcessLookupError):
@@ -65,7 +65,7 @@ def kill(process):
 
 
 def finished(folder, begin=0):
-    """Rules of the jobs that came to their end, in order, since the log had `begin` bytes."""
+    """Rules of the jobs that finished, in order, since the log had `begin` bytes."""
     log = folder / "drill.log"
     return [name for name, _ in DONE.findall(log.read_text()[begin:])] if log.exists() else []
 
@@ -76,7 +76,7 @@ def unfinished(folder):
 
 
 def under_way(folder):
-    """Outputs that jobs were making: what Snakemake noted of them."""
+    """Outputs that jobs were making, according to Snakemake's notes."""
     found = []
     for path in (folder / ".snakemake" / "incomplete").glob("*"):
         with contextlib.suppress(ValueError):
@@ -93,7 +93,7 @@ def wait_for(process, folder, jobs, seconds):
 
 
 def not_whole(folder, known, making):
-    """Files with a content that they should never have; those of jobs under way are made again, hidden ones swept up."""
+    """Files with a content that they should never have; those of jobs under way are made again, hidden ones removed."""
     passing = {*making, *unfinished(folder)}
     return sorted(
         name for name, digest in digests(folder).items() if digest not in known.get(name, ()) and name not in passing
@@ -101,7 +101,7 @@ def not_whole(folder, known, making):
 
 
 def lost(folder, had, known, making):
-    """Bytes of files that were whole at an earlier kill, and now are not, nor are being made again."""
+    """Bytes of files that were complete at an earlier kill, and now are neither complete nor being made again."""
     now = digests(folder)
     return sum(size for name, size in had.items() if now.get(name) not in known[name] and name not in making)
 
@@ -204,7 +204,7 @@ def replace_for_ever(write, path):
 
 
 def kill_writers(folder, kills, seconds, seed):
-    """Kill a process that replaces a file by one of two contents in turn; how often what it left was neither.
+    """Kill a process that replaces a file by one of two contents in turn; count how often it left neither.
 
     Returns
     -------
@@ -255,7 +255,7 @@ def idle(folder, cores, targets=()):
 
 
 def drill_workflow(base, options):
-    """Rows of the kills, and what was wrong at the end, in words."""
+    """The rows of the kills, and a description of what was wrong at the end."""
     targets = [f"{study}_{part}" for study in options.studies for part in ("tables", "figures")]
     whole, killed = (small_tree(base / name) for name in ("whole", "killed"))
     begun = time.monotonic()
@@ -287,7 +287,7 @@ def save(rows, path):
 
 
 def main():
-    """The drill; exit status 1 if anything is wrong."""
+    """Run the drill; exit with status 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20, help="of the run")
     parser.add_argument("--writers", type=int, default=25, help="kills of each writer")

@@ -27,7 +27,7 @@ FUNCTION = re.compile(r"(async def|def|cdef|cpdef) (?!class |struct |enum |exter
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: characters `begin` to `end` of a line of a source, and what stands there instead."""
+    """A fault: characters `begin` to `end` of a line of a source, and their replacement."""
 
     path: str
     line: int
@@ -131,7 +131,7 @@ def exchanged(token, before, rest):
 
 
 def left_out(path, text):
-    """Simple statements taken away, and conditions turned round, of one line each."""
+    """Simple statements removed and conditions inverted, of one line each."""
     found, starts = [], {logical.begin: logical for logical in logical_lines(text)}
     place = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
@@ -159,7 +159,7 @@ def is_statement(text):
 
 
 def choose(patterns, count, seed):
-    """A sample of the faults in sources that fit a pattern: of each source about alike, whatever its length."""
+    """A sample of the faults in sources that match a pattern: about the same number per source, whatever its length."""
     generator, by_source = random.Random(seed), []
     for path in sorted(p for p in SOURCE.rglob("*") if p.suffix in (".py", ".pyx")):
         name = path.relative_to(SOURCE).as_posix()

@@ -43,7 +43,7 @@ from faults import SOURCE, choose
 from switched import VARIABLE, Copy, put_switched
 
 ROOT = Path(__file__).parents[1]
-# Of a source, the first pattern that it fits: the tests that are nearest to it.
+# For a source, the first pattern that it matches: the tests that are nearest to it.
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
     "policies/*": ("tests/policies", "tests/replay"),
@@ -87,7 +87,7 @@ COLUMNS = ("source", "line", "column", "kind", "before", "after", "text", "verdi
 
 
 class Plugin:
-    """Of pytest: takes over once the tests are collected."""
+    """A pytest plugin that takes over once the tests are collected."""
 
     def __init__(self, then):
         self.then = then
@@ -107,7 +107,7 @@ class Plugin:
 
 
 class Reports:
-    """Of pytest: notes each test that comes to its end, and how."""
+    """A pytest plugin that notes how each test ends."""
 
     failed = None
 
@@ -145,7 +145,7 @@ def run_items(items, known):
 
 
 def in_fork(folder, function, *arguments):
-    """Run a function that does not come back, in a fork with a temporary folder of its own.
+    """Run a function that does not return, in a forked process with its own temporary folder.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def in_fork(folder, function, *arguments):
 
 
 def waited_for(child):
-    """Exit status of a child, which is ended with its own children after a time."""
+    """Exit status of a child process, which is ended along with its own children after a time."""
     end, step = time.monotonic() + SECONDS, 0.002
     while True:
         found, status = os.waitpid(child, os.WNOHANG)
@@ -293,7 +293,7 @@ class Trial:
         self.keep(row)
 
     def examine(self, number):
-        """What became of a fault: its row, and tests that turned out good, broken, or passed in a time."""
+        """The fate of a fault: its row, and the tests that proved good, proved broken, or passed within the time."""
         fault, begun = self.faults[number], time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         found = {"good": [], "broken": [], "passed": {}}
@@ -320,7 +320,7 @@ class Trial:
         return found | {"row": row | {"seconds": round(max(spent, 0), 1), "wall": time.monotonic() - begun}}
 
     def without(self, test):
-        """What becomes of a test without a fault."""
+        """What happens to a test without a fault."""
         alone = [item for item in self.items if item.nodeid == test]
         return in_fork(self.folder, run_items, alone, {})
 
@@ -357,7 +357,7 @@ class Trial:
 
 
 def run_alone(path):
-    """Run the tests on a copy with one fault, in this process."""
+    """Run the tests in this process on a copy with one fault."""
     known = json.loads(Path(path).read_text())
     files = nearest(known["path"])
     name = Path(known["path"]).stem.lstrip("_")
@@ -410,7 +410,7 @@ def read_table(path):
 
 
 def main():
-    """The table; exit status 1 where fewer than asked for are killed."""
+    """Write the table; exit with status 1 if fewer faults than requested are killed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

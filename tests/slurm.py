@@ -1,4 +1,4 @@
-"""The workflow on a real SLURM of two nodes on this machine, compared byte by byte with a local run.
+"""The workflow on a real two-node SLURM on this machine, compared byte by byte with a local run.
 
 For a Debian machine and root: installs slurm-wlm and munge if they are missing, starts a controller and two nodes for
 this run alone, runs the small configuration of the tests through `workflow/profiles/slurm`, and stops what it started.
@@ -62,7 +62,7 @@ ALONE = (
 
 
 def prepare():
-    """Programs and the plugin, or what is missing in words."""
+    """The programs and the plugin, or a message that says what is missing."""
     if os.geteuid():
         sys.exit("slurm-test starts a cluster's daemons, which takes root.")
     if missing := [name for name in PROGRAMS if not shutil.which(name)]:
@@ -144,7 +144,7 @@ class Cluster:
 
 
 def targets(studies):
-    """Rules that make tables and figures of these studies; none for a whole run."""
+    """Rules that make tables and figures of these studies; none for a full run."""
     return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
 
 
@@ -155,7 +155,7 @@ def run_local(folder, cores, studies):
 
 
 def run_cluster(folder, studies, options):
-    """The small run on the cluster; its submissions as SLURM saw them, one line each."""
+    """Run the small configuration on the cluster; return its submissions as SLURM saw them, one line each."""
     profile = os.path.relpath(folder / "workflow" / "profiles" / "slurm", folder)
     command = [
         sys.executable,

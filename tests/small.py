@@ -1,4 +1,4 @@
-"""A copy of the tree with a small configuration: a whole run of the workflow in minutes."""
+"""A copy of the tree with a small configuration: a full run of the workflow in minutes."""
 
 import hashlib
 import shutil

@@ -1,4 +1,4 @@
-"""A source with all its faults in, one of which a number switches on while it runs.
+"""A source that contains all its faults; a number switches one of them on while it runs.
 
 So a kernel is compiled once for all its faults, and the process that tries one has everything imported and collected
 already. A statement becomes a choice of statements; a condition, the range of a loop or the value of a declaration
@@ -43,7 +43,7 @@ DIRECTIVES = (
 
 
 def pieces(text, signs):
-    """Places of signs outside brackets and strings, as ``(begin, end)``."""
+    """Positions of signs outside brackets and strings, as ``(begin, end)``."""
     depth, found = 0, []
     for token in tokens(text + "\n"):
         depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
@@ -73,7 +73,7 @@ def expressions(line, cython):
 
 
 def values(line, part):
-    """Places of the sign behind which the value of a declaration stands."""
+    """Positions of the sign that precedes the value of a declaration."""
     (_, begin), (end, _) = part
     return [place for place in pieces(line, ("=",)) if begin <= place[0] < end]
 
@@ -187,7 +187,7 @@ def faults_near(text, line):
 
 
 class Copy:
-    """The installed package in a folder of its own."""
+    """The installed package in a separate folder."""
 
     def __init__(self, folder, of=None):
         self.folder = Path(folder)
@@ -200,7 +200,7 @@ class Copy:
         )
 
     def put(self, name, text):
-        """Replace a source; what the compiler of a kernel says against it, or nothing."""
+        """Replace a source; return the compiler's objections to a kernel, if there are any."""
         path = self.folder / "misspenalty" / name
         path.unlink()  # never written in place: other copies share it
         path.write_text(text)

@@ -1,4 +1,4 @@
-"""Pages as they are typeset: where text and pictures lie, and where a page has ink."""
+"""Typeset pages: where text and pictures lie, and where a page has ink."""
 
 import functools
 import io
@@ -94,7 +94,7 @@ def path_extent(text):
 
 
 def meetings(found):
-    """Pairs of boxes that lie over each other by more than a touch."""
+    """Pairs of boxes that overlap by more than a touch."""
     met, ordered = [], sorted(found, key=lambda one: one[2][1])
     for i, one in enumerate(ordered):
         for other in itertools.takewhile(lambda two: two[2][1] < one[2][3], ordered[i + 1 :]):  # noqa: B023
@@ -111,7 +111,7 @@ def ink(page):
 
 
 def filled(marks, top, bottom, row):
-    """Share of the height between two rows that has content, the mean of the page's two halves."""
+    """Share of the height between two rows that has content, averaged over the page's two halves."""
     shares = []
     for half in np.array_split(marks[top:bottom], 2, axis=1):
         rows = np.flatnonzero(half.any(axis=1))

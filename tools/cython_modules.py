@@ -2,7 +2,7 @@
 
     cython_modules.py CYTHON ROOT OUT DEPFILE SOURCE... -- OPTION...
 
-CYTHON is the command; the C files go to the folder OUT, what they depend on to DEPFILE. Without a SOURCE the shared
+CYTHON is the command; the C files go to the folder OUT, and their dependencies to DEPFILE. Without a SOURCE, the shared
 module `_cyutility.c` is written. Most of Cython's time is its start, so a package costs little more than one module.
 Every path that Cython sees is relative to ROOT, so the C is the same wherever the tree is. A C file that would not
 change keeps its time stamp, and the compiler is not run on it again.

@@ -23,7 +23,7 @@ def run(script):
     """The notebook of a script, run to its end."""
     path = script.with_suffix(".ipynb")
     notebook = jupytext.read(script)
-    if path.exists():  # ids of cells stay
+    if path.exists():  # keep the ids of the cells
         for cell, before in zip(notebook.cells, nbformat.read(path, 4).cells, strict=False):
             cell["id"] = before["id"]
     NotebookClient(
@@ -33,9 +33,9 @@ def run(script):
 
 
 def page(notebook, title):
-    """A notebook as a page that fetches nothing from elsewhere; it has no live widgets, for which no kernel runs."""
+    """A notebook as a page that fetches nothing from elsewhere; it has no live widgets, as no kernel runs for them."""
     exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,")
-    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # the only ones that no setting reaches
+    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting reaches these two
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
     before, *after = exporter.from_notebook_node(shown, resources={"metadata": {"name": title}})[0].split(UNDESCRIBED)
     words = [f'alt="{html.escape(one)}"' for one in alternatives(shown)]

@@ -36,7 +36,7 @@ from misspenalty.policies.registry import known_policies
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
-PYODIDE = "0.25.1"  # the last one of Python 3.11
+PYODIDE = "0.25.1"  # the last release with Python 3.11
 FILES = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 CPU = "mvp+sign_ext+mutable_globals+nontrapping_fptoint"
 COMPILE = (
@@ -53,7 +53,8 @@ COMPILE = (
 )
 LINK = ("--experimental-pic", "-shared", "--allow-undefined", "--no-entry", "--strip-debug")
 SUFFIX = ".cpython-311-wasm32-emscripten.so"
-# What Pyodide does not export of the compiler's library: the product of two 128-bit numbers, which mechanics divide by.
+# Pyodide does not export this function of the compiler's library: the product of two 128-bit numbers, which the drive
+# mechanics need.
 WIDE = """
 typedef unsigned long long word;
 void __multi3(word *r, word a, word a_high, word b, word b_high) {
@@ -88,7 +89,7 @@ SIZES_MB = (128, 256, 512)
 
 
 def main():
-    """Build the folder; exits with 2 and one line where that is not possible."""
+    """Build the folder; exits with status 2 and one line if that is not possible."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", default="build/play")
     options = parser.parse_args()
@@ -121,7 +122,7 @@ def build(out):
 
 
 def fetch_pyodide(scratch, target):
-    """The files of Pyodide that a page needs."""
+    """The Pyodide files that a page needs."""
     subprocess.run(
         ["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL
     )
@@ -152,7 +153,7 @@ def describe(name, definition):
 
 
 def _takes(kind, key, parameters):
-    """Whether a kernel can be made without any parameter but those that it knows."""
+    """Whether a kernel can be made with only the parameters that it knows."""
     try:
         kind(2, 4, **{key: parameters[key]})
     except TypeError as error:
@@ -188,7 +189,7 @@ def compile_kernels(modules, pyodide, scratch, archive):
 
 
 def zig(*arguments):
-    """Run a tool of Zig's."""
+    """Run one of Zig's tools."""
     done = subprocess.run(
         [sys.executable, "-m", "ziglang", *map(str, arguments)], capture_output=True, text=True, check=False
     )
@@ -197,7 +198,7 @@ def zig(*arguments):
 
 
 def directives():
-    """Cython's options of the native build in its release form, without the shared module."""
+    """Cython's options in the native release build, without the shared module."""
     text = (SOURCES / "misspenalty" / "meson.build").read_text()
     listed = re.search(r"^directives = \[(.*?)^\]", text, re.MULTILINE | re.DOTALL)[1]
     options = re.findall(r"'([^']+)'( \+ checks)?", listed)
@@ -222,7 +223,7 @@ def configuration(library):
 
 
 def pack(folder, name, path, title):
-    """A trace as ids in order of first use, writes with the highest bit, and addresses by id; byte by byte, gzipped."""
+    """A trace as ids in order of first use, highest bit set for writes, and addresses by id; byte by byte, gzipped."""
     trace = misspenalty.open_trace(ROOT / path)
     ids = trace.ids.astype("<u4")
     if trace.write is not None:
@@ -241,12 +242,12 @@ def pack(folder, name, path, title):
 
 
 def byte_by_byte(numbers):
-    """The first bytes of all numbers, then the second ones, and so on: that packs better."""
+    """The first bytes of all numbers, then the second bytes, and so on, which compresses better."""
     return np.ascontiguousarray(numbers.view(np.uint8).reshape(len(numbers), -1).T).tobytes()
 
 
 def devices(folder):
-    """Fixed times, and all disk drives with their tables: a line of JSON, then arrays, gzipped."""
+    """Fixed times and all disk drives with their tables: a line of JSON, then arrays, gzipped."""
     (folder / "drives").mkdir()
     found = [{"name": name, "title": f"every fetch takes {name}", "ns": time} for name, time in FIXED.items()]
     for name in disks.names("disk"):
@@ -281,7 +282,7 @@ def devices(folder):
 
 
 def claims():
-    """The claims on MQ's hit ratios that a page can judge, and what this checkout archived for them."""
+    """The claims about MQ's hit ratios that a page can judge, and the values archived for them."""
     ledger = {claim.id: claim for claim in load_ledger(ROOT / "data" / "published" / "claims.yaml")}
     archived = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False).set_index("id")
     found = []

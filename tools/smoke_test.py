@@ -1,4 +1,4 @@
-"""What an installed package has to do: import from where it was installed, replay a cache, list its policies."""
+"""What an installed package must be able to do: be imported from its place, replay a cache, list its policies."""
 
 from pathlib import Path
 

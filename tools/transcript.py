@@ -3,7 +3,7 @@
 python tools/transcript.py
 
 Files that are not shipped are looked for in ``$MISSPENALTY_SHARED_TRACES``, by default ``../shared/traces`` next to the
-repository, and in the folders next to it; what is not there is left out, and said so.
+repository, and in the folders next to it; files that are missing are left out and listed on the page.
 """
 
 import json
@@ -86,7 +86,7 @@ def shown(us):
 
 
 def rows(case, path):
-    """Command and result of each of the three."""
+    """Command and result of each of the three commands."""
     about = asked("trace", "info", path, *case.options)
     text = f"{about['references']:,} references to {about['blocks']:,} blocks, {about['read_share']:.0%} reads"
     yield ("trace", "info"), text + f", {about['sequential_share']:.0%} sequential"
@@ -127,27 +127,30 @@ def page():
         print(f"{case.path}: done", flush=True)
     without = ", ".join(f"`{name}`" for name in sorted(set(formats()) - shown))
     return "\n".join(
-        [HEAD, *lines, "", TAIL.format(without=without), *(f"\nNot at hand: {', '.join(missing)}.",) * bool(missing)]
+        [HEAD, *lines, "", TAIL.format(without=without), *(f"\nNot available: {', '.join(missing)}.",) * bool(missing)]
     )
 
 
 HEAD = """# Transcript: a trace of each format
 
-What `misspenalty` says of one file in each format, from the raw file to an answer: what is in it, which policy holds
-most at a tenth of the footprint, and what a request then waits for. `tools/transcript.py` ran the commands and wrote
-this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not ours to ship.
+What `misspenalty` says about one file in each format, from the raw file to an answer: what the file holds, which
+policy has the most hits at a tenth of the footprint, and how long a request then waits. `tools/transcript.py` ran the
+commands and wrote this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not
+ours to ship.
 
 ![Hit ratios on OLTP](transcript_curve.svg)
 
 ![Response times on OLTP](transcript_penalty.svg)
 
-Those two are `--plot` on the trace OLTP (ARC, FAST 2003): `curve` and `penalty` as in its rows below.
+These two figures were drawn with `--plot` for the trace OLTP (ARC, FAST 2003), by `curve` and `penalty` as in the
+trace's rows below.
 
 | format | command, after `misspenalty` | result |
 |---|---|---|"""
-TAIL = """Traces without times are replayed by one client (`closed`), a request as soon as the last one is answered.
+TAIL = """Traces without times are replayed by one client (`closed`), which issues a request as soon as the previous one
+is answered.
 
-No real file was at hand for {without}: their readers are tested on lines and records in their grammar."""
+No real file was available for {without}: their readers are tested on lines and records in their grammar."""
 
 
 if __name__ == "__main__":

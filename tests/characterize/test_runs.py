@@ -1,4 +1,4 @@
-"""From a row to its page: fetched, selected, replayed, drawn, gathered; equal to what the library says alone."""
+"""From a row to its page: fetched, selected, replayed, drawn and gathered; equal to the library's own results."""
 
 import functools
 import hashlib

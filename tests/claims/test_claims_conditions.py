@@ -1,4 +1,4 @@
-"""A claim that does not come out, judged on tables under other conditions."""
+"""A claim that is not reproduced, judged on tables under other conditions."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ def claim(kind, published, **more):
 
 
 def decide(one, method, *args, **options):
-    """Record numbers for a claim with a method of the recorder, and compare them with the claim."""
+    """Record numbers for a claim with a method of the recorder and compare them with the claim."""
     record = Recorder()
     getattr(record, method)(one.id, *args, **options)
     (form,) = record.forms.values()
@@ -28,7 +28,7 @@ def decide(one, method, *args, **options):
 @pytest.mark.parametrize(
     ("published", "obtained", "verdict"),
     [
-        (20, 23.0, "reproduced"),  # exactly 15 % off, either side
+        (20, 23.0, "reproduced"),  # exactly 15 % off on either side
         (20, 17.0, "reproduced"),
         (20, 23.0001, "not_reproduced"),
         (20, 16.9999, "not_reproduced"),
@@ -225,9 +225,9 @@ def test_trend_is_strictly_monotonic(direction, values, verdict):
     ("x", "y", "direction", "verdict"),
     [
         ([1, 2, 3], [4, 5, 6], "increasing", "reproduced"),
-        ([1, 2, 3], [4, 4, 6], "increasing", "reproduced"),  # a tie goes against nothing
+        ([1, 2, 3], [4, 4, 6], "increasing", "reproduced"),  # a tie does not go against the direction
         ([1, 2, 3], [4, 6, 5], "increasing", "not_reproduced"),
-        ([1, 2, 3], [4, 4, 4], "increasing", "not_reproduced"),  # nothing goes with it
+        ([1, 2, 3], [4, 4, 4], "increasing", "not_reproduced"),  # no pair goes with the direction
         ([1, 2, 3], [6, 5, 4], "decreasing", "reproduced"),
     ],
 )
@@ -300,7 +300,7 @@ def test_a_limit_may_be_obtained_as_well():
 
 
 def test_a_limit_that_is_a_difference_has_the_digits_of_the_printed_numbers():
-    """2.77486968 s can be saved of 10.71486581 - 7.939996133 = 2.774869677 s, as ten printed digits give them."""
+    """2.77486968 s can be saved of 10.71486581 - 7.939996133 = 2.774869677 s, from ten printed digits."""
     one = claim("bound", {"op": "<=", "limit": 1.21})
     saved, cold, compute = 2.77486968, 10.71486581, 7.939996133
     assert decide(one, "bound", saved, limit=cold - compute).verdict == "not_reproduced"

@@ -100,7 +100,7 @@ def test_a_study_is_never_given_anything_published(monkeypatch):
 
 
 def _scrambled(claim):
-    """Something else of the same form."""
+    """Something else with the same form."""
     match claim.published:
         case {"low_to_high": groups}:
             return {"best": groups[-1], "low_to_high": groups[::-1]}

@@ -1,4 +1,4 @@
-"""Completion scripts: what bash offers at places a user may be at, and that every command is in every script."""
+"""Completion scripts: what bash offers at each position, and that every command is in every script."""
 
 import contextlib
 import io
@@ -48,7 +48,7 @@ def test_every_command_is_in_every_script(shell, capsys):
 
 
 def test_every_command_has_examples():
-    """But those that only hold others."""
+    """Except for those that only contain others."""
     tree = words(parser())
 
     def command(path):

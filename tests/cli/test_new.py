@@ -1,4 +1,4 @@
-"""`misspenalty new policy`: the package is built in a folder of its own, registers itself, and passes its tests."""
+"""`misspenalty new policy`: the package is built in a separate folder, registers itself, and passes its tests."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ def test_its_tests_pass(installed):
 
 
 def test_it_is_a_policy_like_the_others(installed):
-    """FIFO with a second chance is CLOCK with one bit, of which the package has its own."""
+    """FIFO with a second chance is CLOCK with one bit, which the package has, too."""
     program = (
         "import sys, misspenalty\n"
         "table = misspenalty.hit_ratio_curve(sys.argv[1], ['second_chance', 'clock'], cache_blocks=[100, 1000, 4000])\n"
@@ -99,7 +99,7 @@ def test_names_that_are_taken(kind, name, tmp_path, capsys):
 
 
 def test_a_plugin_that_fails_is_a_warning(tmp_path):
-    """Another package's fault takes nothing away that is built in."""
+    """A fault in another package does not affect anything that is built in."""
     info = tmp_path / "broken-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")

@@ -1,4 +1,4 @@
-"""Traces from pipes and with odd line ends, run as a user would: read right or refused, never in part."""
+"""Traces from pipes and with odd line endings, run as a user would: read correctly or refused, never in part."""
 
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""Write a folder of results of the right shape and of no meaning, for the tests of figures, paper and notebooks.
+"""Write a folder of results with the right shape but no meaning, for the tests of figures, paper and notebooks.
 
     python tests/data/synthetic_results.py FOLDER
 
@@ -34,7 +34,7 @@ STRENGTH = {
 
 
 def hit_ratio(policy, cache_mb, first_mb=128):
-    """Some smooth function that grows with the cache and with how little the first level takes, percent."""
+    """A smooth function that grows with the cache and with how little the first level absorbs, per cent."""
     return min(99.0, 9 * STRENGTH[policy] * np.log2(1 + 4 * cache_mb / first_mb))
 
 
@@ -213,7 +213,7 @@ def facts(first_mb):
 
 
 def first_level_fit():
-    """Of three sizes of the first level, the second is the calibrated one."""
+    """The second of three sizes of the first level is the calibrated one."""
     rows = list(product((32, 58, 128), SIZES, ("mq", "lru")))
     table = pd.DataFrame(rows, columns=["first_level_mb", "cache_mb", "policy"])
     share = {

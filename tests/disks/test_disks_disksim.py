@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from benchmarks.disksim import CAUSES, DRIVES, STREAMS, WITHIN_MS, causes, compared
 
-AGREE = {  # percent of requests within 1 us that each stream has to reach
+AGREE = {  # per cent of requests within 1 us that each stream has to reach
     "atlas10k": (99, 99, 97.5, 98.8),
     "atlas_iii": (99.9, 99.9, 99.7, 99.6),
     "barracuda": (99.9, 99.9, 99.9, 99.9),

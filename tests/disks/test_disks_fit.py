@@ -28,7 +28,7 @@ def fitted():
 
 def test_what_is_known_of_the_drive_is_found(fitted):
     known = disks.load("hp97560")
-    ends = (0.1, 0.6)  # of the stroke; what all seeks have in common cannot be told from overhead
+    ends = (0.1, 0.6)  # of the stroke; what all seeks have in common cannot be distinguished from overhead
     near, far = ([kind.mechanics.seek(int(end * kind.mechanics.cylinders)) / 1e6 for kind in (known, fitted.kind)]
                  for end in ends)  # fmt: skip
     assert fitted.kind.data["mechanics"]["rpm"] == pytest.approx(known.data["mechanics"]["rpm"], rel=0.12)

@@ -1,4 +1,4 @@
-"""Drives against themselves: service times measured on six real ones, and what must hold of any drive."""
+"""Drives compared with six real ones by measured service times, and what must hold for any drive."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -132,7 +132,7 @@ def test_blocks_kept_in_passing_put_no_read_out_of_order():
 @pytest.mark.parametrize("depth", [2, 4, 8, 64])
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
 def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
-    """Cache, writes and long requests included, for any window."""
+    """For any window, including the cache, writes and long requests."""
     kind = disks.load(name)
     rng = np.random.default_rng(7)
     lbn, count = rng.integers(0, kind.blocks - 32, 4000), rng.integers(1, 33, 4000).astype(np.int32)

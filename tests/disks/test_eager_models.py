@@ -66,7 +66,7 @@ def test_a_block_is_best_written_whole():
 @pytest.mark.parametrize("kind", [HP, SEAGATE], ids=["hp", "seagate"])
 @pytest.mark.parametrize("used", [0.3, 0.8, 0.95])
 def test_a_track_with_random_holes(kind, used):
-    """Exactly k free sectors on one track, the arm at a sector's beginning: the single-track model to 5 %."""
+    """Exactly k free sectors on one track, the arm at a sector boundary: the single-track model holds within 5 %."""
     rng, waits = np.random.default_rng(7), []
     _, heads, n = uniform(kind)
     k = round((1 - used) * n)
@@ -97,7 +97,7 @@ def test_blocks_on_a_track(used):
 @pytest.mark.parametrize("kind", [HP, SEAGATE], ids=["hp", "seagate"])
 @pytest.mark.parametrize("used", [0.5, 0.8, 0.95, 0.98])
 def test_a_cylinder_with_random_holes(kind, used):
-    """Every sector free by chance, one cylinder: the cylinder model to 5 %."""
+    """Sectors free at random on one cylinder: the cylinder model holds to within 5 %."""
     rng, waits = np.random.default_rng(9), []
     _, heads, n = uniform(kind)
     switch = kind.data["mechanics"]["head_switch_ms"] * 1e6 / sector_ns(kind)
@@ -111,7 +111,7 @@ def test_a_cylinder_with_random_holes(kind, used):
 
 @pytest.mark.parametrize(("n", "m", "kind"), [(72, 7, HP), (72, 18, HP), (256, 25, SEAGATE), (256, 64, SEAGATE)])
 def test_filling_a_track(n, m, kind):
-    """Filling from empty costs more than random holes would, and about what the correction says."""
+    """Filling from empty costs more than random holes would, and about as much as the correction says."""
     rng = np.random.default_rng(10)
     heads = uniform(kind)[1]
     empty = np.ones((heads, n), bool)
@@ -132,7 +132,7 @@ def test_the_threshold_has_an_inner_optimum():
 
 
 def test_nearest_by_hand():
-    """A free sector above costs the seek; with nothing above, the sweep starts at the first cylinder."""
+    """A free sector on a higher cylinder costs the seek; if there is none, the sweep starts at the first cylinder."""
     tracks, heads, n = uniform(HP)
     free = np.zeros((tracks, n), bool)
     free[5 * heads, 10] = free[2 * heads + 1, 3] = free[30, 7] = True
@@ -145,7 +145,7 @@ def test_nearest_by_hand():
 
 @pytest.mark.parametrize("unit", [1, 8])
 def test_a_unit_that_begins_under_the_head_is_reached(unit):
-    """At the boundary itself there is no wait; an ns later, the next free unit's."""
+    """At the boundary itself there is no wait; a nanosecond later, the wait is that for the next free unit."""
     kind = cut(HP, 2)
     tracks, heads, n = uniform(kind)
     rng = np.random.default_rng(3)

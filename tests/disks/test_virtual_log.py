@@ -177,11 +177,11 @@ def test_the_compactor_empties_tracks_and_loses_nothing():
     assert disk.compact(100) == (disk.live() == 0).sum() == disk.emptied > 3
     assert disk.now > begin
     assert len(np.unique(disk.mapping())) == blocks
-    assert disk.compact(100) == 0  # what is left has no room elsewhere
+    assert disk.compact(100) == 0  # the rest has no room elsewhere
 
 
 def test_the_compactor_stops_when_its_time_is_over():
-    """Nothing is begun that a pause is too short for; an overrun ends behind one block and one record."""
+    """Nothing is begun if the pause is too short for it; an overrun ends after one block and one record."""
     blocks, turn = int(0.7 * physical_blocks(SMALL)), SMALL.mechanics.revolution_ns
     disk, rng = virtual_log(SMALL, blocks, seed=5), np.random.default_rng(6)
     disk.lay_out(np.arange(blocks, dtype=np.int32), spread(blocks, physical_blocks(SMALL)))

@@ -36,7 +36,7 @@ def fresh(unit, blocks, first=1):
 
 
 def check(found, media, unit, versions, pending):
-    """The recovered map leads to what was acknowledged, or wholly to the write that was cut off."""
+    """The recovered map leads to what was acknowledged, or entirely to the write that was cut off."""
     got, logical = content(media, found.map, unit)
     assert (logical == np.arange(len(versions))).all()
     torn = np.array(sorted(pending), int)
@@ -67,7 +67,7 @@ def test_nothing_acknowledged_is_lost(unit, rounds, longest, idle):
             disk.request(disk.now, True, block * unit, count * unit)
             if not disk.dead:
                 versions[block : block + count] = version
-            elif count > disk.longest:  # several transactions: the first of them may stand
+            elif count > disk.longest:  # several transactions: the first of them may be complete
                 return
             if idle and not disk.dead and rng.random() < 0.1:
                 disk.rest(disk.now + 20_000_000)
@@ -140,7 +140,7 @@ def test_media_that_cannot_be():
 
 
 def forge(media, address, **fields):
-    """Change a record and give it a right checksum again."""
+    """Change a record and give it a correct checksum again."""
     raw = media[address * 512 : (address + 1) * 512]
     record = raw.view(recovery.RECORD)[0]
     for name, value in fields.items():
@@ -149,7 +149,7 @@ def forge(media, address, **fields):
 
 
 def refuse(media, message, blocks=300, **parameters):
-    """A recovery has to fail, and to leave the media as they were."""
+    """A recovery has to fail and to leave the media as they were."""
     before = media.copy()
     with pytest.raises(InputError, match=message):
         recovered(SLICE, blocks, media, **parameters)

@@ -52,7 +52,7 @@ class Layout:
             (folder / name).write_bytes(data)
 
     def put(self, place: str, content: bytes) -> Path:
-        """Lay out an input, mutated at one place; the path to read."""
+        """Lay out an input, mutated in one place; return the path to read."""
         if self.changed:  # a file is never written in place: a reader may have it mapped
             os.unlink(f"{self.folder}/{self.changed}")
             if self.changed in self.whole and self.changed != place:
@@ -181,8 +181,8 @@ def compiled():
 
 
 def detected():
-    """The formats that tell themselves by their content, each plain and, where it may be, compressed."""
-    unnamed = ("u32le", "u32be", "u64le", "u64be", "cache2k", "corda", "scarab", "adapt_size")  # do not tell themselves
+    """The formats that are recognised by their content, each plain and, if that is allowed, compressed."""
+    unnamed = ("u32le", "u32be", "u64le", "u64be", "cache2k", "corda", "scarab", "adapt_size")  # need a name
     plain = {f"seed{number}": make() for number, (name, make) in enumerate(TRACES.items()) if name not in unnamed}
     return plain | {
         f"{name}.gz": gzip.compress(content) for name, content in plain.items() if not content.startswith(b"PAR1")

@@ -1,4 +1,4 @@
-"""Fuzz every reader of files: mutated seeds must be refused in words or read whole.
+"""Fuzz every file reader: mutated seeds must be refused with a message or read completely.
 
     python tests/fuzz/fuzz.py --executions 1000000
     python tests/fuzz/fuzz.py --target spc disksim --seed 7
@@ -34,7 +34,7 @@ from misspenalty.io.files import write_csv
 SECONDS = 20  # of one execution
 MEMORY = 4 << 30  # bytes of address space of a child
 SMALL, LARGE = 1 << 16, 1 << 28  # bytes that an input may grow to, and a file that a reader writes
-SHARED = Path("/dev/shm")  # a file there costs a tenth of what it costs on a disk
+SHARED = Path("/dev/shm")  # a file there costs a tenth of the time on a disk
 TOKENS = [bytes([byte]) for byte in b"\0\r\n\t ,;:-*#{}[]RW0~%\\\"'"] + [
     *(b"\r\n", b"&a ", b"\xff\xfe", b"\xc3\x28", b"\xe2\x80\xa8", b"\x1f\x8b", b"source x\n", b"9" * 400, b"a" * 300),
     *b"*a -1 1_000 1e308 1e-400 nan inf 0x1f null true PAR1 4294967295 4294967296".split(),
@@ -44,7 +44,7 @@ WORDS = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFF
 
 
 def mutate(seed, others, rng):
-    """Some bytes close to `seed`; `others` are spliced in now and then."""
+    """Bytes close to `seed`; parts of `others` are spliced in now and then."""
     data = bytearray(seed)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5, 9))):
         at = rng.randrange(len(data) + 1)
@@ -114,7 +114,7 @@ def work(name, executions, seed, first=0):
 
 
 def run(name, executions, seed, kept):
-    """Counts of a target, ``read`` and ``refused``, a list of failures, and seconds by the clock."""
+    """Counts of a target, ``read`` and ``refused``, a list of failures, and wall-clock seconds."""
     start = time.perf_counter()
     counts, failures, first = {"read": 0, "refused": 0}, [], 0
     with tempfile.TemporaryDirectory(prefix="misspenalty-fuzz-", dir=SHARED if SHARED.is_dir() else None) as folder:
@@ -149,7 +149,7 @@ def main(arguments=None):
     each = max(options.executions // len(options.target), 1)
     print(f"{'target':18}{'executions':>12}{'read':>10}{'refused':>10}{'failed':>8}{'per s':>8}")
     failed = total = 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each thread waits for a process
         runs = pool.map(lambda name: run(name, each, options.seed, options.kept), options.target)
         for name, (counts, failures, seconds) in zip(options.target, runs, strict=True):
             count = sum(counts.values()) + len(failures)
@@ -166,7 +166,7 @@ def main(arguments=None):
 
 
 def add(path, row):
-    """Add a row to a table, in place of the one of the same target and seed."""
+    """Add a row to a table, replacing the one with the same target and seed."""
     table = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=list(row))
     others = table[(table["target"] != row["target"]) | (table["seed"] != row["seed"])]
     rows = [*others.to_dict("records"), row]

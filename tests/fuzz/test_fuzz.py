@@ -1,4 +1,4 @@
-"""Every reader of files under the fuzzer, for a while; `python tests/fuzz/fuzz.py --executions N` goes on."""
+"""Every file reader under the fuzzer, for a while; `python tests/fuzz/fuzz.py --executions N` runs longer."""
 
 import os
 import random

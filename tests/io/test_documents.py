@@ -56,7 +56,7 @@ def test_the_schema_beside_a_file_is_its_own(tmp_path):
 
 
 def test_no_grammar_of_addresses_is_built(tmp_path):
-    """It takes seconds, at every start of a job or a command."""
+    """That takes seconds at every start of a job or a command."""
     (tmp_path / "mine.schema.yaml").write_text(SCHEMA)
     (tmp_path / "mine.yaml").write_text("heads: 4\n")
     program = (

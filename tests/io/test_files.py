@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, whoever is killed in between, and what a killed process left is cleaned."""
+"""Files appear whole or not at all, whichever process is killed in between, and its leftovers are cleaned up."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def test_a_folder_is_there_at_every_moment(tmp_path, monkeypatch, exchange):
 
 
 def test_a_folder_is_published_in_one_step(tmp_path, monkeypatch):
-    """No call between the old folder and the new one: `path` is never moved aside or deleted first."""
+    """There is no system call between the old folder and the new one: `path` is never moved aside or deleted first."""
     path = tmp_path / "trace"
     path.mkdir()
     calls = []

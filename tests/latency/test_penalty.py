@@ -135,7 +135,7 @@ def test_every_policy(policy, device):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "opt", "sarc", "wtinylfu"])
 def test_without_overlap_it_is_simulate(policy):
-    """A device far faster than the requests come: no delayed hits, and the hits are those of `simulate`."""
+    """A device that is far faster than the requests arrive: no delayed hits, and the hits are those of `simulate`."""
     trace = drawn(gap=1000)
     got = only(misspenalty.penalty(trace, policy, 64, "1ns", interval="1us"))
     assert got["delayed_hits"] == 0
@@ -147,7 +147,7 @@ def test_without_overlap_it_is_simulate(policy):
 
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_schedulers(scheduler):
-    """All blocks differ, so each request is a miss, and the drive replayed by itself gives the same times."""
+    """All blocks differ, so each request is a miss, and replaying the drive alone gives the same times."""
     random = np.random.default_rng(3)
     kind = disks.load("cheetah9lp")
     names = random.choice(kind.blocks // 8, 300, replace=False)
@@ -162,7 +162,7 @@ def test_schedulers(scheduler):
 
 
 def test_flash_one_by_one():
-    """Far apart, requests to a flash drive take what it says for each alone."""
+    """Requests that are far apart take the time that the flash drive states for a single request."""
     kind, names = disks.load("dc_p3700"), np.arange(50) * 7919
     time = np.arange(50) * MS
     got = only(misspenalty.penalty(make_trace(names, time=time), "lru", 10, "dc_p3700"))
@@ -198,7 +198,7 @@ def test_a_written_block_needs_no_fetch():
 
 
 def test_loads():
-    """By hand, fetches of 4 ms: every 2 ms at double speed each 1 ms; closed, a client never meets its own fetch."""
+    """By hand, fetches of 4 ms: requests 2 ms apart are 1 ms apart at double speed; closed, a client meets no fetch."""
     trace = make_trace([1, 1, 1, 1], time=[0, 2 * MS, 4 * MS, 6 * MS])
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms"))["mean_us"] == (4 + 2 + 0 + 0) * 250
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms", speed=2))["mean_us"] == (4 + 3 + 2 + 1) * 250

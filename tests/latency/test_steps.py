@@ -35,7 +35,7 @@ def authors_runs(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_authors_programs(policy, traces):
-    """The plain policies equal them to the unit; the variants, whose ties they leave to a hash table, nearly always."""
+    """The plain policies are equal; the variants, whose ties the authors leave to a hash table, nearly always."""
     runs, exact = authors_runs(policy), 0
     for row in runs:
         size, z = int(row["cache_entries"]), int(row["z"])

@@ -61,7 +61,7 @@ def graphs(draw):
 
 
 def check(cache, database):
-    """Every invariant that holds between fetches."""
+    """Check every invariant that holds between fetches."""
     frames, seen, references = cache.contents(), {}, {}
     _, _, entries = cache.kernel.snapshot()
     intact = [frame["page"] for frame in frames if frame["kind"] == 1]
@@ -209,7 +209,7 @@ PER_PAGE = (PAGE - 8) // 26
 
 
 def chain(pages):
-    """A graph of nodes that lead to the next page's first node (left), the next node (right) and nowhere."""
+    """A graph of nodes that refer to the next page's first node (left), the next node (right) and nothing."""
     count = pages * PER_PAGE
     targets = [t for i in range(count) for t in ((i // PER_PAGE + 1) * PER_PAGE % count, (i + 1) % count, -1)]
     return make_graph([0] * count, [0] * count, targets)

@@ -99,7 +99,7 @@ def test_misses_equal_the_programs_on_zipf(make_trace, tmp_path):
 
 
 def test_recorded_counts(shared_traces, trace_named):
-    """Those of W-TinyLFU depend on the numbers of the blocks, which three traces do not count from the first use."""
+    """W-TinyLFU's misses depend on the block numbers, which three traces do not count in order of first use."""
     renamed = {("2_pools", "WTinyLFU"), ("orm-busy", "WTinyLFU"), ("cloudPhysicsIO", "WTinyLFU")}
     found = {}
     for row in truth.rows_of(shared_traces, "libcachesim_misses.csv"):

@@ -51,7 +51,7 @@ CASES = [pytest.param(name, s, id=f"{name}-{s}") for name in POLICIES for s in s
 
 
 def dense(addresses):
-    """Dense ids as a compiled trace has them, and their number."""
+    """Dense ids as in a compiled trace, and their number."""
     ids = np.unique(addresses, return_inverse=True)[1].astype(np.uint32)
     return ids, int(ids.max()) + 1
 
@@ -99,7 +99,7 @@ def test_kernel_equals_reference(name, parameters):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_kernel_equals_reference_in_a_long_run(name):
-    """Long enough for every log to be squeezed, every axis renumbered and every lifeTime estimated many times."""
+    """Long enough for every log to be compacted, every axis renumbered and every lifeTime estimated many times."""
     rng = np.random.default_rng(12)
     addresses = np.where(rng.random(20_000) < 0.7, rng.zipf(1.3, 20_000) % 200, np.arange(20_000) % 90).tolist()
     for capacity in (3, 25):
@@ -231,7 +231,7 @@ def test_mq_evicts_before_it_looks_into_its_history():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_memory_per_block(name):
-    """At most 32 bytes a distinct block where the cache is a tenth of them, 16 for the simplest."""
+    """At most 32 bytes per distinct block with a cache of a tenth of them, and 16 for the simplest policies."""
     definition = find_policy(name)
     kernel = definition.kernel(10_000, 100_000, **definition.check({}))
     assert 1 <= kernel.memory / 100_000 <= (16 if name in ("lru", "mru", "fifo", "clock", "random", "sieve") else 32)
@@ -261,7 +261,7 @@ def test_unknown_parameters_are_named(name):
 
 @pytest.mark.parametrize("name, parameter", PARAMETERS, ids=lambda x: getattr(x, "name", x))
 def test_parameters_can_be_set_everywhere(name, parameter):
-    """By keyword of `simulate` and `hit_ratio_curve`, so none may share its name with one of theirs."""
+    """They are keywords of `simulate` and `hit_ratio_curve`, so none may have the name of one of their parameters."""
     for function in (simulate, hit_ratio_curve):
         assert parameter.name not in inspect.signature(function).parameters
 

@@ -143,7 +143,7 @@ def test_clockpro_adapts_to_recency(trace_named, name):
 
 
 def test_lrfu_is_in_the_published_band(shared_traces, trace_named):
-    """The best of few parameters at each size, as the authors chose them."""
+    """The best of a few parameters at each size, as the authors chose them."""
     tried = [{"lam": 1e-4, "correlated_period": 500}, {"lam": 3e-5, "correlated_period": 500}]
     tried.append({"lam": 1e-5, "correlated_period": 5000})
     obtained = [truth.percent(trace_named("OLTP"), "lrfu", truth.SIZES, **parameters) for parameters in tried]

@@ -108,7 +108,7 @@ def test_random_is_near_libcachesim(trace_named, tmp_path, name):
 
 
 def test_wtinylfu_is_near_libcachesim_on_zipf(make_trace, tmp_path):
-    """On independent references it matters little which accesses the sketch counts."""
+    """With independent references, it matters little which accesses the sketch counts."""
     trace = zipf(make_trace)
     path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     for size in (1000, 5000):

@@ -129,7 +129,7 @@ def test_one_stream_in_a_large_cache_comes_to_the_most(policy, most):
 
 
 def test_streams_in_a_small_cache_waste_little():
-    """As many streams as tracks a large fixed degree would need: AMP keeps within the cache, the fixed one does not."""
+    """So many streams that a large fixed degree overflows the cache: AMP keeps within it, the fixed degree does not."""
     unused, misses = {}, {}
     for name, prefetch in (("amp", AMP), ("fixed", {"degree": 32, "threshold": 2})):
         cache = track_cache("lru_top", 600, 400_000, prefetch=prefetch)

@@ -26,7 +26,7 @@ VALUES = {
 
 
 def settings_of(name, number=12):
-    """The defaults, and some of all combinations."""
+    """The defaults, and some combinations of the others."""
     names = [parameter.name for parameter in find_predictor(name).parameters]
     every = list(itertools.product(*(VALUES[parameter] for parameter in names)))
     chosen = random.Random(5).sample(every, min(number, len(every)))
@@ -39,7 +39,7 @@ def make(name, files, **parameters):
 
 
 def fed(kernel, ids, cuts=()):
-    """Rank of each event and number of predictions after it, the events fed in slices."""
+    """Rank of each event and number of predictions after it, with the events fed in slices."""
     ids = np.array(ids, np.uint32)
     rank, number = np.full((2, ids.size), 99, np.uint32)
     for begin, end in itertools.pairwise([0, *sorted(cuts), ids.size]):
@@ -100,7 +100,7 @@ def test_kernel_equals_reference_where_chains_grow_long_and_partitions_are_halve
 
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_kernel_equals_reference_on_long_builds(name):
-    """Runs that repeat but for a few files, as a build does; long enough for partitions to fill and halve."""
+    """Runs that repeat except for a few files, as a build does; long enough for partitions to fill and halve."""
     rng = np.random.default_rng(3)
     run = rng.permutation(60)
     ids = np.concatenate([np.where(rng.random(60) < 0.05, rng.integers(60, 80, 60), run) for _ in range(25)]).tolist()

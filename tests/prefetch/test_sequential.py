@@ -140,14 +140,14 @@ def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold
 
 @pytest.mark.parametrize("trigger", [0, 3, 7])
 def test_a_stream_has_one_sequential_miss_with_triggers(trigger):
-    """Section II-B: with asynchronous prefetch none need remain."""
+    """Section II-B: with asynchronous prefetch, no misses need remain."""
     cache = track_cache("lru_top", 200, 3000, prefetch={"degree": 8, "trigger": trigger, "threshold": 2})
     missing = [missing for missing, _ in whole_tracks(cache, *range(2000))]
     assert np.flatnonzero(missing).tolist() == [0, 1]
 
 
 def round_robin(capacity, remedy, trigger=4, streams=10, length=400):
-    """Misses of streams that take turns."""
+    """Misses of interleaved streams."""
     cache = track_cache(
         "lru_top",
         capacity,

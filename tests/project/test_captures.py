@@ -40,7 +40,7 @@ SCHEMA = pa.schema([
 
 @pytest.fixture(scope="module", params=CAPTURES, ids=lambda capture: capture[1])
 def capture(request):
-    """One capture: table, facts, path, and what was asked for."""
+    """One capture: table, facts, path, and what was requested."""
     folder, name, shared_buffers, reads, warehouses = request.param
     facts = yaml.safe_load((folder / "captures.yaml").read_text())[name]
     asked = {"shared_buffers": shared_buffers, "reads": reads, "warehouses": warehouses}

@@ -21,7 +21,7 @@ from rattler.exceptions import SolverError
 ROOT = Path(__file__).parents[2]
 # conda-forge splits the drawing back ends' windows off into the package called `matplotlib`
 CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
-# what a conda environment needs besides Python packages; with pip the machine provides them
+# what a conda environment needs in addition to Python packages; with pip, the machine provides these
 CONDA_ONLY = {"python", "pip", "c-compiler", "make"}
 
 

@@ -60,7 +60,7 @@ def statements(path):
 
 
 def find_imports(name):
-    """(module, name taken from it or None) of what a module takes from the package."""
+    """(module, name taken from it or None) for everything that a module imports from the package."""
     taken = set()
     for module, names, declarations in statements(MODULES[name]):
         if module.split(".")[0] != PACKAGE:

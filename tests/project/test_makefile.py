@@ -106,7 +106,7 @@ def unreachable(checkout, monkeypatch):
 
 @pytest.mark.parametrize("tool", ["uv", "pip"])
 def test_a_registry_out_of_reach_is_told_with_a_way_round_it(unreachable, tool):
-    """And the way that it names leads to an environment."""
+    """And the remedy that it names leads to an environment."""
     if tool == "uv" and not shutil.which("uv"):
         pytest.skip("there is no uv here")
     options = ["environment", f"PYTHON={sys.executable}", *([] if tool == "uv" else ["UV="])]

@@ -1,4 +1,4 @@
-"""What `make mutants` rests on: the faults, the switches, and that a fault is noticed."""
+"""The parts of `make mutants`: the faults, the switches, and that a fault is noticed."""
 
 import subprocess
 import sys
@@ -70,7 +70,7 @@ def test_signatures_and_the_words_of_errors_have_no_faults():
 
 
 def test_a_switch_makes_the_same_fault_as_the_source_alone():
-    """Of a source with them all in, whichever is chosen; none is chosen at first."""
+    """Faults of a source that contains all of them, whichever is selected; none is selected at first."""
     found = dict(enumerate(faults.mutants_of("a.py", SMALL), 1))
     changed, inside = switched.switched(SMALL, found, ".py")
     assert outcome(changed) == outcome(SMALL)
@@ -133,7 +133,7 @@ def test_each_source_has_tests_near_to_it():
     ],
 )
 def test_a_fault_is_noticed_in_a_fork(tmp_path, monkeypatch, body, by):
-    """By a test that fails, ends the process or runs for ever; and not by one that passes."""
+    """A fault is found by a test that fails, ends the process or runs forever, but not by one that passes."""
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
     monkeypatch.setattr(mutants, "UNKNOWN", 2)
     monkeypatch.setattr(mutants.Plugin, "pytest_sessionstart", lambda self: None)  # there is no conftest here
@@ -147,7 +147,7 @@ def test_a_fault_is_noticed_in_a_fork(tmp_path, monkeypatch, body, by):
 
 
 def test_a_table_grows_and_nothing_is_tried_twice(tmp_path):
-    """On one source, with one file of tests."""
+    """With one source and one file of tests."""
     program = "import mutants; mutants.NEAREST = {'*': ('tests/io/test_files.py',)}; mutants.main()"
     options = ["--only", "io/files.py", "--csv", str(tmp_path / "faults.csv")]
     shown = []

@@ -43,7 +43,7 @@ def fresh(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made(fresh):
-    """The same with results, of synthetic values."""
+    """The same with results made of synthetic values."""
     root = fresh.with_name("made")
     shutil.copytree(fresh, root)
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
@@ -105,7 +105,7 @@ def test_notebook_and_script_say_the_same(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_shown_with_its_outputs(path):
-    """Pictures are there to be seen on a page of the repository; nothing that changes from run to run is."""
+    """Pictures are kept, to be seen on the repository's pages; nothing that changes from run to run is."""
     content = json.loads(path.read_text())
     assert path.stat().st_size < 1_000_000
     assert images(cell for cell in content["cells"] if cell["cell_type"] == "code") or path.stem == "00-start-here"

@@ -1,4 +1,4 @@
-"""`make reproduce`: progress per study, and one command that goes on after any kill."""
+"""`make reproduce`: progress per study, and one command that resumes after any kill."""
 
 import os
 import runpy
@@ -82,7 +82,7 @@ def test_an_error_is_shown_and_the_way_on(folder):
     code, text = finish(start(folder))
     assert code != 0
     assert "Error in rule mq_table" in text
-    assert "`make reproduce` then goes on from here" in text
+    assert "`make reproduce` then resumes from here" in text
 
 
 def test_time_left_is_told_once_there_is_something_to_go_by():

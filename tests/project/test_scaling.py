@@ -1,4 +1,4 @@
-"""What `make scaling` and `make slurm-test` rest on; the runs themselves take long."""
+"""The parts of `make scaling` and `make slurm-test`; the runs themselves take long."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What a source distribution holds, and that it fits a package index; `make test-sdist` builds and installs one."""
+"""The contents of a source distribution, and that it fits a package index; `make test-sdist` builds one."""
 
 import os
 import subprocess

@@ -231,7 +231,7 @@ def test_package_built_from_other_sources_is_refused(tree, first_run):
 
 
 def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
-    """A clone has the archived results and no record of how they came about: none may be taken for done."""
+    """A clone has the archived results but no record of how they were made: none may be mistaken for finished work."""
     folder = copy_tree(tmp_path)
     shutil.copytree(tree / "data" / "raw", folder / "data" / "raw")
     shutil.copy(tree / "config" / "config.yaml", folder / "config")

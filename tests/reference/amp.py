@@ -1,4 +1,4 @@
-"""AMP, slow and readable, in front of the reference of any policy on tracks; the kernel has to equal it exactly."""
+"""Slow, readable reference of AMP in front of any policy's reference on tracks; the kernel must equal it exactly."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class SetMark(Mark):
 
 
 class Amp:
-    """Mixed into a policy's reference: prefetching by AMP in place of a fixed degree."""
+    """A mix-in for a policy's reference: prefetching by AMP instead of a fixed degree."""
 
     def __init__(self, *args, most=32, ahead_above=4, **settings):
         super().__init__(*args, **settings)

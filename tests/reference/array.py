@@ -1,6 +1,6 @@
 """Slow, readable reference of the storage controller, which the kernel has to equal to the nanosecond.
 
-Every station is spelled out, one Python object a drive operation, sets for what is dirty. The drives are those of
+Every station is spelled out: one Python object per drive operation, sets for dirty pages. The drives are those of
 `misspenalty.disks` behind a first-come-first-served queue; the cache is the reference of a cache of tracks.
 """
 
@@ -57,7 +57,7 @@ class Operation:
     write: bool
     pages: range | None = None
     destage: "Destage | None" = None
-    waiting: list = field(default_factory=list)  # (request, whether it was issued for it)
+    waiting: list = field(default_factory=list)  # (request, whether the operation was issued for it)
 
 
 @dataclass(eq=False)
@@ -73,7 +73,7 @@ class Destage:
 
 
 class Station:
-    """Processors with one queue, which serve other slices of the machine as well: copies of what comes, delayed."""
+    """Processors with one queue, which also serve other slices of the machine: delayed copies of what arrives."""
 
     def __init__(self, servers, echoes):
         self.free, self.delays = [0] * servers, [(n + 1) * ECHO for n in range(echoes)]
@@ -112,7 +112,7 @@ class Reference:
         stations, servers, echoes = controller.stations
         self.stations = [Station(servers, echoes) for _ in range(stations)]
         self.stalled = deque()
-        self.dirty = [OrderedDict() for _ in range(controller.arrays)]  # stripe -> pages, the oldest first
+        self.dirty = [OrderedDict() for _ in range(controller.arrays)]  # stripe -> pages, oldest first
         self.destaging = [0] * controller.arrays
         self.old = {}  # stripe -> dirty pages whose contents on disk are known
         self.used = 0
@@ -137,7 +137,7 @@ class Reference:
         return self.array_of(stripe) * members + member, 8 * (row * self.strip + first), 8 * (end - first)
 
     def seen(self, page):
-        """The controller's number of a page of the host's, which is striped over a few of the arrays."""
+        """The controller's number of a host page, which is striped over a few of the arrays."""
         if not self.c.host_stripe_kb:
             return page
         width, strip = self.c.host_stripe_arrays, self.c.host_stripe_kb * 1024 // PAGE
@@ -183,7 +183,7 @@ class Reference:
         return self.interval(begin)
 
     def interval(self, begin):
-        """What the kernel's `Interval` says, but for the cache's own state and the drives' utilisation."""
+        """The contents of the kernel's `Interval`, except the cache's own state and the drives' utilisation."""
         spent = [{name: side[name] for name in COMPONENTS} for side in self.spent]
         result = Interval((self.now - begin) / 1e9, dict(self.counts), {}, *spent, tuple(self.response), math.nan, {})
         self.counts, self.spent, self.response = Counter(), (Counter(), Counter()), [0, 0]
@@ -226,11 +226,11 @@ class Reference:
                 self.finish(request)
 
     def end(self, track):
-        """The track that ends what the host has on one array."""
+        """The last track of the host's part on one array."""
         return (track * self.track // self.part + 1) * self.part // self.track
 
     def tracks(self, request):
-        """(track, mask of pages) in the order of the host's pages; a track twice where another comes between."""
+        """(track, mask of pages) in the order of the host's pages; a track occurs twice if another comes in between."""
         masks, before = [], None
         for page in map(self.seen, request.range):
             track, bit = divmod(page, self.track)
@@ -286,7 +286,7 @@ class Reference:
         return operation.pages[0] // size <= track <= operation.pages[-1] // size
 
     def stage(self, request, reads):
-        """Neighbouring pages that are read for the same reason, a drive at a time."""
+        """Neighbouring pages that are read for the same reason, one drive at a time."""
         runs = []
         for track, mask, why in reads:
             for bit in range(self.track):
@@ -433,7 +433,7 @@ class Reference:
         self.destage_everywhere()
 
     def plan(self, destage):
-        """Places to read, then to write: the cheaper of the two ways to a parity."""
+        """Places to read, then to write, by the cheaper of the two ways to compute a parity."""
         first, data = destage.stripe * self.c.stripe_pages, self.c.array_members - 1
         dirty = [
             {p - first - s * self.strip for p in destage.dirty if (p - first) // self.strip == s} for s in range(data)
@@ -456,7 +456,7 @@ class Reference:
         return reads, [*changed, parity]
 
     def held(self, first):
-        """Pages of a strip that the read cache holds, counted from its first."""
+        """Pages of a strip that the read cache holds, counted from the first."""
         if not self.c.parity_from_cache:
             return set()
         pages = range(first, first + self.strip)

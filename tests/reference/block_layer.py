@@ -42,7 +42,7 @@ class Request(SimpleNamespace):
 
 
 class BlockLayerReference:
-    """Frames, queue and disk; `machine` as of the kernel."""
+    """Frames, queue and disk; `machine` as in the kernel."""
 
     def __init__(self, entries, machine, drive=None):
         self.entries, self.machine, self.drive = entries, SimpleNamespace(**machine), drive
@@ -65,7 +65,7 @@ class BlockLayerReference:
         self.counts = dict.fromkeys(("reads", "writes", "read_sectors", "write_sectors", "evictions"), 0)
 
     def schedule(self, time, priority, what):
-        """An event behind those of its time and priority."""
+        """An event that follows those with the same time and priority."""
         heapq.heappush(self.events, (time, priority, self.sequence, what))
         self.sequence += 1
 
@@ -106,7 +106,7 @@ class BlockLayerReference:
         return False
 
     def _insert(self, request):
-        """Where the one-way elevator has it: between two that enclose it, or where the sectors fall back."""
+        """Its place in the one-way elevator: between two requests that enclose it, or where the sectors fall back."""
         request.entries[0].request = request
         places = [-1 if self.plugged else None, *(other.lba for other in self.queue)]  # the plug is below all sectors
         begin = 0 if self.plugged else 1
@@ -172,7 +172,7 @@ class BlockLayerReference:
             self.step()
 
     def wait(self, entry, now):
-        """Wait until the entry is neither being read nor written; when that is."""
+        """Wait until the entry is neither being read nor written; return that time."""
         if entry.coming or entry.leaving:
             entry.request.demand = True
             self.unplug(now)
@@ -237,7 +237,7 @@ class BlockLayerReference:
             self.dirty.remove(entry)
 
     def write_back(self, older, now):
-        """Give the disk what became dirty by the time `older`."""
+        """Give the disk everything that became dirty by the time `older`."""
         old = [entry for entry in self.dirty if entry.dirtied <= older and not (entry.leaving or entry.coming)]
         for entry in old:
             self.clean(entry)

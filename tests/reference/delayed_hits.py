@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 def run(requests, policy, capacity, z):
     """(hits, delayed hits, misses, total latency) of one run; a request of -1 is a step without one."""
     cache = POLICIES[policy](capacity, z, list(requests))
-    waiting = {}  # object on its way -> (step in which its fetch ends, requests that wait for it)
+    waiting = {}  # object being fetched -> (step in which its fetch ends, requests that wait for it)
     hits = delayed = misses = latency = 0
     for step, wanted in enumerate(requests):
         if wanted >= 0:
@@ -29,7 +29,7 @@ def run(requests, policy, capacity, z):
 
 
 class Cache:
-    """What policies share: nothing is learnt from an arrival, nothing changes at a hit."""
+    """The base of the policies: nothing is learnt from an arrival, and nothing changes at a hit."""
 
     def __init__(self, capacity, z, requests):
         self.capacity, self.z = capacity, z
@@ -39,7 +39,7 @@ class Cache:
         return name in self.cached
 
     def arrive(self, name, step):
-        """A request arrives, whatever becomes of it."""
+        """A request arrives, whatever its outcome."""
 
     def hit(self, name, step):
         """It found its object in the cache."""
@@ -76,7 +76,7 @@ class History:
 
 
 class ClosedHistory:
-    """The same as the authors' ARC has it: windows that are over, the first of one request; few tell nothing."""
+    """The same as in the authors' ARC: completed windows, the first with one request; too few are not used."""
 
     def __init__(self):
         self.windows = []
@@ -99,7 +99,7 @@ class ClosedHistory:
 
 
 class LRUMAD(Cache):
-    """Lowest mean aggregate delay per step since the last request goes; of equals, the one requested first of all."""
+    """Evicts the lowest mean aggregate delay per step since the last request; of equals, the first ever requested."""
 
     history = History
 
@@ -122,7 +122,7 @@ class LRUMAD(Cache):
 
 
 class ARC(Cache):
-    """ARC with a whole target: ratios of the ghost lists are rounded, halves up. Each waiting request is a use."""
+    """ARC with an integer target: ratios of the ghost lists are rounded half up. Each waiting request is a use."""
 
     def __init__(self, capacity, z, requests):
         super().__init__(capacity, z, requests)
@@ -180,12 +180,12 @@ class ARC(Cache):
 
 
 def half_up(over, under):
-    """The ratio, rounded to the next whole number, halves up."""
+    """The ratio, rounded half up to a whole number."""
     return (2 * over + under) // (2 * under)
 
 
 class ARCMAD(ARC, LRUMAD):
-    """ARC whose lists T1 and T2 give up the object with the lowest mean aggregate delay per step."""
+    """ARC whose lists T1 and T2 evict the object with the lowest mean aggregate delay per step."""
 
     history = ClosedHistory
 
@@ -193,7 +193,7 @@ class ARCMAD(ARC, LRUMAD):
         return min(cached, key=lambda other: self.rank(other, step))
 
     def only_once(self, step):
-        """The published program exchanges step and fetch time here, and counts without sign."""
+        """The published program swaps step and fetch time here, and uses unsigned arithmetic."""
         return min(self.t1, key=lambda other: self.exchanged(other, step))
 
     def exchanged(self, name, step):
@@ -203,7 +203,7 @@ class ARCMAD(ARC, LRUMAD):
 
 
 class OPT(Cache):
-    """Evicts, or does not admit, the object whose next request is farthest from now."""
+    """Evicts, or does not admit, the object whose next request is farthest in the future."""
 
     def __init__(self, capacity, z, requests):
         super().__init__(capacity, z, requests)
@@ -213,11 +213,11 @@ class OPT(Cache):
         self.number = {name: i for i, name in enumerate(self.steps)}
 
     def following(self, name, step):
-        """Steps of the object's requests from `step` on."""
+        """The steps of the object's requests from `step` on."""
         return [at for at in self.steps[name] if at >= step]
 
     def value(self, name, step, now):
-        """What keeping the object is worth at the end of step `now`, its requests before `step` being past."""
+        """The value of keeping the object at the end of step `now`, when its requests before `step` are past."""
         coming = self.following(name, step)
         return -coming[0] if coming else -float("inf")
 
@@ -236,7 +236,7 @@ class OPT(Cache):
 
 
 class OPTMAD(OPT):
-    """The same by the aggregate delay of the next window over the steps to its start."""
+    """The same, using the aggregate delay of the next window divided by the steps to its start."""
 
     def value(self, name, step, now):
         coming = self.following(name, step)

@@ -36,7 +36,7 @@ class Record:
 
 @dataclass
 class Drive:
-    """A drive of a `misspenalty.disks.Description`; `service` as the kernel's."""
+    """A drive made from a `misspenalty.disks.Description`; `service` is like the kernel's."""
 
     kind: object
     layout: Layout = None
@@ -79,7 +79,7 @@ class Drive:
         return self.s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
 
     def boundary(self, track, sector):
-        """Where a sector begins, ticks, counted on past a revolution."""
+        """Where a sector begins, in ticks, which continue past a revolution."""
         _, _, sectors, angle = self.layout.tracks[track]
         return angle + -(-sector * TURN // sectors)
 
@@ -89,14 +89,14 @@ class Drive:
         return ticks + TURN * (((now - 1) * self.rpm - ticks) // TURN + 1)
 
     def at(self, ticks):
-        """The first whole ns at or after the platter has turned so far."""
+        """The first whole ns at which the platter has turned that far."""
         return -(-ticks // self.rpm)
 
     def width(self, track, sector, count):
         return self.boundary(track, sector + count) - self.boundary(track, sector)
 
     def runs(self, lbn, end):
-        """The blocks from `lbn` to `end` in pieces that lie one after another on one track."""
+        """The blocks from `lbn` to `end`, in pieces that are contiguous on one track."""
         piece = [lbn]
         for block in range(lbn + 1, end):
             (t1, s1), (t2, s2) = self.layout.place[block - 1], self.layout.place[block]
@@ -150,7 +150,7 @@ class Drive:
             self.ahead = -1
 
     def stopped(self, now):
-        """When the arm can move, and its track then, if read-ahead stops now."""
+        """When the arm can move, and on which track it then is, if read-ahead stops now."""
         if self.ahead < 0 or self.ahead_lbn >= self.segments[self.ahead].limit or now <= self.ahead_time:
             return self.arm_free, self.track
         track, end = self.next_ahead()
@@ -210,7 +210,7 @@ class Drive:
                 segment.first = segment.end
 
     def read_medium(self, now, lbn, start_index, count, r):
-        """End, when `water` blocks were read, when the bus is done at the earliest, first block kept."""
+        """End, time at which `water` blocks were read, earliest time at which the bus is done, first block kept."""
         s, opening, first = self.s, True, lbn
         water, ready, done = max(1, min(count, s["segment"]) * s["read_water"] // 1000), 0, 0
         for piece in self.runs(lbn + start_index, lbn + count):
@@ -274,7 +274,7 @@ class Drive:
         return now, waited
 
     def coming(self, track, now):
-        """The sector that begins next; None stands for the one behind the last, sector 0 a revolution on."""
+        """The sector that begins next; None means the one after the last, that is, sector 0 one revolution later."""
         sectors = self.layout.tracks[track][2]
         turned = (now * self.rpm - self.layout.tracks[track][3]) % TURN
         late = [k for k in range(sectors) if -(-k * TURN // sectors) > turned - self.rpm]

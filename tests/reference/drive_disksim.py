@@ -12,7 +12,7 @@ NEVER = 1 << 90
 
 @dataclass
 class Behind:
-    """A write whose blocks are in the buffer: they cross the bus from `bus` on, the arm may begin at `arm`."""
+    """A write whose blocks are in the buffer: they cross the bus from `bus` on, and the arm may begin at `arm`."""
 
     lbn: int
     count: int
@@ -29,7 +29,7 @@ class Behind:
 
 @dataclass
 class Drive(drive.Drive):
-    """As `reference.drive.Drive`, for descriptions with ``disksim_buffer``."""
+    """Like `reference.drive.Drive`, for descriptions with ``disksim_buffer``."""
 
     writing: int = 0  # the arm writes behind until then
     sweep: tuple = None  # read-ahead on the arm's track: track, first sector, when it began
@@ -49,7 +49,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ read-ahead
 
     def may_read(self, block, now):
-        """Whether a block read ahead would overwrite none that the last read has yet to send."""
+        """Whether reading a block ahead would not overwrite a block that the last read has yet to send."""
         first, start, count, sent = self.reader
         gone = min(max(now - start, 0) // self.s["read_block"], count) if self.s["read_block"] else count
         return now >= sent or block - first - gone < self.s["segment"]
@@ -63,12 +63,12 @@ class Drive(drive.Drive):
         return self.at(self.meets(track, sector, max(when - self.lag, 0))) + self.lag
 
     def passes(self, sweep, j):
-        """When sector `j` behind the first of a sweep begins: DiskSim's sectors are whole 2^-20 of a revolution."""
+        """When sector `j` after the first of a sweep begins; DiskSim's sectors are multiples of 2^-20 revolutions."""
         track, _, start = sweep
         return start + j * ((1 << 20) // self.layout.tracks[track][2]) * TURN // (self.rpm << 20)
 
     def next_ahead(self):
-        """The sweep that the next block belongs to, and how far behind its first sector it lies."""
+        """The sweep that the next block belongs to, and its distance from the sweep's first sector."""
         track, sector = self.layout.place[self.ahead_lbn]
         if self.sweep is None or self.sweep[0] != track:
             return (track, sector, self.land(track, sector, self.ahead_time + self.reposition(track, False))), 0
@@ -86,7 +86,7 @@ class Drive(drive.Drive):
                 break
             self.passed += j + 1 - (self.swept if sweep is self.sweep else 0)
             self.track, self.sweep, self.swept = sweep[0], sweep, j + 1
-            if unread:  # it passes, and comes again a revolution later
+            if unread:  # it passes, and returns a revolution later
                 continue
             self.ahead_time = end
             self.ahead_lbn += 1
@@ -106,7 +106,7 @@ class Drive(drive.Drive):
         return max(self.arm_free, free), sweep[0]
 
     def stop_ahead(self, now):
-        """Stop reading ahead; how much later the arm is free."""
+        """Stop reading ahead; return how much later the arm is free."""
         if self.ahead >= 0:
             self.arm_free, self.track = self.stopped(now)
         self.ahead = -1
@@ -157,7 +157,7 @@ class Drive(drive.Drive):
         return chosen, hit
 
     def for_write(self, lbn, count):
-        """The segment for a write; -1 = none but the one that is being read ahead into."""
+        """The segment for a write; -1 = only the one that is being read ahead into."""
         best, chosen = 0, -1
         for i in self.oldest():
             g = self.segments[i]
@@ -169,7 +169,7 @@ class Drive(drive.Drive):
         return chosen
 
     def take(self, chosen, lbn, count, end):
-        """Fill a segment with a write's blocks; what others hold of them is lost, but for read-ahead under way."""
+        """Fill a segment with a write's blocks; other segments lose theirs, except for read-ahead in progress."""
         for i, g in enumerate(self.segments):
             if i not in (chosen, self.ahead) and g.first < lbn + count and g.end > lbn:
                 g.first = g.end
@@ -178,7 +178,7 @@ class Drive(drive.Drive):
         g.first, g.used, g.clean = max(lbn, g.end - self.s["segment"]), self.requests, end
 
     def written(self):
-        """The arm is through with writes behind: their segment can be read, or is empty."""
+        """The arm has finished the buffered writes: their segment can be read, or is empty."""
         self.writing = 0
         for g in self.segments:
             if g.clean:
@@ -272,7 +272,7 @@ class Drive(drive.Drive):
         return end
 
     def write_behind(self, now, free, lbn, count, r):
-        """A write that is complete once in the buffer; when it is."""
+        """A write that is complete once it is in the buffer; returns that time."""
         s, late, r.hit = self.s, 0, 3
         go = now + s["write_hit"][self.after_read]
         off = max(free, go + s["write_disconnect"]) + s["reselect"] + s["prepare"]
@@ -304,13 +304,13 @@ class Drive(drive.Drive):
         return start + count * s["write_block"]
 
     def appends(self, now, lbn):
-        """Whether a write goes on where the one that the medium is being written with ends."""
+        """Whether a write continues where the one that is being written to the medium ends."""
         on = self.behind[0]
         done = sum(when <= now for when in self.blocks_written(on, None, drive.Record()))
         return on.stop == lbn and self.s["segment"] > lbn - on.lbn - done
 
     def plan(self):
-        """When the medium is written with what is in the buffer."""
+        """When the contents of the buffer are written to the medium."""
         on, *more = self.behind
         on.end = self.blocks_written(on, more[0] if more else None, drive.Record())[-1]
         if more:
@@ -319,7 +319,7 @@ class Drive(drive.Drive):
         self.arm_free = self.writing = self.behind[-1].end
 
     def write_through(self, now, free, lbn, count, r):
-        """A write that is complete once on the medium; when the bus is taken up again for that."""
+        """A write that is complete once it is on the medium; returns when the bus is reconnected for that."""
         s, busy = self.s, free > now
         go = now + s["write_miss"][self.after_read]
         start = off = max(free, go) + s["reselect"] + s["prepare"]
@@ -369,7 +369,7 @@ class Drive(drive.Drive):
         return done
 
     def _in_order(self, on, more, end, block, track, first, passes, on_track):
-        """The block that is next and when, after each sector written of a track."""
+        """The next block and its time, after each written sector of a track."""
         j, sectors = 0, self.layout.tracks[track][2]
         while block < end and self.layout.place[block][0] == track:
             wait = (self.layout.place[block][1] - first) % sectors
@@ -379,7 +379,7 @@ class Drive(drive.Drive):
             yield block, passes(j)
 
     def _any_order(self, on, more, end, block, track, first, passes, on_track):
-        """As `_in_order`, where sectors behind the next one are written as they pass."""
+        """Like `_in_order`, but sectors after the next one are written as they pass."""
         j, sectors, kept = 0, self.layout.tracks[track][2], range(0)
         while block < end and self.layout.place[block][0] == track:
             here = on_track.get((first + j) % sectors, -1)

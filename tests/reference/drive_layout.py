@@ -46,7 +46,7 @@ class Layout:
 
     @staticmethod
     def _slots(zone, heads, sparing):
-        """Slots of the zone that hold blocks, in the order of blocks, the unused ones in front included."""
+        """Slots of the zone that hold blocks, in the order of blocks, including the unused ones at the front."""
         scheme, spares, sectors = sparing["scheme"], zone["spares"], zone["sectors"]
         cylinder = heads * sectors
         total = (zone["last_cylinder"] - zone["first_cylinder"] + 1) * cylinder

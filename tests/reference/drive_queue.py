@@ -2,7 +2,7 @@
 
 
 def play(drive, arrivals, scheduler, depth):
-    """Requests (arrival, lbn, count, write) through a reference drive's queue: (start, Record) of each.
+    """Requests (arrival, lbn, count, write) through the queue of a reference drive: (start, Record) of each.
 
     The scheduler chooses from the first `depth` that wait; ties go to the request that came first.
     """
@@ -43,7 +43,7 @@ def _key(scheduler, drive, request, away, up, now):
 
 
 def positioning(drive, now, lbn, count, write):
-    """Ticks from a command at `now` until the arm is there and the block begins; the cache is not asked."""
+    """Ticks from a command at `now` until the arm has arrived and the block begins; the cache is not consulted."""
     released, stands = drive.stopped(now)
     track, sector = drive.layout.place[lbn]
     move = drive.reposition(track, write, stands)

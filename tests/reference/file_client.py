@@ -42,7 +42,7 @@ class FileClientReference(BlockLayerReference):
         self.inode_of = list(self.inodes)
 
     def warm(self, resident, named_only):
-        """Bring the metadata of files, and the files, into memory, as long as there is room."""
+        """Bring the files and their metadata into memory, as long as there is room."""
         for path in resident:
             blocks = self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist()
             for kind, entries in (
@@ -180,7 +180,7 @@ class FileClientReference(BlockLayerReference):
 
     @staticmethod
     def _note_size(inode, size):
-        """The size as recorded; what no recorded call has written lies on disk."""
+        """The recorded size; what no recorded call has written lies on disk."""
         if size > (-1 if inode.size is None else inode.size):
             inode.stored = -(-size // PAGE_BYTES)
         inode.size = size
@@ -310,7 +310,7 @@ class FileClientReference(BlockLayerReference):
         return now, outcome
 
     def _read_ahead(self, inode, ahead, at, locked, in_window, now):
-        """Ask for pages behind the one at `at` (generic_file_readahead)."""
+        """Ask for pages after the one at `at` (generic_file_readahead)."""
         end, most = ahead.end // PAGE_BYTES * PAGE_BYTES, 0
         asynchronous = not locked and in_window and ahead.most and end >= PAGE_BYTES and at <= end <= at + ahead.length
         if locked and (not ahead.length or not at < end <= at + ahead.length):

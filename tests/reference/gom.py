@@ -1,4 +1,4 @@
-"""The dual buffer again, slow and readable: pages in LRU order, and buddies for the used objects of evicted ones."""
+"""Slow, readable reference of the dual buffer: pages in LRU order, and buddies for used objects of evicted pages."""
 
 from reference.object_cache import BUFFER, CacheReference
 
@@ -31,7 +31,7 @@ class Buddies:
         self.vacant[order].append(granule)
 
     def take(self, size):
-        """(First granule, order) of a block for so many bytes; None where there is none."""
+        """(First granule, order) of a block for this many bytes; None if there is none."""
         order = next(order for order in range(TOP + 1) if GRANULE << order >= size)
         found = next((larger for larger in range(order, TOP + 1) if self.vacant[larger]), None)
         if found is None:
@@ -77,7 +77,7 @@ class GOMReference(CacheReference):
         self._give_back(frame)
 
     def _keep(self, thing, pinned):
-        """Move an object to the buffer; False where there is no place for it, and it is discarded."""
+        """Move an object to the buffer; False if there is no room for it and it is discarded."""
         block = self.buddies.take(thing.size)
         while block is None:
             oldest = next((one for one in self.blocks if one.frame not in pinned), None)

@@ -1,4 +1,4 @@
-"""The client caches again, slow and readable: objects are Python objects, nothing is moved but list items.
+"""Slow, readable reference of the client caches: objects are Python objects, and only list items are moved.
 
 Tests compare the kernels with these references, count by count. Sizes are bytes; a pointer is an oref until it is
 loaded and an `Entry` afterwards.
@@ -193,7 +193,7 @@ class CacheReference:
         return [f for f in self.frames if f.kind in (INTACT, MIXED) and f is not self.incoming and f not in pinned]
 
     def prepare(self):
-        """What a policy does once for each fetch."""
+        """What a policy does once per fetch."""
 
     # --- a program
 
@@ -218,7 +218,7 @@ class FPCReference(CacheReference):
 
 
 class ClockReference(CacheReference):
-    """CLOCK on pages; the table is not paid for."""
+    """CLOCK on pages; the table does not count towards the size."""
 
     def __init__(self, database, size, **common):
         super().__init__(database, size, **common | {"table": False})

@@ -1,7 +1,7 @@
-"""OO7's database again, slow and readable: objects created one after the other, laid out and written one at a time.
+"""Slow, readable reference of OO7's database: objects are created, laid out and written one at a time.
 
-Tests hold `oo7.generate` against it, byte for byte. Only what is drawn is shared (`oo7_plan.Draws`); counts, order,
-places and contents are found here again.
+Tests compare `oo7.generate` with it, byte by byte. Only the random draws are shared (`oo7_plan.Draws`); counts, order,
+locations and contents are computed here independently.
 """
 
 import struct
@@ -16,7 +16,7 @@ ARRAY, STRING = 14, 15
 
 @dataclass(eq=False)
 class Thing:
-    """An object: its words behind the header, of which those that are things are references."""
+    """An object: its words after the header, of which those that are things are references."""
 
     kind: int
     words: list
@@ -53,7 +53,7 @@ class Builder:
         return self.things[-1]
 
     def named(self, kind, type_, words):
-        """An object, and its type's name behind it; the name's place in `words` is None."""
+        """An object followed by its type's name; the name's entry in `words` is None."""
         thing = self.new(kind, words)
         words[words.index(None)] = self.new(STRING, [b"type%03d\0\0\0" % type_])
         return thing
@@ -123,7 +123,7 @@ class Builder:
         return me
 
     def link_bases(self):
-        """Composites know their documents and the base assemblies that use them, and are known by those."""
+        """Composites refer to their documents and the base assemblies that use them, and these refer back."""
         for composite, document in zip(self.composites, self.documents, strict=True):
             composite.words[3], document.words[3] = document, composite
         for field, chosen in enumerate((self.draws.private, self.draws.shared)):

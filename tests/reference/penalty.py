@@ -22,7 +22,7 @@ class LRU:
 
 
 class OPT:
-    """The cache of who knows the future; it may refuse a block."""
+    """A cache that knows the future; it may refuse a block."""
 
     def __init__(self, capacity):
         self.capacity, self.cached = capacity, {}
@@ -78,7 +78,7 @@ class FirstComeFirstServed:
 
 
 def play(ids, write, arrival, cache, device, lbn, sectors, hit_ns=0, through=False, warm_up=0, clients=0, pause=0):
-    """(counts, latency of each reference, None where it does not count); `arrival` None = closed loop of clients."""
+    """(counts, latency of each reference, None if it does not count); `arrival` None = closed loop of clients."""
     counts = dict.fromkeys(["hits", "delayed_hits", "misses", "delayed", *COMPONENTS], 0)
     latency = [None] * len(ids)
     came, waiting = {}, {}  # time of each reference; block on its way -> references that wait

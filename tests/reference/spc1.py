@@ -1,4 +1,4 @@
-"""The SPC-1-like workload, slow and readable: the same requests as the kernel, draw by draw."""
+"""Slow, readable reference of the SPC-1-like workload: the same requests as the kernel, draw by draw."""
 
 import math
 
@@ -92,7 +92,7 @@ class Spc1Reference:
         return time, block, length, bsu, asu, number, int(write)
 
     def run(self, stream, length, first, extent, run):
-        """The block behind the last request, or the start of a new run."""
+        """The block after the last request, or the start of a new run."""
         if stream.block + length >= stream.end:
             start = first + self.below(extent)
             stream.block, stream.end = start // 16 * 16, (start + run) // 16 * 16

@@ -1,7 +1,7 @@
 """Slow, readable reference of the closed-loop storage server: every station has its queue, every arrival its event.
 
-It says what `misspenalty.systems.storage_server.server` describes as processes that wait for each other, with Python's
-heapq and nothing of the kernel; tests compare the two.
+It implements the description in `misspenalty.systems.storage_server.server` as processes that wait for each other, with
+Python's heapq and nothing of the kernel; tests compare the two.
 """
 
 import heapq
@@ -33,7 +33,7 @@ class Station:
         self.periods = []  # when a server worked, (begin, end)
 
     def arrive(self, process, service):
-        """`process` waits here, is served, and goes on with the time it waited."""
+        """`process` waits here, is served, and continues with the time that it waited."""
         self.queue.append((self.reference.now, process, service))
         self.start()
 
@@ -53,7 +53,7 @@ class Station:
         self.reference.resume(process, waited)
 
     def utilisation(self, begin, end):
-        """Share of the servers' time in work."""
+        """Share of time in which the servers work."""
         worked = sum(max(0, min(stop, end) - max(start, begin)) for start, stop in self.periods)
         return worked / self.servers / (end - begin)
 
@@ -105,11 +105,11 @@ class Reference:
         return LiveResult(*fields, hits + misses, hits)
 
     def at(self, time, kind, sequence, action):
-        """Do `action` at `time`; without a `sequence` number behind those of its kind."""
+        """Do `action` at `time`; without a `sequence` number, after those of its kind."""
         heapq.heappush(self.events, (time, kind, next(self.numbers) if sequence is None else sequence, action))
 
     def resume(self, process, value):
-        """Let a process go on; what it yields next says where it waits."""
+        """Let a process continue; what it yields next says where it waits."""
         wait = next(process) if value is None else process.send(value)
         if wait is not None:
             wait(process)
@@ -164,7 +164,7 @@ class Reference:
         yield self.until(self.now + bed.reply_ns, COMPLETION, None)
 
     def write(self, reference, follow=None):
-        """A written block on its way to disk; it does `follow`, if any, when it reaches its server."""
+        """A written block on its way to disk; runs `follow`, if there is one, when it reaches its server."""
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
         yield lambda process: self.link_out.arrive(process, bed.transfer_ns)
@@ -189,7 +189,7 @@ class Reference:
                 self.outcome[reference] = HIT if hit else MISS
 
     def deal(self, reads):
-        """The head of the trace up to its `reads`-th read."""
+        """The beginning of the trace up to its `reads`-th read."""
         stretch = deque()
         while reads and self.trace:
             stretch.append(self.trace.popleft())

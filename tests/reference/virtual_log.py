@@ -1,7 +1,7 @@
 """Slow, readable reference of the virtual-log disk: a set of free sectors, every free unit tried, a tree of lists.
 
-It says what `misspenalty.disks.virtual_log.log` describes with nothing of its kernels but the mechanics' arithmetic of
-angles (tested on its own); tests compare the two, to the nanosecond.
+It implements the description in `misspenalty.disks.virtual_log.log` and shares with its kernels only the arithmetic of
+angles (tested separately); tests compare the two, to the nanosecond.
 """
 
 from collections import Counter

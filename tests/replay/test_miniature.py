@@ -49,7 +49,7 @@ def test_error_bars_tell_how_near(trace):
 @pytest.mark.parametrize("writes, warm_up", [("count", 0), ("ignore", 1000), ("only", 50_000), ("count", 150_000)])
 def test_a_small_lru_cache_gives_what_the_stack_gives(trace, writes, warm_up):
     class Recent:
-        """LRU, so that it is no stack."""
+        """LRU, which is therefore not a stack."""
 
         def __init__(self, capacity):
             self.capacity, self.blocks = capacity, {}

@@ -1,4 +1,4 @@
-"""Policies of one's own: the references of the built-in ones, given as classes, count what the kernels count."""
+"""Policies given as classes: the references of the built-in policies count what the kernels count."""
 
 import subprocess
 import sys

@@ -192,7 +192,7 @@ def test_a_bomb_is_refused_before_it_goes_off(archive, empty):
 
 
 def test_a_bomb_that_lies_about_its_size_is_stopped(archive, empty):
-    """The size that an entry declares bounds what is unpacked of it."""
+    """The size that an entry declares limits how much of it is unpacked."""
     repack(archive, {"results/bomb.csv": bytes(8 * 2**20)})
     content = archive.read_bytes()
     archive.write_bytes(content.replace((8 * 2**20).to_bytes(4, "little"), (1000).to_bytes(4, "little")))

@@ -1,4 +1,4 @@
-"""What README.md and ARTIFACT.md say of a run's cost."""
+"""What README.md and ARTIFACT.md say about the cost of a run."""
 
 import json
 import re

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def body(text):
-    """Rows of cells of a table, its head first."""
+    """Rows of cells of a table, the header first."""
     head, rows = re.search(
         r"\\endfirsthead\n\\toprule\n(.*?)\n\\midrule\\endhead\n\\bottomrule\\endfoot\n(.*)\\end", text, re.DOTALL
     ).groups()

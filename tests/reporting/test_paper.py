@@ -89,7 +89,7 @@ def test_a_changed_result_changes_the_paper(copy, tmp_path):
 
 
 def test_other_sizes_and_streams_compile(copy, tmp_path):
-    """A small run has other cache sizes than the paper, and captures that the fact sheet does not know."""
+    """A small run has cache sizes that differ from the paper's, and captures that the fact sheet does not list."""
     for path in (copy / "results" / "mq").glob("*.csv"):
         table = pd.read_csv(path)
         if "cache_mb" in table:
@@ -144,7 +144,7 @@ def test_prose_follows_the_data(copy):
 
 
 def test_no_code_is_printed(folder):
-    """A line break before a method ends a statement of Typst's, and the rest is set as text."""
+    """A line break before a method ends a Typst statement, and the rest is typeset as text."""
     leaks = re.findall(r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder))
     assert not leaks, f"set as text: {leaks}"
 
@@ -160,7 +160,7 @@ def test_every_study_is_counted(folder):
 
 
 def numbers_of(source):
-    """Decimal numbers of a Typst source, prose and code, but for lengths, sections of papers and releases."""
+    """Decimal numbers in a Typst source, prose and code, except lengths, sections of papers and releases."""
     text = re.sub(r"//[^\n]*|§[\d.]+|Linux [\d.]+", "", source.read_text())
     return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\d|\.|pt|em|mm|fr)", text))
 

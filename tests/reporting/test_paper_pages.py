@@ -28,7 +28,7 @@ def typeset_as(form, source, root=ROOT):
 
 @pytest.fixture(scope="module")
 def boxes():
-    """Per page of the paper, what lies where."""
+    """The position of everything on each page of the paper."""
     return [typeset.boxes(page) for page in typeset_as("svg", str(ROOT / "paper" / "main.typ"))]
 
 
@@ -49,7 +49,7 @@ def outside(found):
 
 
 def share(page):
-    """Of a page in PNG, how much of its height has content."""
+    """The share of a PNG page's height that has content."""
     marks = typeset.ink(page)
     return typeset.filled(marks, int(TOP * SCALE), int(BOTTOM * SCALE), int(typeset.ROW * SCALE))
 

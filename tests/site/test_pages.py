@@ -17,7 +17,7 @@ STUDY = "vlog"
 
 @pytest.fixture
 def page(browser):
-    """A page that fails the test on an error of a script or a request to anywhere but files."""
+    """A page that fails the test on a script error or a request to anything other than files."""
     context = browser.new_context(accept_downloads=True)
     page, problems = context.new_page(), []
     page.on("pageerror", lambda error: problems.append(str(error)))

@@ -97,7 +97,7 @@ def timed(page, name, policy, capacity, device, clients, interval):
 
 
 def compared(page, name, trace, policy, device, clients=4, interval=0):
-    """A timed replay in the browser next to the native one: counts to the unit, times to the last digit."""
+    """A timed replay in the browser compared with the native one: counts are equal, and times to the last digit."""
     capacity = max(1, trace.blocks // 20)
     there = timed(page, name, policy, capacity, device, clients, interval)
     load = {"clients": clients} if clients else {"interval": f"{interval}us"}
@@ -121,7 +121,7 @@ def test_response_times_equal_native_ones_for_every_device(page, traces, device)
 
 @pytest.mark.parametrize(("device", "interval"), [("1 ms", 300), ("cheetah9lp", 20_000)])
 def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
-    """Below and above what the device can serve: requests of an open loop do not wait for one another."""
+    """Below and above the device's capacity: requests of an open loop do not wait for one another."""
     compared(page, "own", traces["own"], "lru", device, clients=0, interval=interval)
     compared(page, "tpcc_small", traces["tpcc_small"], "mq", device, clients=0, interval=interval // 100)
 

@@ -1,4 +1,4 @@
-"""The rows and the line of code behind each claim, on a study made up for it and on one of the artifact's own."""
+"""The rows and the line of code behind each claim, in a made-up study and in one of the artifact's own."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ def claims(record, tables):
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """A study in a package folder of its own."""
+    """A study in its own package folder."""
     path = tmp_path / "misspenalty" / "made_claims.py"
     path.parent.mkdir()
     path.write_text(SOURCE)

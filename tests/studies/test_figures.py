@@ -87,7 +87,7 @@ def test_everything_drawn_lies_within_the_figure(tables, name):
 
 
 def test_two_processes_write_the_same_bytes(tmp_path):
-    """Sets and dicts of strings hash differently in the second."""
+    """Sets and dicts of strings hash differently in the second process."""
     digests = []
     for seed in ("1", "2"):
         folder = tmp_path / seed

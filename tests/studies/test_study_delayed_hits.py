@@ -84,7 +84,7 @@ def test_a_tie_is_no_disagreement():
 
 
 def test_response_times(tmp_path):
-    """A small capture through everything: every policy on every device, and a head that is a trace of its own."""
+    """A small capture run through everything: every policy on every device, and its first part as a separate trace."""
     random = np.random.default_rng(2)
     lines = [f"0,{8 * block},4096,R,{i / 1000:.3f}" for i, block in enumerate(random.integers(0, 300, 2000))]
     path = tmp_path / "x.spc"

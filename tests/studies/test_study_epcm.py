@@ -306,7 +306,7 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
 
 
 def test_names_of_bars_are_apart_by_half_a_line():
-    """On the archived table, which has as many bars as a panel ever has."""
+    """With the archived table, which has the largest number of bars in a panel."""
     table = pd.read_csv(PUBLISHED.parents[1] / "results" / "epcm" / "fig7.csv")
     figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"epcm_{name}.csv") for name in TOLD))
     with matplotlib.rc_context(style.STYLE):
@@ -319,7 +319,7 @@ def test_names_of_bars_are_apart_by_half_a_line():
 
 
 def test_numbers_over_bars_are_apart():
-    """Also with four digits on two bars of nearly the same height."""
+    """This also holds with four digits on two bars of nearly the same height."""
     table = pd.read_csv(PUBLISHED.parents[1] / "results" / "epcm" / "fig8.csv")
     table.loc[table["bucket_high_us"] == table["bucket_high_us"].min(), "events"] = [1173, 1177]
     figure = epcm_figures.fig8(table)

@@ -65,7 +65,7 @@ def test_every_stream_ends_with_the_reads_asked_for():
 
 
 def test_claims_are_counted_at_every_size():
-    """The printed hit ratios themselves bring every claim that they alone decide."""
+    """The printed hit ratios themselves reproduce every claim that they alone decide."""
     printed = pd.read_csv(ROOT / "data" / "published" / "mq_table4.csv").rename(
         columns={"storage_cache_mb": "cache_mb"}
     )

@@ -1,4 +1,4 @@
-"""The SARC study: its tables, its fit, the anomaly, scale, and what a bad configuration is told."""
+"""The SARC study: its tables, its fit, the anomaly, scale, and the messages for bad configurations."""
 
 import itertools
 from dataclasses import replace
@@ -300,7 +300,7 @@ def test_the_threshold_is_the_one_with_the_fewest_tracks_misjudged():
 
 
 def test_detection_is_the_same_without_drives(shark):
-    """Requests look up in the order in which they come, whatever the drives do with them."""
+    """Requests look up the cache in order of arrival, whatever the drives do with them."""
     states = []
     for drives in (True, False):
         run = Run(shark, "cache_sensitive", "lru_top", 1, drives=drives)
@@ -312,7 +312,7 @@ def test_detection_is_the_same_without_drives(shark):
 
 
 def test_random_data_pay_by_the_hits_for_what_they_gain_of_the_cache():
-    """LRU Bottom gives random data half of the cache more: 20 % more hits in one configuration, 10 % in the other."""
+    """LRU Bottom gives random data half the cache more: 20 % more hits in one configuration, 10 % in the other."""
     keys = ["config", "scaled_iops", "policy"]
     verdicts = {}
     for gain in (0.2, 0.05):

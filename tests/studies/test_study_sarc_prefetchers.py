@@ -1,4 +1,4 @@
-"""The SARC study's comparison of prefetchers: its table from runs, and what has to come out of a small one."""
+"""The SARC study's comparison of prefetchers: its table from runs, and the results that a small run must have."""
 
 import math
 

@@ -45,7 +45,7 @@ def test_every_year_has_machines_and_devices(found):
 
 
 def test_a_disk_is_as_described(found):
-    """A random 8 KB on a 7200 rpm disk: half a revolution, a mean seek of 8.5 ms less the short ones, little else."""
+    """A random 8 KB on a 7200 rpm disk: half a revolution, a mean seek of 8.5 ms minus the short ones, little else."""
     assert 12_000 < found.devices[2015]["disk"].read_us < 13_500
 
 
@@ -121,7 +121,7 @@ def test_hac_pays_for_its_overhead(traversals, found):
 
 
 class Step:
-    """A conclusion that gains 10 % above 100 us, and nothing below."""
+    """A conclusion that gains 10 % above 100 us and nothing below."""
 
     study, threshold_pct, cases = "mq", 1.0, ("one",)
 

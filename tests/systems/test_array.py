@@ -204,7 +204,7 @@ def test_copies_of_requests_come_a_tenth_of_a_second_apart():
 
 
 def test_the_host_makes_four_streams_of_one():
-    """A run of the host is found four times, once on each array that the host stripes it over."""
+    """A run of the host is detected four times, once on each array over which the host stripes it."""
     striped = replace(SMALL, host_stripe_kb=64)
     reads = [(i * 50 * MS, 8 * i, 8, False) for i in range(64)]
     one, four = run(SMALL, reads, prefetch=PREFETCH), run(striped, reads, prefetch=PREFETCH)

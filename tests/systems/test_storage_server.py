@@ -48,7 +48,7 @@ def test_utilisation_equals_the_references_exact_one(changes):
 
 
 def test_one_terminal_that_always_hits_spends_the_sum_of_its_components():
-    """Alone nobody waits: each read takes message, server, link, and 3000/4 us of database processor."""
+    """With one process, nobody waits: each read takes message, server, link, and 3000/4 us of database processor."""
     testbed = replace(TESTBED, terminals=1, warm_up_share=0)
     got = run(np.zeros(400, np.uint8), np.zeros(400, np.uint8), testbed, 4)
     assert (got.transactions, got.reads) == (100, 400)
@@ -66,7 +66,7 @@ def test_one_terminal_that_always_misses_adds_a_disk_and_an_interrupt():
 
 
 def test_nobody_waits_for_writes_but_they_hold_the_disks():
-    """Each read finds its disk busy with the write sent just before it, or not, where writes stay in memory."""
+    """Each read finds its disk busy with the write sent just before it, or idle if writes stay in memory."""
     testbed = replace(TESTBED, terminals=1, warm_up_share=0, server_request_us=0, database_cpu_us=0)
     outcome = np.array([MISS, WRITE] * 100 + [MISS], np.uint8)
     through = run(outcome, np.zeros(201, np.uint8), testbed, 1)
@@ -97,7 +97,7 @@ def demands(testbed, outcome, reads_per_transaction):
 @pytest.mark.parametrize("database_cpu_us", [0, 3000, 60_000])
 @pytest.mark.parametrize("disk_time", ["constant", "exponential"])
 def test_laws_of_queueing(terminals, database_cpu_us, disk_time):
-    """Asymptotic bounds, utilisation law, Little's law and flow balance, within what is under way at the two ends."""
+    """Asymptotic bounds, utilisation law, Little's law, flow balance, up to the requests in progress at both ends."""
     testbed = replace(TESTBED, terminals=terminals, database_cpu_us=database_cpu_us, disk_time=disk_time)
     outcome, disk = references(100_000, seed=terminals)
     got = run(outcome, disk, testbed, 7.5, np.random.default_rng(5))
@@ -338,7 +338,7 @@ def test_sensitivity_needs_its_baseline():
     "target, half", [(1.3, 0.05), (1.08, 0.005), (1.5, 0.05), (1.7, 0.05), (1.05, 0.005), (1.12, 0.005)]
 )
 def test_processor_times_that_cannot_be_told_from_the_target(target, half):
-    # a ratio printed with one digit stands for 0.05 to either side, with two for 0.005
+    # a ratio printed with one digit means 0.05 to either side, with two digits 0.005
     found = compatible(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
     within = [us for us in range(1001) if abs(1.5 - us * 0.0004 - target) <= half]
     assert (found is None) == (not within)

@@ -1,4 +1,4 @@
-"""The storage server with its cache live: alone as the untimed replay, together by timing."""
+"""The storage server with its cache live: one process gives the untimed replay, several depend on timing."""
 
 import math
 from dataclasses import fields, replace
@@ -28,7 +28,7 @@ def trace_of(ids, write=None):
 
 
 def skewed(references=20_000, writes=0.3, seed=2):
-    """References to 2000 blocks, some far more often than others."""
+    """References to 2000 blocks, some of them far more frequent than others."""
     generator = np.random.default_rng(seed)
     ids = (2000 * generator.random(references) ** 3).astype(np.uint32)
     return trace_of(ids, generator.random(references) < writes)
@@ -47,7 +47,7 @@ def replayed(trace, policy, cache_blocks):
 @pytest.mark.parametrize("policy", ONLINE)
 @pytest.mark.parametrize("changes", [{}, {"disk_time": "exponential", "network_mb_per_s": 1, "think_time_us": 500}])
 def test_alone_the_cache_sees_the_traces_order(policy, changes):
-    """A write is an access before the read behind it, however slow the link is: each outcome is the replay's."""
+    """A write is an access before the read that follows it, however slow the link is: each outcome is the replay's."""
     trace, hits = skewed(), np.zeros(20_000, bool)
     got = run_live(trace, policy, 150, replace(ALONE, **changes), 6.3, np.random.default_rng(1), hits=hits)
     expected, hit = replayed(trace, policy, 150)
@@ -92,7 +92,7 @@ def test_timing_changes_the_hits_but_not_the_references():
 @pytest.mark.parametrize("terminals", [1, 7, 48])
 @pytest.mark.parametrize("reads_per_transaction", [1, 6.3, 60])
 def test_every_reference_reaches_the_cache_once(terminals, reads_per_transaction, monkeypatch):
-    """All blocks differ: n look-ups that leave n blocks behind, none found, are one per reference."""
+    """All blocks differ: n look-ups that add n blocks and find none are one per reference."""
     caches, make = [], storage_server.make_kernel
     monkeypatch.setattr(storage_server, "make_kernel", lambda *given: caches.append(make(*given)) or caches[0])
     write = np.random.default_rng(terminals).random(5000) < 0.4
@@ -106,7 +106,7 @@ def test_every_reference_reaches_the_cache_once(terminals, reads_per_transaction
 
 @pytest.mark.parametrize("mb_per_s", [100, 0.1])
 def test_no_read_overtakes_a_write_of_its_stretch(mb_per_s):
-    """Each transaction writes a block of its own and reads it: the cache always has it, also behind a slow link."""
+    """Each transaction writes its own block and reads it: the cache always has it, even behind a slow link."""
     ids, write = np.repeat(np.arange(2000), 2), np.tile([True, False], 2000)
     got = run_live(trace_of(ids, write), "lru", 2000, replace(TESTBED, network_mb_per_s=mb_per_s), 1)
     assert (got.trace_hits, got.trace_reads) == (2000, 2000)

@@ -1,4 +1,4 @@
-"""The captures of file activity are what their fact sheet says; their reader takes nothing damaged for data."""
+"""The captures of file activity are what their fact sheet says; their reader does not accept damaged files."""
 
 import functools
 import hashlib
@@ -180,7 +180,7 @@ def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program(name, prep
     names = found.files["path"].to_numpy()
 
     def end(name, kind):
-        """Farthest byte of a file that was written or read."""
+        """The farthest byte of a file that was written or read."""
         moved = events[(events["kind"] == kind) & (names[events["file"]] == name)]
         return (moved["offset"] + moved["length"]).max()
 

@@ -28,7 +28,7 @@ def references(trace):
 
 
 def blocks(trace):
-    """Block addresses, the device's number left out."""
+    """Block addresses, without the device's number."""
     return (trace.address[trace.ids] & np.uint64((1 << 47) - 1)).tolist()
 
 
@@ -110,7 +110,7 @@ def test_blktrace_equals_what_blkparse_prints(action):
 
 
 def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
-    """The recorded ones are of the same block."""
+    """The recorded misses are of the same block."""
     rows = np.frombuffer((FORMATS / "sdb.blktrace.0").read_bytes(), np.uint8).copy()
     first = {action: blocks(open_trace(FORMATS / "sdb.blktrace.0", action=action)) for action in "DC"}
     place = 0

@@ -62,7 +62,7 @@ def test_a_trace_compiled_in_shards_is_the_same(tmp_path, monkeypatch):
 
 
 def test_objects_keep_their_sizes_in_shards(tmp_path, monkeypatch):
-    """An object's size is that of its first reference, wherever in the chunks and shards that lies."""
+    """An object's size is that of its first reference, in whichever chunk or shard that lies."""
     monkeypatch.setattr(numbering, "CHUNK", 1000)
     monkeypatch.setattr("misspenalty.traces.compiled.CHUNK", 700)
     rng = np.random.default_rng(6)
@@ -100,7 +100,7 @@ def test_shards_are_about_alike():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts kilobytes as Linux does")
 def test_memory_is_bounded_however_many_blocks(tmp_path):
-    """Three million distinct blocks in shards from 200,000 on: less memory than the one table of all takes."""
+    """Three million distinct blocks, in shards from 200,000 on: less memory than one table of all blocks would take."""
     np.random.default_rng(3).permutation(np.arange(3_000_000, dtype="<u8") * 4096).tofile(tmp_path / "raw")
     script = f"""
 import resource, misspenalty

@@ -24,7 +24,7 @@ def rows(table):
 
 @pytest.fixture(scope="module")
 def million():
-    """A million requests of 20 BSUs, and what was asked for."""
+    """A million requests of 20 BSUs, and the settings that were requested."""
     workload = Workload(16 * GB, bsus=20, seed=5)
     return workload, requests(workload.start(), 1_000_000)
 
@@ -49,7 +49,7 @@ def test_kernel_equals_reference(space, bsus, seed, climb, iops):
 
 
 def test_kernel_equals_reference_in_a_long_run():
-    """Long enough for runs to end and begin again: a run of the smallest space is some hundred requests."""
+    """Long enough for runs to end and begin again: a run in the smallest space is about a hundred requests."""
     workload = Workload(200 << 20, bsus=2, seed=9)
     table = requests(workload.start(), 30_000)
     reference = Spc1Reference(workload)

@@ -69,7 +69,7 @@ def test_interner_grows_past_its_first_table():
 
 
 def test_interner_knows_addresses_whose_table_changed():
-    """An address counts as low or not by how many there are: 10,000 is high at first and low later."""
+    """Whether an address counts as low depends on how many there are: 10,000 is high at first and low later."""
     interner = Interner()
     addresses = np.concatenate([[10_000, 50_000, 2**40], np.arange(60_000), [2**40, 2**63]]).astype(np.uint64)
     known = {}

@@ -1,4 +1,4 @@
-"""Readers, the compiled form, and what bad files get told."""
+"""Readers, the compiled form, and the messages for bad files."""
 
 import bz2
 import gzip
@@ -399,7 +399,7 @@ def test_save_and_open_again(tmp_path):
 
 @pytest.mark.parametrize("size", [0, 100])
 def test_an_open_trace_does_not_see_what_becomes_of_its_files(tmp_path, size):
-    """Of a mapped file the pages beyond a new end are no more, and touching them ends the process."""
+    """The pages of a mapped file beyond its new end no longer exist, and touching them ends the process."""
     open_trace(capture(tmp_path / "c.parquet")).save(tmp_path / "c.trace")
     trace = open_trace(tmp_path / "c.trace")
     before = simulate(trace, "lru", 2)
@@ -419,13 +419,13 @@ def test_a_large_compiled_trace_is_mapped(tmp_path, monkeypatch):
 
 
 def edit(folder, **keys):
-    """Change keys of a description and leave its checksum."""
+    """Change keys of a description but leave its checksum."""
     meta = json.loads((folder / "meta.json").read_text())
     (folder / "meta.json").write_text(json.dumps(meta | keys))
 
 
 def forge(folder, ids=None, **keys):
-    """Change a compiled trace and give it the checksums that fit."""
+    """Change a compiled trace and give it matching checksums."""
     if ids is not None:
         ids = np.array(ids, np.uint32)
         ids.tofile(folder / "ids")

@@ -1,10 +1,10 @@
-"""JupyterLab's settings for this checkout (`make lab`): a notebook that was run is saved as it is in the repository."""
+"""JupyterLab's settings for this checkout (`make lab`): a notebook that was run is saved as in the repository."""
 
 from misspenalty.studies.notebook import normalised
 
 
 def stable(model, **_):
-    """Take out of a notebook what changes from run to run, before it is saved."""
+    """Remove what changes from run to run from a notebook before it is saved."""
     if model["type"] == "notebook" and model["content"]["nbformat"] == 4:
         normalised(model["content"])
 

@@ -1,5 +1,5 @@
-# The classics study. Its traces are registered in data/external.yaml and not shipped: where they are at hand (a mirror
-# folder, or downloaded) they are replayed; elsewhere the archived results/classics/replays.csv is read as it is, and only
+# The classics study. Its traces are registered in data/external.yaml and not shipped: if they are available (in a mirror
+# folder, or downloaded), they are replayed; otherwise the archived results/classics/replays.csv is read as it is, and only
 # what follows from it is made.
 from misspenalty.io.external import open_register
 from misspenalty.studies.classics.settings import FILES as CLASSICS_FILES

@@ -1,4 +1,4 @@
-# Configuration, checks, and the lists that every study's rules add to. No rules.
+# Configuration, checks, and the lists to which every study's rules add. This file has no rules.
 import re
 from pathlib import Path
 
@@ -17,13 +17,13 @@ from misspenalty.studies.settings import checked
 from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import Wildcards
 
-# Files of the command line come last, as they go over the default one. Whether the settings fit the data is checked
-# once, before the first job.
+# Files given on the command line come last, because they override the default one. Whether the settings fit the data is
+# checked once, before the first job.
 try:
     files = [*workflow.configfiles, *workflow.overwrite_configfiles]
     data = "data" if workflow.is_main_process else None
     config.update(checked(config, files, data))
-except MissPenaltyError as error:  # the message alone, without lines of this file
+except MissPenaltyError as error:  # only the message, without lines of this file
     raise SystemExit(str(error)) from None
 
 CHECKOUT = Path(str(workflow.current_basedir)).parents[1]
@@ -38,7 +38,7 @@ BUILDS = list(EPCM["captures"])
 CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
 VARIANT = "_calibrated"  # suffix of what is made from it instead of the server's
 MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
-MQ_CAPTURES = [  # the one that first levels are simulated over is there for that alone
+MQ_CAPTURES = [  # the capture over which first levels are simulated serves only that purpose
     name
     for name in CAPTURES
     if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])
@@ -302,28 +302,28 @@ def claim_tables(wildcards):
 
 
 def paper_files(wildcards=None):
-    """What the paper reads, by its own account."""
+    """The files that the paper reads, according to its own sources."""
     return [str(path) for path in paper_inputs("paper/main.typ", ".")]
 
 
-# What a study adds in its own rule file, and the claims, the manifest and the default target read.
+# What each study adds in its own rule file, and what the claims, the manifest and the default target read.
 TABLES = {}  # study -> its light tables, from `table`: one job makes them all
 FIGURES = {}  # study -> its figures, from `figure`: one job draws them all
 TITLES = {}  # study -> its category in the report
 OUTPUTS = []  # final files: tables and figures
 MEASURED = (
     []
-)  # files with times of this machine: made, but neither archived nor in the manifest
-SOURCES = []  # files that are read and not made
+)  # files with times measured on this machine: made, but neither archived nor in the manifest
+SOURCES = []  # files that are read but not made
 CONDITIONS = (
     {}
 )  # study -> items of results/<study>/runs/conditions, its tables under other conditions
 LOGGED = []  # tables of values logged for claims that no table decides
-SEEDS = {}  # by what they seed
+SEEDS = {}  # keyed by what they seed
 
 
 def final_outputs():
-    """Every file of a full run but the manifest, which lists them."""
+    """Every file of a full run except the manifest, which lists them."""
     return [
         *OUTPUTS,
         "results/claims.csv",

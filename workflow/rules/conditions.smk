@@ -1,4 +1,5 @@
-# One job per study judges the claims that it misses on its tables under other conditions (CONDITIONS in its rule file).
+# One job per study judges the claims that are not reproduced, on the study's tables under other conditions (CONDITIONS in
+# its rule file).
 from misspenalty.studies.claims import table_files
 
 for study, items in CONDITIONS.items():

@@ -1,5 +1,5 @@
-# The dispute study. The published results and most traces are registered in data/external.yaml and not shipped: where all are
-# at hand (a mirror folder, or downloaded) everything is made from them; elsewhere the archived tables are read as they are.
+# The dispute study. The published results and most traces are registered in data/external.yaml and not shipped: if all are
+# available (in a mirror folder, or downloaded), everything is made from them; otherwise the archived tables are read as they are.
 from misspenalty.io.external import open_register
 from misspenalty.studies.dispute.published import AGGREGATED
 

@@ -1,4 +1,4 @@
-# The HAC study: runs are counted, then priced.
+# The HAC study: the operations of each run are counted and then converted to time.
 
 HAC_MACHINE = "data/machines/hac_testbed.yaml"
 HAC_DRIVES = machine_drives(HAC_MACHINE)
@@ -316,14 +316,14 @@ rule hac_sensitivity:
         settings=HAC["sensitivity"],
         layouts=HAC["layouts"],
         sizes=HAC["database"],
-        seeds=HAC["seeds"][:2],  # differences, of which two seeds say enough
+        seeds=HAC["seeds"][:2],  # two seeds are enough for differences
         job=job("hac.jobs.sensitivity"),
     script:
         "../scripts/simulate.py"
 
 
-# Measured, so never the same twice: in the report and the notebook, but neither archived nor judged. It takes all cores
-# there are, so that no other job of the run disturbs it.
+# Measured, so never the same twice: shown in the report and the notebook, but neither archived nor judged. It takes all
+# available cores, so that no other job of the run disturbs it.
 rule hac_measured:
     output:
         hit_time="results/hac/runs/hit_time_measured.csv",

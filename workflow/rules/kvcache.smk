@@ -1,4 +1,4 @@
-# The kvcache study: a production trace of prompts through one level of cache, through two, and through a cluster.
+# The kvcache study: a production trace of prompts, run through one level of cache, through two, and through a cluster.
 KVCACHE = config["kvcache"]
 KVCACHE_MACHINE = "data/machines/kvcache.yaml"
 

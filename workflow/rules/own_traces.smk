@@ -1,4 +1,4 @@
-# Traces of one's own: a row of config/traces.tsv (key `traces`) is a target, `snakemake -c all NAME`, that makes
+# Your own traces: a row of config/traces.tsv (key `traces`) is a target, `snakemake -c all NAME`, that makes
 # results/traces/NAME; the target `traces` makes all of them, and `all_traces` one Parquet data set of their tables.
 # None of this belongs to a full run.
 from misspenalty.characterize.rows import read_rows
@@ -106,7 +106,7 @@ rule all_traces:
         "../scripts/all_traces.py"
 
 
-# Targets, by the names of the rows; `traces` is all of them.
+# The targets are named after the rows; `traces` is all of them.
 OWN_TARGETS = {own: [f"results/traces/{own}/{own}.pdf"] for own in OWN_TRACES}
 OWN_TARGETS["traces"] = [*sum(OWN_TARGETS.values(), []), "results/traces/all"]
 for own, files in OWN_TARGETS.items():

@@ -1,4 +1,4 @@
-# The picture at the head of the README, and the report as a paper: compiled from tables and figures, no number typed.
+# The picture at the top of the README, and the report as a paper, compiled from tables and figures without typed numbers.
 
 
 rule overview:

@@ -1,4 +1,4 @@
-# The SARC study: the fit, the runs, what they hang on.
+# The SARC study: the fit, the runs, and what the results depend on.
 
 SHARK = "data/machines/shark.yaml"
 SHARK_DRIVES = machine_drives(SHARK)

@@ -1,4 +1,4 @@
-# What the results site needs next to the archived results: what each claim reads. `make site` asks for it.
+# What the results site needs in addition to the archived results: the rows that each claim reads. `make site` requests it.
 
 
 rule study_readings:

@@ -1,4 +1,4 @@
-# The what-if: the five conclusions on the machines of five years, from the archived tables and replays of seconds.
+# The what-if: the five conclusions on the machines of five years, from the archived tables and from replays that take seconds.
 WHATIF = config["whatif"]
 WHATIF_MACHINES = "data/machines/whatif.yaml"
 WHATIF_BUILDS = {build: EPCM["captures"][build] for build in WHATIF["builds"]}

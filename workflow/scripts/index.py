@@ -1,4 +1,4 @@
-"""Write down what makes each file of a run, and of what; the site is built from it."""
+"""Write down what makes each file of a run, and from which inputs; the site is built from this index."""
 
 import json
 

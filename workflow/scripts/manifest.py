@@ -1,4 +1,4 @@
-"""Write down what the run was made from, what it made and what it took."""
+"""Write down what the run used, what it made and what it cost."""
 
 import sys
 

@@ -14,15 +14,15 @@ from misspenalty.reporting.cost import artifact_text, expected_text, readme_text
 from misspenalty.reporting.markers import update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_calibrated"))
-summary = f"""Multi-Queue behind a first level of 128 MB, as the paper has it. A *fitted* verdict reads a
-value that a parameter was fitted to, a *predicted* one reads none; HAC's are *calibrated*, as the layout of
+summary = f"""Multi-Queue is judged behind a first level of 128 MB, as in the paper. A *fitted* verdict reads a
+value that a parameter was fitted to, a *predicted* one reads none; HAC's are *calibrated*, because the layout of
 its objects was chosen by recollected values that no claim reads; *conditions* hold for any numbers (setup,
 identities) and do not count as reproduced.
 
 {format_summary(claims)}
 
-Calibrated: behind a first level whose size was chosen by the re-access distances of the paper's
-Table 3, which no claim reads:
+*Calibrated* results for Multi-Queue, behind a first level whose size was chosen by the re-access distances of the
+paper's Table 3, which no claim reads:
 
 {format_summary(variant[variant["study"] == "mq"])}
 """

@@ -1,8 +1,8 @@
 """What `make reproduce` runs: the whole workflow, from wherever the last run stopped, with progress per study.
 
-A killed run leaves Snakemake's lock and unfinished files. Both are seen to here, so that the same command always goes
-on: the lock is taken off when no other run uses the folder, and unfinished outputs are made again. Snakemake's own
-log is in ``.snakemake/log``; what an error printed is shown.
+A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
+resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
+log is in ``.snakemake/log``; the output of an error is shown.
 """
 
 import argparse
@@ -30,10 +30,10 @@ WORDS = {
     "not_reproduced": "not reproduced",
     "not_testable": "not testable",
 }
-# Where no limit is given, Snakemake looks at every waiting job's inputs again a second after each look, once more for
-# each job that has ended, and solves an integer program each time.
+# Without a limit, Snakemake checks the inputs of every waiting job again one second after each check, and once more for
+# each job that has finished, and solves an integer program each time.
 SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/4s")
-LOOK = "Look at results/paper.pdf, its first two pages, and results/claims.csv; `make lab` and `make site` show more."
+LOOK = "See the first two pages of results/paper.pdf, and results/claims.csv; `make lab` and `make site` show more."
 
 
 @contextlib.contextmanager
@@ -49,7 +49,7 @@ def only_run():
 
 
 def running_elsewhere():
-    """Process numbers of other Snakemake runs in this folder, where the system tells (Linux)."""
+    """Process ids of other Snakemake runs in this folder, if the system can tell (Linux)."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -61,7 +61,7 @@ def running_elsewhere():
 
 
 def unlock(command):
-    """Take off the lock that a killed run left."""
+    """Remove the lock that a killed run left."""
     locks = STATE / "locks"
     if not (locks.is_dir() and any(locks.iterdir())):
         return
@@ -72,7 +72,7 @@ def unlock(command):
 
 
 class Progress:
-    """Lines of Snakemake in, one line per finished job out."""
+    """Turns Snakemake's output into one line per finished job."""
 
     def __init__(self, studies):
         self.studies, self.start = studies, time.monotonic()
@@ -80,7 +80,7 @@ class Progress:
         self.rule, self.counting = None, False
 
     def study(self, rule):
-        """The study that a rule belongs to, by its name."""
+        """The study that a rule belongs to, judging by its name."""
         return next((study for study in self.studies if rule.startswith(f"{study}_")), "common")
 
     def take(self, line):
@@ -99,7 +99,7 @@ class Progress:
         return None
 
     def report(self, number, total):
-        """One line: how far the study is, which rule has finished, how far all is and how long it may take."""
+        """One line: progress of the study, the rule that finished, progress of the run, and the time left."""
         rule, self.rule = self.rule, None
         study = self.study(rule)
         self.done[study] += 1
@@ -110,9 +110,9 @@ class Progress:
 
 
 def spent(folder, studies, since=0.0):
-    """Where time went, by study, the dearest first: CPU and wall seconds, most memory of a job in MB, jobs.
+    """Cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB, number of jobs.
 
-    Read from the files that Snakemake writes for each job, of those written at or after `since`.
+    Read from the files that Snakemake writes for each job, as far as they were written at or after `since`.
     """
     found = {}
     for path in Path(folder).rglob("*.tsv"):
@@ -129,7 +129,7 @@ def spent(folder, studies, since=0.0):
 
 
 def _number(text):
-    """A number of Snakemake's; 0 where it is too short to measure."""
+    """A number that Snakemake measured; 0 if the job was too short to measure."""
     try:
         return float(text)
     except ValueError:
@@ -137,7 +137,7 @@ def _number(text):
 
 
 def _table(found, wall):
-    """Where time went, in words."""
+    """The cost per study as text."""
     total = sum(cpu for cpu, *_ in found.values())
     lines = [
         f"{study:12} {cpu / 60:6.1f} min of CPU in {jobs:3} jobs, at most {memory:5.0f} MB each"
@@ -151,7 +151,7 @@ def _minutes(seconds):
 
 
 def run(command, studies):
-    """Run Snakemake, show its progress, and its own words where something fails; its exit status."""
+    """Run Snakemake, show its progress, and its own messages if something fails; return its exit status."""
     progress, kept, begun = Progress(studies), collections.deque(maxlen=4000), time.time()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -164,7 +164,7 @@ def run(command, studies):
         lines = list(kept)
         first = next((i for i, line in enumerate(lines) if re.match(r"\w*(Error|Exception)\b", line)), len(lines) - 40)
         sys.stderr.writelines(lines[max(first, 0) :])
-        print("\nThe run stopped. Mend what is named above; `make reproduce` then goes on from here.", file=sys.stderr)
+        print("\nThe run stopped. Fix the error above; `make reproduce` then resumes from here.", file=sys.stderr)
     elif any("Nothing to be done" in line for line in kept):
         print("Nothing to be done: all results are up to date.")
     elif found := spent("results/benchmarks", studies, begun):
@@ -173,7 +173,7 @@ def run(command, studies):
 
 
 def outcome():
-    """What came out and where to look, two lines; nothing where no claim has been judged."""
+    """The verdicts and where to look, in two lines; nothing if no claim has been judged."""
     path = Path("results/claims.csv")
     if not path.is_file():
         return []
@@ -199,7 +199,7 @@ def main():
                 print(line)
             return code
         except KeyboardInterrupt:
-            print("\nStopped. `make reproduce` goes on from here.", file=sys.stderr)
+            print("\nStopped. `make reproduce` resumes from here.", file=sys.stderr)
             return 130
 
 

@@ -1,4 +1,4 @@
-"""The result of the fit, for the notes of claims that read a value it was fitted to."""
+"""The result of the fit, for the notes of claims that read a value to which it was fitted."""
 
 import sys
 

@@ -1,6 +1,7 @@
-"""What `make smoke` runs: one study's main tables, in a copy of the workflow, against the archived ones.
+"""What `make smoke` runs: one study's main tables, in a copy of the workflow, compared with the archived ones.
 
-The run is in ``build/smoke``, so ``results/`` stays as it is. It ends with 0 if every table comes out as archived.
+The run is in ``build/smoke``, so ``results/`` stays as it is. The exit status is 0 if every table equals the archived
+one.
 """
 
 import argparse

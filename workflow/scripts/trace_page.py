@@ -1,4 +1,4 @@
-"""Draw the figures of a trace and set its page."""
+"""Draw the figures of a trace and typeset its page."""
 
 from pathlib import Path
 

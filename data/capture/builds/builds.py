@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Record the file activity of four workloads: see README.md beside this file."""
+"""Record the file activity of four workloads: see README.md in this folder."""
 
 import argparse
 import json

@@ -39,7 +39,7 @@ class Process:
     last: int  # time of the last event
     program: str = ""
     clock: int = 0  # processor time accounted for
-    left_out: int = 0  # beside it, by touch.c
+    left_out: int = 0  # the same, spent in touch.c and left out
     marked: bool = False  # touch.c is running
     touched: list = field(
         default_factory=list

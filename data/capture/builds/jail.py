@@ -62,7 +62,7 @@ class Jail:
         run([str(word) for word in build])
 
     def _make_older(self) -> None:
-        """As a system of 1999: the linker has no plug-ins, the kernel's headers lie beside the C library's."""
+        """Like a system of 1999: the linker has no plug-ins; the kernel headers are next to the C library's."""
         self.shell("rm -r /usr/lib/bfd-plugins /usr/lib/x86_64-linux-gnu/bfd-plugins")
         for name in ("linux", "asm-generic"):
             self.inside(f"{HEADERS}/{name}").symlink_to(f"/usr/include/{name}")

@@ -18,7 +18,7 @@ LEAST_SEEN_PERCENT = 99.0
 
 
 def convert(recording: Path, output: Path) -> dict:
-    """Write `output` and enter its facts in ``captures.yaml`` beside it.
+    """Write `output` and enter its facts in ``captures.yaml`` next to it.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         "--shared-buffers": (buffer_size, None, "SIZE", "first-level cache, such as 128MB"),
         "--reads": (number(1), None, "N", "reads in the window, exactly"),
         "--recording": (str, None, "NAME", "name of the recording, a folder in DIR"),
-        "--out": (Path, None, "PATH", "Parquet file (of `all`: folder); the facts go to captures.yaml beside it"),
+        "--out": (Path, None, "PATH", "Parquet file (of `all`: folder); the facts go to captures.yaml next to it"),
     }
 
     def command(name: str, action, help: str, *names: str) -> None:
