@@ -15,7 +15,7 @@ Open a trace, replay it, draw a curve. A trace is a file in any known format, or
 2    opt             2     3
 3    opt             4     7
 
-A policy of one's own is a class with ``access``, and can be given wherever a name can:
+A policy of your own is a class with ``access``, and can be used wherever a name can:
 
 >>> class Keep:
 ...     "The first blocks stay."
@@ -39,7 +39,7 @@ from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, open_trace
 
-policies.known_policies()  # imported now, so that the first replay takes no longer than the next
+policies.known_policies()  # imported now, so that the first replay takes no longer than later ones
 
 __version__ = "0.1.0"
 

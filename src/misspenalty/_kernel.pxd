@@ -1,4 +1,4 @@
-# What all kernel objects share: one thread at a time, and calls that Ctrl-C stops.
+# Shared by all kernel objects: one thread at a time, and calls that Ctrl-C stops.
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -6,16 +6,17 @@ from cpython.exc cimport PyErr_CheckSignals
 cdef object zeros(str form, Py_ssize_t n)
 
 cdef enum:
-    SLICE = 1 << 16                 # requests after which a long call looks for signals: milliseconds
+    SLICE = 1 << 16                 # requests between a long call's checks for signals: milliseconds
 
 
 cdef class Kernel:
-    cdef bint in_use               # whether a call works on it with the GIL released
+    cdef bint in_use               # whether a call is using it with the GIL released
     cdef list kernels                 # kernels that it drives, or None
 
     # A kernel that this one drives: it is in use while this one is.
     cdef int uses(self, Kernel part) except -1
-    # RuntimeError where another thread is in the middle of a call; every method that a call could disturb begins so.
+    # RuntimeError if another thread is in the middle of a call; every method that could disturb a call starts with
+    # this.
     cdef int check_unused(self) except -1
     cdef void set_in_use(self, bint in_use) noexcept
 

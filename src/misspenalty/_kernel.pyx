@@ -20,9 +20,9 @@ cdef object zeros(str form, Py_ssize_t n):
 
 
 cdef class Kernel:
-    """An object whose methods release the GIL: ``with self, nogil:`` refuses a second thread meanwhile.
+    """An object whose methods release the GIL: ``with self, nogil:`` keeps out a second thread meanwhile.
 
-    Whatever a method needs is allocated in ``__cinit__``, so that there is no object without it, and a second
+    Whatever methods need is allocated in ``__cinit__``, so no object exists without it, and a second
     ``__init__`` does nothing.
     """
 

@@ -21,7 +21,7 @@ class InputError(MissPenaltyError):
     line : int, optional
         The line at fault, counted from 1.
     byte : int, optional
-        Where in the (decompressed) content of a binary file the fault begins, counted from 0.
+        Offset of the fault in the (decompressed) content of a binary file, counted from 0.
     expected : str, optional
         What should have been there.
     remedy : str, optional
@@ -53,11 +53,11 @@ class InputError(MissPenaltyError):
 
 
 class ParameterError(MissPenaltyError):
-    """A parameter that does not exist or has an impossible value."""
+    """A parameter that does not exist or has an invalid value."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question after the known name that is nearest to `name`, in any case; empty where none is near.
+    """A question suggesting the known name nearest to `name`, ignoring case; empty if none is near.
 
     Examples
     --------

@@ -20,12 +20,12 @@ class Parameter:
         In `unit`; None until it is fitted.
     unit : str
     status : str
-        ``stated``, ``derived``, ``secondary``, ``recollected``, ``assumed`` or ``fitted``; the head of each file says
-        what they mean there.
+        ``stated``, ``derived``, ``secondary``, ``recollected``, ``assumed`` or ``fitted``; the head of each file
+        explains them.
     source : str
-        Section of the paper, or another document; ``none`` where nothing states the value.
+        Section of the paper, or another document; ``none`` if nothing states the value.
     reason : str
-        Why this value, where nothing states it.
+        Why this value, if nothing states it.
     vary : sequence
         Values of the sensitivity run.
     vary_factors : sequence of float
@@ -41,7 +41,7 @@ class Parameter:
     vary_factors: tuple = ()
 
     def alternatives(self, own):
-        """Values of the sensitivity run, in the file's order; `own`, the value in use, is left out.
+        """Values of the sensitivity run, in the file's order, without `own`, the value in use.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Machine:
     testbed : object
         The values, as an instance of the system's own dataclass.
     entries : dict of str to Parameter
-        What the file says of each parameter.
+        The file's entry for each parameter.
     """
 
     testbed: object
@@ -116,7 +116,7 @@ def load_machine(path, schema=None, kind=SimpleNamespace):
     schema : path-like, optional
         Its JSON Schema; by default ``<name>.schema.yaml`` next to it.
     kind : type
-        What the values become: the dataclass of a system, such as
+        Type of the result: the dataclass of a system, such as
         `misspenalty.systems.storage_server.testbed.StorageServerTestbed`, whose fields are the file's keys and further
         ones that have defaults; by default a namespace of all values.
 
@@ -127,7 +127,7 @@ def load_machine(path, schema=None, kind=SimpleNamespace):
     Raises
     ------
     InputError
-        The file is missing or malformed, or a key is missing, unknown or has an impossible value.
+        The file is missing or malformed, or a key is missing, unknown or has an invalid value.
     """
     entries = read_entries(path, schema)
     names = [field.name for field in fields(kind) if field.name in entries] if is_dataclass(kind) else list(entries)

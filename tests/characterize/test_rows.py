@@ -26,8 +26,8 @@ def test_rows_by_name_with_defaults(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ({"name": "all"}, r"traces.tsv, line 4: row all, column name: 'all' is no name of a trace"),
-        ({"name": "../x"}, "column name: '../x' is no name"),
+        ({"name": "all"}, r"traces.tsv, line 4: row all, column name: 'all' is not a valid trace name"),
+        ({"name": "../x"}, "column name: '../x' is not a valid trace name"),
         ({"source": ""}, "column source: ''; expected a path"),
         ({"source": "https://a.org/"}, "column source: .*ends in the name of a file"),
         ({"source": "https://a.org/x.spc"}, "row mine, column sha256: an address needs the checksum"),
@@ -36,7 +36,7 @@ def test_rows_by_name_with_defaults(tmp_path):
         ({"block_size": "0"}, "column block_size: block size 0; expected at least 1 byte"),
         ({"selection": "frist=3"}, "column selection: .*'frist=3'; expected items of all, reads"),
         ({"warm_up": "half"}, "column warm_up: 'half'; expected references"),
-        ({"device": "cheeta9lp"}, "column device: 'cheeta9lp' is no drive, did you mean 'cheetah9lp'?"),
+        ({"device": "cheeta9lp"}, "column device: 'cheeta9lp' is not a drive, did you mean 'cheetah9lp'?"),
         ({"load": "speed=0"}, "column load: 'speed=0'; expected speed=0.5"),
     ],
 )
@@ -50,7 +50,7 @@ def test_an_impossible_cell_is_named(tmp_path, cells, message):
     ("header", "line", "message"),
     [
         ("name\tsorce", "a\tb", r"line 2: column 'sorce' is unknown, did you mean 'source'\?"),
-        ("name\tname\tsource", "a\tb\tc", "column 'name' is there twice"),
+        ("name\tname\tsource", "a\tb\tc", "column 'name' is listed twice"),
         ("name", "a", "column source is missing"),
         ("name\tsource", "a\tb\tc", "line 4: row a: 3 cells for 2 columns"),
     ],
@@ -61,7 +61,7 @@ def test_an_impossible_table_is_refused(tmp_path, header, line, message):
 
 
 def test_a_name_is_given_once(tmp_path):
-    with pytest.raises(InputError, match="line 5: row a, column name: there is one before"):
+    with pytest.raises(InputError, match="line 5: row a, column name: listed twice"):
         read_rows(table(tmp_path, "a\tx", "a\ty", header="name\tsource"))
 
 

@@ -139,7 +139,7 @@ def test_the_small_ledger_is_decided():
 @pytest.mark.parametrize(
     ("ledger", "study", "message"),
     [
-        (SMALL[:3], STUDY, r"claim x\.words is decided by a study, but the ledger does not have it"),
+        (SMALL[:3], STUDY, r"claim x\.words is decided by a study, but is not in the ledger"),
         ([*SMALL, entry("x.new", "value", 1)], STUDY, r"claim x\.new of the ledger is decided by no study"),
         (
             SMALL,

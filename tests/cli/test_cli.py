@@ -140,17 +140,20 @@ def test_policies_lists_parameters(capsys):
     [
         (["simulate", "nowhere.lis", "--size", "4"], "nowhere.lis: no such file"),
         (["simulate", "{arc}", "--size", "4", "--policy", "lur"], "unknown policy 'lur'"),
-        (["simulate", "{arc}", "--size", "four"], "'four' is no size; expected blocks"),
+        (["simulate", "{arc}", "--size", "four"], "'four' is not a size; expected blocks"),
         (["simulate", "{arc}", "--size", "10B"], "less than one block of 512 bytes"),
         (["simulate", "{arc}", "--size", "4", "--set", "queues"], "--set 'queues'; expected NAME=NUMBER"),
         (["simulate", "{arc}", "--size", "4", "--set", "trace=3", "--policy", "mq"], "mq has no parameter 'trace'"),
         (["curve", "{arc}", "--size", "4", "--set", "sample=1", "--policy", "mq"], "mq has no parameter 'sample'"),
         (["trace", "info", ""], "the name of the trace is empty"),
         (["trace", "info", "{arc}", "--block-size", "0"], "block size 0; expected at least 1 byte"),
-        (["trace", "info", "{arc}", "--block-size", "big"], "'big' is no size; expected bytes (8192)"),
+        (["trace", "info", "{arc}", "--block-size", "big"], "'big' is not a size; expected bytes (8192)"),
         (["simulate", "{arc}", "--size", "4", "--format", "tape"], "unknown trace format 'tape'"),
-        (["curve", "{arc}", "--size", "4,,5"], "'' is no size"),
-        (["curve", "{arc}", "--size", "all", "--policy", "mq"], "every size at once is for lru, not for mq"),
+        (["curve", "{arc}", "--size", "4,,5"], "'' is not a size"),
+        (
+            ["curve", "{arc}", "--size", "all", "--policy", "mq"],
+            "every size at once is only possible for lru, not for mq",
+        ),
         (["curve", "{arc}", "--size", "4", "--plot", "x.gif"], "--plot x.gif; expected a name that ends in .png"),
         (["curve", "{arc}", "--size", "4", "--sample", "2"], "sample is 2.0; expected a share"),
         (["curve", "{arc}", "--size", "4", "--action", "Q"], "format arc has no option 'action'; it has none"),
@@ -242,7 +245,7 @@ def test_a_device_that_is_overrun_is_named(capsys, tmp_path):
     path = tmp_path / "x.spc"
     path.write_text("".join(f"0,{n * 7919 % 10007 * 1000},4096,R,{n / 10_000}\n" for n in range(500)))
     asked = ("penalty", str(path), "--policy", "lru", "--size", "10", "--device", "hp97560,5ms")
-    assert "requests come faster than hp97560 serves them" in run(capsys, *asked)[2]
+    assert "requests arrive faster than hp97560 serves them" in run(capsys, *asked)[2]
     assert run(capsys, *asked, "--speed", "0.001")[2] == ""
     assert run(capsys, *asked, "--clients", "4")[2] == ""
 

@@ -56,10 +56,10 @@ def test_it_is_a_policy_like_the_others(installed):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["lru"], "there is a policy lru already"),
-        (["My-Policy"], "'My-Policy' is no name of a policy; expected lower-case"),
-        (["class"], "'class' is no name"),
-        (["mine", "here"], "here exists already"),
+        (["lru"], "there already is a policy lru"),
+        (["My-Policy"], "'My-Policy' is not a valid name for a policy; expected lower-case"),
+        (["class"], "'class' is not a valid name"),
+        (["mine", "here"], "here already exists"),
         (["mine", "file/mine"], "file/mine"),
     ],
 )
@@ -95,7 +95,7 @@ def test_other_packages_register_what_they_hold(kind, passed, listed, tmp_path):
 )
 def test_names_that_are_taken(kind, name, tmp_path, capsys):
     assert main(["new", kind, name, str(tmp_path / "x")]) == 2
-    assert f"there is a {kind} {name} already" in capsys.readouterr().err
+    assert f"there already is a {kind} {name}" in capsys.readouterr().err
 
 
 def test_a_plugin_that_fails_is_a_warning(tmp_path):

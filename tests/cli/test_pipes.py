@@ -82,7 +82,7 @@ def test_a_pipe_can_be_compiled_and_is_gone_afterwards(tmp_path):
 @pytest.mark.parametrize(
     "data, message",
     [
-        (b"", "misspenalty: standard input: holds no requests"),
+        (b"", "misspenalty: standard input: contains no requests"),
         (b"0,8,4096,R,0\n0,8,4096,Q,0\n", "misspenalty: standard input, line 2: field 4 (opcode)"),
         (gzip.compress(SPC)[:-9], "misspenalty: standard input: cannot be read"),
     ],

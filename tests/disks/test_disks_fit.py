@@ -58,7 +58,7 @@ def test_requests_without_a_pause_are_played_and_those_before_the_last_are_not()
 
 def test_too_little_is_refused():
     few = timed("hp97560", 300)
-    with pytest.raises(ParameterError, match="reads that follow on no other in the first half; a fit needs 200"):
+    with pytest.raises(ParameterError, match="reads in the first half do not continue another; a fit needs 200"):
         fit(few)
     with pytest.raises(ParameterError, match="no measured service times"):
         fit(Requests(few.lbn, few.count, few.write, few.delay))

@@ -91,7 +91,7 @@ def test_a_block_without_room_is_told_of():
     gaps = np.arange(1, uniform(SMALL)[0] * (256 // 12))[:most]  # 4 sectors free behind each block of 8
     used = len(gaps)
     disk.lay_out(np.arange(used, dtype=np.int32), (gaps // 21 * (256 - 7) + gaps % 21 * 12).astype(np.int32))
-    with pytest.raises(ParameterError, match="found no room"):
+    with pytest.raises(ParameterError, match="no room for a block"):
         for block in range(used, most):
             disk.request(disk.now, True, 8 * block, 8)
     with pytest.raises(ParameterError, match="aligned blocks only"):

@@ -248,7 +248,7 @@ def test_rows_and_threads():
         ({"device": "0ms"}, "device 0ms: expected more than 0"),
         ({"device": []}, "no policy, cache size or device given"),
         ({"policy": "best"}, "unknown policy 'best'"),
-        ({"speed": 1e-15}, "the last request comes after"),
+        ({"speed": 1e-15}, "the last request arrives after"),
     ],
 )
 def test_impossible_arguments(options, message):
@@ -260,7 +260,7 @@ def test_impossible_arguments(options, message):
 
 @pytest.mark.parametrize("device", ["5parsecs", "-5ms", "5 days"])
 def test_what_begins_like_a_time_is_no_drive(device):
-    with pytest.raises(ParameterError, match=f"device '{device}' is no time; expected one such as 5ms or 200us"):
+    with pytest.raises(ParameterError, match=f"device '{device}' is not a time; expected one such as 5ms or 200us"):
         misspenalty.penalty(make_trace([1]), "lru", 1, device)
 
 
@@ -330,7 +330,7 @@ def test_what_a_policy_in_python_lacks_or_raises():
         misspenalty.penalty([1, 2], Blind, 1, "1ms")
     with pytest.raises(ParameterError, match=r"policy OwnLru: raised RuntimeError: broken \(test_penalty.py, line"):
         misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), OwnLru, 1, "1ms", fault=True)
-    with pytest.raises(ParameterError, match=r"policy Silent: access\(1\) returned None; expected True where"):
+    with pytest.raises(ParameterError, match=r"policy Silent: access\(1\) returned None; expected True if"):
         misspenalty.penalty([1, 2], Silent, 1, "1ms")
     with pytest.raises(ParameterError, match="no policy has a parameter 'fualt', did you mean 'fault'"):
         misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), [OwnLru, "lru"], 1, "1ms", fualt=True)

@@ -384,7 +384,7 @@ def test_impossible_sizes_are_refused(size):
 
 def test_an_oref_without_object_is_refused():
     database = chain(2)
-    with pytest.raises(ParameterError, match="leads to no object"):
+    with pytest.raises(ParameterError, match="does not lead to an object"):
         Program(FPC(database, 8 * PAGE), database).walk(9 << 9, [0])
 
 

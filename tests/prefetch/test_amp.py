@@ -211,7 +211,7 @@ def test_settings():
     for policy in ("lru", "arc"):
         with pytest.raises(ParameterError, match=f"{policy} gives no second chance; expected a policy on tracks"):
             track_cache(policy, 70, 100, prefetch="amp")
-    with pytest.raises(ParameterError, match="sets have 257 tracks at most"):
+    with pytest.raises(ParameterError, match="sets have up to 257 tracks"):
         find_policy("sarc").kernel(10, 9, most=257)
     cache = track_cache("sarc", 70, 100, prefetch="amp")
     for call in (cache.late, cache.kept):

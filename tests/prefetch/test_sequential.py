@@ -311,7 +311,7 @@ def test_the_threshold_is_given_once(make_trace):
     assert misses == [3, 5]
     assert simulate(trace, "sarc", 20, prefetch="sequential", threshold=5).misses == 5
     simulate(trace, "s3fifo", 20, prefetch={"threshold": 3}, threshold=1)  # the latter is S3-FIFO's own
-    with pytest.raises(ParameterError, match="sarc: threshold is 5, that of prefetch 3; expected it once"):
+    with pytest.raises(ParameterError, match="sarc: threshold is 5, that of prefetch 3; expected only one of them"):
         simulate(trace, "sarc", 20, prefetch={"threshold": 3}, threshold=5)
 
 
@@ -345,8 +345,8 @@ def test_what_cannot_be_prefetched_is_refused(make_trace):
 @pytest.mark.parametrize(
     "policy, observe, message",
     [
-        ("sarc", {"delta": 0.1}, "sarc: observe is for lru_top and lru_bottom alone"),
-        ("arc", {"delta": 0.1}, "arc: observe is for lru_top"),
+        ("sarc", {"delta": 0.1}, "sarc: observe is only for lru_top and lru_bottom"),
+        ("arc", {"delta": 0.1}, "arc: observe is only for lru_top"),
         ("lru_top", {"detla": 0.1}, "lru_top: cannot observe 'detla'; expected delta or count_writes"),
         ("lru_top", {"threshold": 2}, "lru_top: cannot observe 'threshold'"),
         ("lru_bottom", {"delta": -1}, "lru_bottom: delta is -1; expected a number from 0 to 1"),
@@ -404,6 +404,6 @@ def test_impossible_requests_of_pages_are_refused():
     for first, count in ((-1, 1), (400, 1), (0, 0), (399, 2), (0, -5)):
         with pytest.raises(IndexError, match=f"request 0 is for {count} pages from page {first} on; there are 400"):
             cache.replay_pages(np.array([first]), one * count, one.astype(np.uint8), hit)
-    with pytest.raises(IndexError, match="not of one length"):
+    with pytest.raises(IndexError, match="differ in length"):
         cache.replay_pages(np.zeros(2, np.int64), one, one.astype(np.uint8), hit)
     assert cache.requests == 0

@@ -66,8 +66,8 @@ def test_files_become_an_spc_trace(tmp_path):
     ("parse", "line", "said"),
     [
         (lambda text: files.parse(text, "made"), "Lost 12 events", "line 1: .*lost events"),
-        (lambda text: files.parse(text, "made"), "T 101 0 x", "line 1: .*no line of the probe"),
-        (lambda text: files.parse(text, "made"), "O 1 2 3", "line 1: .*no line of the probe"),
+        (lambda text: files.parse(text, "made"), "T 101 0 x", "line 1: .*not a line of the probe"),
+        (lambda text: files.parse(text, "made"), "O 1 2 3", "line 1: .*not a line of the probe"),
         (lambda text: list(block.blkparse_lines(text, "made")), "Lost 1 events", "line 1: .*lost events"),
         (lambda text: list(block.blkparse_lines(text, "made")), "1 2 3 R x 5 cat", "line 1: .*expected 'device"),
         (lambda text: events.parse(text, events.Nodes(), "made"), "R 1 0 100 5", "line 1: .*one aligned block"),
@@ -80,7 +80,7 @@ def test_bad_lines_are_refused_with_their_place(parse, line, said):
 
 def test_a_device_is_a_block_device(tmp_path):
     for path in ("/dev/null", tmp_path, tmp_path / "none"):
-        with pytest.raises(CaptureError, match=f"{re.escape(str(path))} is no block device"):
+        with pytest.raises(CaptureError, match=f"{re.escape(str(path))} is not a block device"):
             block.device_number(path)
 
 

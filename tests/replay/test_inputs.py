@@ -68,7 +68,7 @@ def test_columns_of_a_trace_have_its_length_and_type():
     ids, address = np.zeros(3, np.uint32), np.zeros(1, np.uint64)
     with pytest.raises(ParameterError, match="column write has 2 entries for 3 references"):
         Trace(ids, np.zeros(2, bool), None, address, 4096, "made", "made")
-    with pytest.raises(ParameterError, match="column ids is no uint32 array"):
+    with pytest.raises(ParameterError, match="column ids is not a one-dimensional uint32 array"):
         Trace(ids.astype(int), None, None, address, 4096, "made", "made")
     with pytest.raises(ParameterError, match="column write is of type int64; expected bool"):
         Trace.from_blocks([1, 2], write=[1, 0])
@@ -143,7 +143,7 @@ def test_outcomes_are_those_of_one_policy():
     hits = np.zeros(6, bool)
     with pytest.raises(ParameterError, match="hits holds the outcomes of one policy"):
         simulate(BLOCKS, ["lru", "arc"], 2, hits=hits)
-    with pytest.raises(ParameterError, match=r"hits is no bool array of shape \(6,\)"):
+    with pytest.raises(ParameterError, match=r"hits is not a bool array of shape \(6,\)"):
         simulate(BLOCKS, "lru", 2, hits=np.zeros(5, bool))
 
 

@@ -79,7 +79,7 @@ def policy(access=lambda self, block: False, init=lambda self, capacity: None):
 @pytest.mark.parametrize(
     "cls, message",
     [
-        (policy(access=lambda self, block: None), r"policy Odd: access\(5\) returned None; expected True where"),
+        (policy(access=lambda self, block: None), r"policy Odd: access\(5\) returned None; expected True if"),
         (policy(access=lambda self, block: "yes"), "returned 'yes'"),
         (
             policy(access=lambda self, block: 1 / 0),

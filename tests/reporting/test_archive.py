@@ -144,7 +144,7 @@ def test_an_unusable_list_is_refused(archive, empty, metadata):
 def test_a_truncated_archive_is_refused(archive, empty, kept):
     content = archive.read_bytes()
     archive.write_bytes(content[: kept if kept in (0, 10) else int(kept * len(content))])
-    with pytest.raises(InputError, match=r"archive\.zip: is not a whole zip file"):
+    with pytest.raises(InputError, match=r"archive\.zip: is not a valid zip file"):
         unpack(archive, empty)
 
 
@@ -257,4 +257,4 @@ def test_the_commands(checkout, tmp_path, capsys):
     assert "results/mq/new.csv: is not in the archive" in told
     path.write_bytes(b"PK")
     assert main(["--root", str(checkout), "verify", str(path)]) == 2
-    assert "is not a whole zip file" in capsys.readouterr().err
+    assert "is not a valid zip file" in capsys.readouterr().err

@@ -180,7 +180,7 @@ def test_impossible_policy_is_refused(entry, named):
         ({"server": "128"}, r"mq\.server: '128' .*did you mean 128mb\?"),
         (
             {"calibrated": {"capture": "nosuch", "reads": 9, "shown_mb": [64]}},
-            r"mq\.calibrated: 'nosuch' is none of the captures",
+            r"mq\.calibrated: 'nosuch' is not a capture",
         ),
         ({"client": "nosuch"}, r"mq\.client: 'nosuch'"),
         ({"sensitivity": {"nosuch": [1]}}, r"mq\.sensitivity\.nosuch: mq has no parameter 'nosuch'"),
@@ -296,13 +296,13 @@ def test_impossible_settings_of_hac_are_refused(changes, message):
     [
         ({"captures": {"andrew": "x.csv"}}, r"epcm\.captures\.andrew: 'x\.csv' is not a recorded build"),
         ({"captures": {"andrew": "{build}.parquet"}}, r"epcm\.captures\.andrew: .* has braces"),
-        ({"fig8": {"partition_size": 64, "model_order": 44}}, r"epcm\.fig8: 64/44 is no bar of Figure 7"),
+        ({"fig8": {"partition_size": 64, "model_order": 44}}, r"epcm\.fig8: 64/44 is not a bar of Figure 7"),
         ({"epcm_shares": [0.01]}, r"epcm\.epcm_shares: .*rounds to an order of 0"),
         ({"threshold": float("nan")}, r"epcm\.threshold: nan; expected a number"),
         ({"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}}, r".*andrew has 23 runs"),
         (
             {"captures": {"andrew": "x.parquet"}, "sensitivity": {**CONFIG["epcm"]["sensitivity"], "machine": ["ld"]}},
-            r"epcm\.sensitivity\.machine: 'ld' is none of epcm\.captures",
+            r"epcm\.sensitivity\.machine: 'ld' is not one of epcm\.captures",
         ),
     ],
 )
@@ -363,7 +363,7 @@ def test_a_value_of_the_command_line_is_named_as_such(tmp_path):
 def test_a_bad_name_of_a_mapping_is_named(tmp_path):
     mine = {"captures": {"a/b": "x.spc"}}
     (line,) = refusal(tmp_path, merged(CONFIG, mine), config=CONFIG, mine=mine)
-    assert line.startswith("mine.yaml: captures: 'a/b' is not a possible name; expected a name of lower-case letters")
+    assert line.startswith("mine.yaml: captures: 'a/b' is not a valid name; expected a name of lower-case letters")
 
 
 def test_many_errors_are_cut_short(tmp_path):

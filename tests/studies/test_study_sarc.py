@@ -79,7 +79,7 @@ def test_points_leave_the_first_minutes_out(minutes):
     last = minutes[(minutes["phase"] == 2) & (minutes["phase_minute"] == 2)].set_index("policy")
     peak = table[table["scaled_iops"] == 25000].set_index("policy")
     assert (peak["read_ms"] == last["read_ms"].loc[peak.index]).all()
-    with pytest.raises(ParameterError, match="no minute is left"):
+    with pytest.raises(ParameterError, match="no minute of a phase is left"):
         sarc_runs.points(minutes, 3)
 
 
@@ -367,7 +367,7 @@ def test_orders_count_near_responses_as_equal():
 
 def test_a_machine_without_fitted_values_says_so():
     shark, _ = load_shark(MACHINE, 16)
-    with pytest.raises(ParameterError, match="fit them first"):
+    with pytest.raises(ParameterError, match="fit first"):
         Run(replace(shark, host_slots=3), "cache_sensitive", "sarc", 1)
 
 

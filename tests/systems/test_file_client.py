@@ -231,7 +231,7 @@ def test_impossible_workloads_end_in_a_message():
         ([(0, -5, 0, 0, 0, -1, 5, 0)], "negative"),
         ([call("write", offset=2**50, length=1)], "beyond 1 TB"),
         ([call("rename", asked=4)], "renames to an unknown path"),
-        ([(-7, 0, 0, 0, 0, -1, 5, 0)], "impossible time"),
+        ([(-7, 0, 0, 0, 0, -1, 5, 0)], "invalid compute time"),
     ):
         with pytest.raises(InputError, match=message):
             client([good, wrong], [PAGE])

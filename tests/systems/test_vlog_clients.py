@@ -105,7 +105,7 @@ def test_a_layout_never_gives_a_block_twice():
     assert next(iter(indirect)) == DIRECT and taken[DIRECT] >= GROUP  # beyond the direct blocks in another group
     with pytest.raises(ParameterError, match="are free"):
         layout.allocate(1000)
-    with pytest.raises(ParameterError, match="hold no file system"):
+    with pytest.raises(ParameterError, match="are too few for a file system"):
         UfsLayout(100)
 
 

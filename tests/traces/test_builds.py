@@ -365,11 +365,11 @@ DAMAGE = {
     "time": (set_to("events", "time_us", 7, 5), "row 8 begins before"),
     "kind": (set_to("events", "kind", 3, "mail"), "of kind 'mail'"),
     "child": (set_to("events", "other", 2, 7), "row 3 is about a process that its run does not have"),
-    "own child": (set_to("events", "other", 6, 0), "row 7 is about a process that is no child"),
+    "own child": (set_to("events", "other", 6, 0), "row 7 is about a process that is not its child"),
     "page": (set_to("events", "offset", 1, 17), "row 2 touches no whole pages"),
-    "length": (set_to("events", "length", 4, -1), "row 5 has an impossible length"),
-    "offset": (set_to("events", "offset", 4, 1 << 60), "row 5 has an impossible offset"),
-    "compute": (set_to("events", "compute_us", 4, 1 << 50), "row 5 has an impossible compute_us"),
+    "length": (set_to("events", "length", 4, -1), "row 5 has an invalid length"),
+    "offset": (set_to("events", "offset", 4, 1 << 60), "row 5 has an invalid offset"),
+    "compute": (set_to("events", "compute_us", 4, 1 << 50), "row 5 has an invalid compute_us"),
     "wide number": (set_to("events", "file", 3, 1 << 40), "column file holds a number beyond 32 bits"),
     "no number": (retype("events", "offset", float), "column offset is of type double"),
     "text for number": (retype("events", "length", str), "column length is of type"),
@@ -377,11 +377,11 @@ DAMAGE = {
     "no truth": (retype("files", "temporary", int), "column temporary is of type"),
     "null": (set_to("processes", "program", 1, None), "column program lacks a value"),
     "same path": (set_to("files", "path", 1, "/usr/bin/sh"), "row 2 repeats a path"),
-    "size": (set_to("files", "size", 1, -2), "row 2 has an impossible size"),
+    "size": (set_to("files", "size", 1, -2), "row 2 has an invalid size"),
     "number": (set_to("processes", "process", 1, 5), "row 2 is not the next process"),
-    "parent": (set_to("processes", "parent", 0, 0), "row 1 has a parent that is no earlier process"),
+    "parent": (set_to("processes", "parent", 0, 0), "row 1 has a parent that is not an earlier process"),
     "end": (set_to("processes", "end_us", 1, 3), "row 2 ends before it begins"),
-    "plain": (set_to("processes", "plain_us", 1, -3), "row 2 has an impossible plain_us"),
+    "plain": (set_to("processes", "plain_us", 1, -3), "row 2 has an invalid plain_us"),
 }
 
 
@@ -406,7 +406,7 @@ def test_missing_files_columns_rows_and_bytes_are_told(tmp_path, part):
         builds.read(path)
     table = small()[part]
     table.iloc[:0].to_parquet(victim)
-    with pytest.raises(InputError, match=rf"holds no {part}|of type null|names no|does not have|unknown file"):
+    with pytest.raises(InputError, match=rf"contains no {part}|of type null|names no|does not have|unknown file"):
         builds.read(path)
     table.drop(columns=table.columns[0]).to_parquet(victim)
     with pytest.raises(InputError, match=f"no column {table.columns[0]}"):

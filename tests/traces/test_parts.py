@@ -63,7 +63,7 @@ def test_warm_up(text, references):
 
 @pytest.mark.parametrize("text", ["5", "100%", "10m", -1])
 def test_a_warm_up_that_leaves_nothing(text):
-    with pytest.raises(ParameterError, match="one at least has to count"):
+    with pytest.raises(ParameterError, match="at least one has to count"):
         warm_up(TRACE, text)
 
 

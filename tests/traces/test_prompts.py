@@ -60,9 +60,9 @@ def test_lines_do_not_show_the_chunks(tmp_path, monkeypatch, size):
 @pytest.mark.parametrize(
     "bad, message",
     [
-        ("{", r"x.jsonl, line 2: no JSON \(.*\); expected a JSON object with timestamp, input_length"),
-        ("\xff", r"line 2: no JSON"),
-        ("[" * 100_000, "line 2: no JSON"),
+        ("{", r"x.jsonl, line 2: not JSON \(.*\); expected a JSON object with timestamp, input_length"),
+        ("\xff", r"line 2: not JSON"),
+        ("[" * 100_000, "line 2: not JSON"),
         ("[1, 2]", "line 2: a JSON list"),
         ('{"timestamp": 1, "input_length": 5, "output_length": 1}', "line 2: no hash_ids"),
         ('{"hash_ids": [1]}', "line 2: no timestamp"),
@@ -76,7 +76,7 @@ def test_lines_do_not_show_the_chunks(tmp_path, monkeypatch, size):
         (line(5, input_length=10.5), "line 2: input_length is 10.5"),
         (line(5, input_length=2**32), "line 2: input_length is 4294967296"),
         (line(5, output_length=-1), "line 2: output_length is -1; expected a whole number from 0 to"),
-        (line(5, hash_ids=[1, -1]), "line 2: hash_ids has something else in it; expected a list of whole numbers"),
+        (line(5, hash_ids=[1, -1]), "line 2: hash_ids contains something else; expected a list of whole numbers"),
         (line(5, hash_ids=[1, "2"]), "line 2: hash_ids"),
         (line(5, hash_ids=[1, 2**64]), "line 2: hash_ids"),
         (line(5).replace("[0, 1]", '"01"'), "line 2: hash_ids"),
@@ -91,7 +91,7 @@ def test_malformed_lines_are_named(tmp_path, bad, message):
 
 
 def test_files_without_requests(tmp_path):
-    with pytest.raises(InputError, match="holds no requests"):
+    with pytest.raises(InputError, match="contains no requests"):
         open_trace(write(tmp_path, "", " "), "mooncake")
     with pytest.raises(InputError, match="fits no format"):
         open_trace(write(tmp_path, '{"a": 1}'))

@@ -127,14 +127,14 @@ def test_blkparse_takes_one_action_and_passes_over_what_moves_no_data(tmp_path):
             r"line 2: field 5 \(flags\).*expected 'arrival:number device:integer",
         ),
         ("disksim", b"1 0 8 16\n", r"line 1: field 5 \(flags\) missing"),
-        ("disksim", b"1 70000 8 16 1\n", "device 70000 is impossible"),
-        ("disksim", b"1 0 999999999999999 16 1\n", "block 999999999999999 is impossible"),
+        ("disksim", b"1 70000 8 16 1\n", "device 70000 is out of range"),
+        ("disksim", b"1 0 999999999999999 16 1\n", "block 999999999999999 is out of range"),
         ("msr", MSR + b"1,hm,1,Peek,0,512,3\n", r"line 4: field 4 \(type\)"),
         ("msr", MSR + b"1,hm,1,Read,0\n", r"line 4: field 6 \(size\) missing"),
-        ("msr", b"1,hm,1,Read,0,9999999999999,3\n", "size 9999999999999 is impossible"),
+        ("msr", b"1,hm,1,Read,0,9999999999999,3\n", "size 9999999999999 is out of range"),
         ("blkparse", BLKPARSE[:260].rpartition(b" + ")[0], r"line 3: field 9 \(plus\) missing"),
         ("blkparse", b"8,0 1 1 0.1 5 Q R x + 8 [p]\n", r"line 1: field 8 \(sector\)"),
-        ("blkparse", b"8,0 1 1 0.1 5 C R 8 + 8 [p]\n", "holds no requests"),
+        ("blkparse", b"8,0 1 1 0.1 5 C R 8 + 8 [p]\n", "contains no requests"),
     ],
 )
 def test_malformed_lines_are_named(tmp_path, form, content, message):
@@ -226,7 +226,7 @@ def test_csv_times_are_exact_in_any_unit(tmp_path, unit, times, ns):
 def test_impossible_times_are_named(tmp_path, name, content):
     first = content.rsplit(b"\n", 2)[-2]
     late = first.replace(first.partition(b",")[0], b"9223372036854775807", 1)
-    with pytest.raises(InputError, match=rf"{name}: time 9223372036854775807 is impossible; expected within"):
+    with pytest.raises(InputError, match=rf"{name}: time 9223372036854775807 is out of range; expected within"):
         open_trace(write(tmp_path / name, content + late + b"\n"))
 
 

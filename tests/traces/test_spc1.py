@@ -242,7 +242,9 @@ def test_impossible_loads_are_refused(now, bsus, iops):
 
 
 def test_times_stay_in_range():
-    with pytest.raises(ParameterError, match=r"20000000 requests take 2e\+10 s at 0.001 a second; expected at most 1e"):
+    with pytest.raises(
+        ParameterError, match=r"20000000 requests take 2e\+10 s at 0.001 per second; expected at most 1e"
+    ):
         write_spc(Workload(4 * GB, iops=0.001), "unused", 20_000_000)
     kernel = Workload(4 * GB, iops=0.001).start()
     kernel.load(10**18, 1, 0.001)
@@ -268,4 +270,4 @@ def test_command_line_makes_a_trace(tmp_path, capsys):
     assert main(["trace", "generate", "spc1", str(tmp_path / "b.spc"), "--space", "4KB", "--requests", "5"]) == 2
     assert "space_bytes is 4096" in capsys.readouterr().err
     assert main(["trace", "generate", "spc1", str(tmp_path / "b.spc"), "--space", "much", "--requests", "5"]) == 2
-    assert "'much' is no size; expected bytes (8192)" in capsys.readouterr().err
+    assert "'much' is not a size; expected bytes (8192)" in capsys.readouterr().err

@@ -1,1 +1,1 @@
-"""What a trace is like and what caches do for it: tables, figures and a page per row of ``config/traces.tsv``."""
+"""What a trace is like and how caches perform on it: tables, figures and a page per row of ``config/traces.tsv``."""

@@ -1,4 +1,4 @@
-"""Figures of one trace: what it is like, its curves, and what a miss costs."""
+"""Figures of one trace: its characteristics, its curves, and the cost of misses."""
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -35,7 +35,7 @@ COMPONENTS = {  # column of the penalty table: name, colour
 
 
 def name_of(policy):
-    """How a policy is written in print."""
+    """A policy's displayed name."""
     return NAMES.get(policy) or policy_name(policy)
 
 
@@ -46,7 +46,7 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes):
     Parameters
     ----------
     over_time, request_sizes, runs, reuse, frequency : DataFrame
-        Of `misspenalty.replay.characteristics`.
+        Tables of `misspenalty.replay.characteristics`.
     block_bytes : int
 
     Returns
@@ -117,7 +117,7 @@ def curves(table):
     Parameters
     ----------
     table : DataFrame
-        Of `misspenalty.characterize.runs.all_curves`.
+        From `misspenalty.characterize.runs.all_curves`.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def penalty(table):
     Parameters
     ----------
     table : DataFrame
-        Of `misspenalty.characterize.runs.response_times`.
+        From `misspenalty.characterize.runs.response_times`.
 
     Returns
     -------

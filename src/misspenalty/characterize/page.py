@@ -1,4 +1,4 @@
-"""One trace on one page: figures, and a PDF made of them and the tables."""
+"""One trace on one page: figures, and a PDF made from them and the tables."""
 
 import json
 import shutil
@@ -19,12 +19,12 @@ HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the ga
 
 
 def draw(folder, output):
-    """Draw the figures of a trace next to its tables, and set the page.
+    """Draw the figures of a trace next to its tables, and typeset the page.
 
     Parameters
     ----------
     folder : path-like
-        Of the tables; see `misspenalty.characterize.runs.TABLES`.
+        Folder of the tables; see `misspenalty.characterize.runs.TABLES`.
     output : path-like
         The PDF.
     """
@@ -61,9 +61,9 @@ def _value(what, value):
 
 
 def contents(facts, best, times):
-    """What the page says besides its figures: title, facts, the table of the best policies, a note."""
+    """The page's contents besides its figures: title, facts, the table of the best policies, a note."""
     shown = [line.split(None, 1) for line in describe(facts).replace("reuse distance", "distance").splitlines()[1:]]
-    shown.append(["replayed", f"{facts['selection']}; {facts['warm_up']:,} references warm the caches up"])
+    shown.append(["replayed", f"{facts['selection']}; {facts['warm_up']:,} references warm up the caches"])
     rows = [
         [
             format_bytes(row["cache_bytes"]),
@@ -98,7 +98,7 @@ def contents(facts, best, times):
 
 
 def format_us(us):
-    """A time for a reader, with three digits.
+    """A time as text, with three digits.
 
     Examples
     --------

@@ -14,16 +14,16 @@ from misspenalty.traces.parts import SHARE, parse_selection
 from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.trace import check_block
 
-RESERVED = ("all", "traces", "raw")  # names of files and targets that are not a trace's
-EXTERNAL = "external:"  # before the name of a file of data/external.yaml
-DEVICE = "5ms"  # where a row names none
+RESERVED = ("all", "traces", "raw")  # names of other files and targets
+EXTERNAL = "external:"  # prefix of the name of a file of data/external.yaml
+DEVICE = "5ms"  # if a row names none
 URL = re.compile(r"https?://\S+/[^/\s?#]+")
 
 
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", text) or text.lower() in RESERVED:
         raise ValueError(
-            f"{text!r} is no name of a trace; expected letters, digits, _ and -, a letter first, and none of"
+            f"{text!r} is not a valid trace name; expected letters, digits, _ and -, a letter first, and none of"
             f" {', '.join(RESERVED)}"
         )
     return text
@@ -69,17 +69,17 @@ def _device(text: str) -> str:
     if text and not is_time(text) and text not in description.names() and not Path(text).is_file():
         meant = did_you_mean(text, description.names())
         known = ", ".join(description.names())
-        raise ValueError(f"{text!r} is no drive{meant}; expected a time (5ms), a file, or one of {known}")
+        raise ValueError(f"{text!r} is not a drive{meant}; expected a time (5ms), a file, or one of {known}")
     return text or DEVICE
 
 
 def parse_load(text: str) -> dict[str, Any]:
-    """How requests arrive, as `misspenalty.penalty` takes it.
+    """How requests arrive, as arguments of `misspenalty.penalty`.
 
     Raises
     ------
     ParameterError
-        The text is none of ``speed=0.5``, ``clients=16``, ``interval=1ms``, and nothing.
+        The text is not of the form ``speed=0.5``, ``clients=16``, ``interval=1ms``, or empty.
 
     Examples
     --------
@@ -104,14 +104,14 @@ def _load(text: str) -> str:
 
 
 class TraceRow(BaseModel):
-    """One trace, as its row says."""
+    """One trace, as described by its row."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     name: Annotated[str, AfterValidator(_name)]  # of the folder results/traces/<name> and of the target
     source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
-    sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # of the file; an address needs it
-    format: Annotated[str, AfterValidator(_format)] = ""  # where the file doesn't tell
+    sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # of the file; required for an address
+    format: Annotated[str, AfterValidator(_format)] = ""  # if it cannot be told from the file
     block_size: Annotated[str, AfterValidator(_block_size)] = ""  # by default the format's
     selection: Annotated[str, AfterValidator(_selection)] = ""  # see `misspenalty.traces.parts.select`
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
@@ -120,7 +120,7 @@ class TraceRow(BaseModel):
 
     @model_validator(mode="after")
     def check_sha256(self) -> "TraceRow":
-        """A download is not trusted: its checksum has to be known."""
+        """Downloads are not trusted: their checksum has to be known."""
         if self.is_url and not self.sha256:
             raise ValueError("sha256: an address needs the checksum of its file")
         return self
@@ -132,12 +132,12 @@ class TraceRow(BaseModel):
 
     @property
     def external(self) -> str | None:
-        """Name of the file in ``data/external.yaml``, where the source is one."""
+        """Name of the file in ``data/external.yaml``, if the source is one."""
         return self.source.removeprefix(EXTERNAL) if self.source.startswith(EXTERNAL) else None
 
     @property
     def file_name(self) -> str:
-        """Name of the raw file, by whose suffix it is decompressed."""
+        """Name of the raw file, whose suffix says how to decompress it."""
         return Path(self.external or self.source).name
 
 
@@ -147,13 +147,13 @@ COLUMNS = tuple(TraceRow.model_fields)
 def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     """The rows of a table of traces, by name.
 
-    Lines that begin with ``#`` and blank lines are passed over; columns may be in any order, and those that are not
-    needed may be left out.
+    Lines that begin with ``#`` and blank lines are skipped; columns may be in any order, and optional ones may be left
+    out.
 
     Raises
     ------
     InputError
-        The file cannot be read, or a cell is impossible; the message names line, row and column.
+        The file cannot be read, or a cell is invalid; the message names line, row and column.
     """
     path = Path(path)
     try:
@@ -168,7 +168,7 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     for number, line in numbered[1:]:
         row = _row(header, line, number, path)
         if row.name in rows:
-            raise InputError(f"row {row.name}, column name: there is one before", path=path, line=number)
+            raise InputError(f"row {row.name}, column name: listed twice", path=path, line=number)
         rows[row.name] = row
     return rows
 
@@ -183,7 +183,7 @@ def _header(numbered: tuple[int, str], path: Path) -> list[str]:
     for column in header:
         if column not in COLUMNS or header.count(column) > 1:
             twice = header.count(column) > 1
-            what = "is there twice" if twice else f"is unknown{did_you_mean(column, COLUMNS)}"
+            what = "is listed twice" if twice else f"is unknown{did_you_mean(column, COLUMNS)}"
             raise InputError(f"column {column!r} {what}", path=path, line=number,
                              expected=f"{', '.join(COLUMNS)}, with tabs between them")  # fmt: skip
     if missing := [column for column in ("name", "source") if column not in header]:
@@ -198,7 +198,7 @@ def _row(header: list[str], line: str, number: int, path: Path) -> TraceRow:
     entries = dict(zip(header, cells, strict=False))
     try:
         return TraceRow.model_validate(entries)
-    except ParameterError as error:  # of what pydantic does not catch
+    except ParameterError as error:  # not caught by pydantic
         raise InputError(f"row {entries.get('name')}: {error}", path=path, line=number) from error
     except ValidationError as error:
         first = error.errors()[0]

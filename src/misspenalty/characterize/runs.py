@@ -24,7 +24,7 @@ from misspenalty.traces.parts import select, warm_up
 from misspenalty.traces.quantities import parse_bytes
 from misspenalty.traces.trace import Trace
 
-SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0)  # of the footprint: caches of the curves
+SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0)  # of the footprint: cache sizes of the curves
 TIMED = (0.01, 0.1, 0.3)  # likewise, of the response times
 TABLES = ("profile", "over_time", "request_sizes", "runs", "reuse", "frequency", "curves", "penalty", "best")
 
@@ -35,7 +35,7 @@ def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = N
     Raises
     ------
     InputError
-        It is not registered, cannot be downloaded, or is not the one that the row or the register names.
+        It is not registered, cannot be downloaded, or differs from the one in the row or the register.
     """
     entry, mirror = TraceRow.model_validate(row), mirror or os.environ.get(MIRROR)
     target = Path(folder) / entry.file_name
@@ -65,7 +65,7 @@ def _check_sum(path: Path, sha256: str) -> None:
 
 
 def open_row(path: str, row: Mapping[str, Any]) -> tuple[Trace, int, TraceRow]:
-    """The trace that a row selects from its raw file, and the references that warm the caches up.
+    """The trace that a row selects from its raw file, and the references that warm up the caches.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
         The raw file; see `open_row`.
     row : mapping
     threads : int
-        Caches replayed at a time.
+        Caches replayed in parallel.
 
     Returns
     -------
     dict of str to DataFrame
-        By the names `TABLES`.
+        By the names in `TABLES`.
     """
     trace, warm, entry = open_row(raw, row)
     curves = all_curves(trace, warm, threads)
@@ -126,7 +126,7 @@ def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
 
 
 def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
-    """Hit ratios of every compiled policy: as `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``."""
+    """Hit ratios of every compiled policy: as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``."""
     known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}
     sizes = sizes_at(trace, SHARES)
     table = hit_ratio_curve(trace, list(known), sorted(sizes), warm_up=warm, threads=threads)
@@ -136,7 +136,7 @@ def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
 
 
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
-    """Response times of every policy that can be timed, at three sizes: as `penalty`, with ``cache_share``."""
+    """Response times of every policy that can be timed, at three sizes: as in `penalty`, with ``cache_share``."""
     timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
     sizes = sizes_at(trace, TIMED)
     table = penalty(trace, timed, sorted(sizes), device, warm_up=warm, threads=threads, **load)
@@ -151,8 +151,8 @@ def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy`` with the most hits among those that do
-        not look into the future (the first by name where several have as many: ``ties``), ``hit_ratio``, LRU's and
-        OPT's, and ``of_gap``, the share of the way from LRU to OPT; where it was timed ``fastest``, its ``mean_us`` and
+        not look into the future (the first by name if several are tied: ``ties``), ``hit_ratio``, LRU's and
+        OPT's, and ``of_gap``, the share of the way from LRU to OPT; if it was timed, ``fastest``, its ``mean_us`` and
         ``mean_us_most_hits``, that of `policy`.
     """
     rows = []

@@ -1,8 +1,8 @@
 """The ledger of published statements, judged on the result tables.
 
 `load_ledger` reads ``data/published/claims.yaml``; the ``claims.py`` of a study records what was obtained, with a
-`Recorder` that knows nothing published; `judge` compares the two; `summary` and `format_summary` count the verdicts;
-`under_conditions` looks for a measured condition under which a claim comes out that does not otherwise.
+`Recorder` that knows no published values; `judge` compares the two; `summary` and `format_summary` count the verdicts;
+`under_conditions` looks for a measured condition under which a missed claim is reproduced.
 `misspenalty.studies.claims` does all of it for all studies, from folder to file.
 """
 

@@ -1,4 +1,4 @@
-"""Under which measured conditions a claim comes out that does not come out on the result tables."""
+"""Measured conditions under which a claim is reproduced that is not reproduced on the result tables."""
 
 import numpy as np
 import pandas as pd
@@ -20,11 +20,11 @@ def under_conditions(ledger, name, module, missed, tables):
     name : str
         The study.
     module : module
-        What the study says of its claims, see `judge`.
+        The study's `claims` module, see `judge`.
     missed : set of str
-        Ids of the claims that do not come out on the study's result tables.
+        Ids of the claims that are not reproduced on the study's result tables.
     tables : mapping of str to DataFrame
-        By item, the rows of a result table under each condition, which the column ``condition`` names.
+        By item, the rows of a result table under each condition, named in column ``condition``.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def under_conditions(ledger, name, module, missed, tables):
 
 
 def with_conditions(frame, conditions):
-    """The verdicts with, in the note of each claim that missed, the first condition under which it comes out.
+    """The verdicts with, in the note of each missed claim, the first condition under which it is reproduced.
 
     Parameters
     ----------

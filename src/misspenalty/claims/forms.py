@@ -1,6 +1,6 @@
-"""What a study records of a claim, and how the judge compares it with the ledger.
+"""What a study records for a claim, and how the judge compares it with the ledger.
 
-A form holds obtained numbers and says how they are to be compared. Published values, orders, directions, limits and
+A form holds obtained numbers and defines how they are compared. Published values, orders, directions, limits and
 tolerances reach it only in `decide`, which the judge calls after the study's function has returned.
 """
 
@@ -39,7 +39,7 @@ def series(values):
 
 
 def close(a, b, digits_of=0.0):
-    """Whether two numbers agree to nine digits, of the greater of them or of `digits_of`."""
+    """Whether two numbers agree to nine digits, of the greater one or of `digits_of`."""
     return abs(a - b) <= SLACK * max(abs(a), abs(b), abs(digits_of))
 
 
@@ -51,7 +51,7 @@ def compare(op, a, b, digits_of=0.0):
 
 
 def below(low, high):
-    """Where `low` is below `high`: 1 or 0, NaN where either is missing; what agrees to nine digits is equal."""
+    """Where `low` is below `high`: 1 or 0, NaN if either is missing; numbers that agree to nine digits are equal."""
     low, high = xr.broadcast(*(side if isinstance(side, xr.DataArray) else xr.DataArray(side) for side in (low, high)))
     truth = (low < high) & (abs(low - high) > SLACK * np.maximum(abs(low), abs(high)))
     return truth.astype(float).where(low.notnull() & high.notnull())
@@ -70,7 +70,7 @@ def label(point):
 
 
 def text(values):
-    """Numbers as text: one of them where all print the same, else point by point."""
+    """Numbers as text: a single one if all print the same, otherwise point by point."""
     if len({number(value) for value in values}) == 1:
         return number(values.iloc[0])
     return ", ".join(f"{label(point)}: {number(value)}" for point, value in values.items())
@@ -90,7 +90,7 @@ def deviation(measure, obtained, reference):
 
 
 def within(measure, size, obtained, reference):
-    """Whether `obtained` lies within the tolerance; its edge belongs to it."""
+    """Whether `obtained` lies within the tolerance, inclusive."""
     room = size * (abs(reference) if measure == "relative" else 1)
     return abs(obtained - reference) <= room + SLACK * max(abs(obtained), abs(reference))
 
@@ -101,7 +101,7 @@ def _outcome(holds, shown, worst=None, direction=False, note=""):
 
 
 def _points(holds):
-    """How many points hold, and which do not, from a Series of truth values."""
+    """How many points hold, and which do not, from a Series of booleans."""
     if len(holds) == 1:
         return "holds" if holds.all() else "does not hold"
     where = "" if holds.all() else ", not at " + ", ".join(map(label, holds.index[~holds]))
@@ -203,7 +203,7 @@ class Setting(Form):
 
 @dataclass
 class Peak(Form):
-    """Where a sweep is greatest: the published place or a neighbour of it."""
+    """Where a sweep is greatest: at the published place or a neighbour of it."""
 
     sweep: pd.Series
     kinds, tolerance = ("value",), "next size of the sweep"
@@ -245,7 +245,7 @@ def groups_of(claim):
 
 
 def _ranked(claim, groups, values):
-    """Whether the members, at one point, are in the published order; where a best is published, only that is asked."""
+    """Whether the members, at one point, are in the published order; or have the published best."""
     rest = list(itertools.chain.from_iterable(groups[1:]))
     steps = [(groups[0], rest)] if isinstance(claim.published, dict) else itertools.pairwise(groups)
     first = [values[member] for member in groups[0]]
@@ -255,7 +255,7 @@ def _ranked(claim, groups, values):
 
 @dataclass
 class Comparison(Form):
-    """Two quantities between which the statement makes a relation, at every point; or truth values, ``== 1``."""
+    """Two quantities between which the statement claims a relation, at every point; or booleans, ``== 1``."""
 
     left: pd.Series
     op: str
@@ -271,7 +271,7 @@ class Comparison(Form):
 
 @dataclass
 class Equality(Form):
-    """Two quantities that are said to be equal, at every point; measured in shares of the second."""
+    """Two quantities that are claimed to be equal, at every point; differences are shares of the second."""
 
     left: pd.Series
     right: pd.Series

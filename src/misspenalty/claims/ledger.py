@@ -60,7 +60,7 @@ def load_ledger(path, schema=None):
     Raises
     ------
     InputError
-        An entry that does not fit the schema, or an id used twice.
+        An entry does not match the schema, or an id is used twice.
         The message names the entry and its line.
     """
     path = Path(path)
@@ -74,7 +74,7 @@ def load_ledger(path, schema=None):
     for entry in entries:
         place = {"path": path, "line": lines.get(entry["id"])}
         if entry["id"] in seen:
-            raise InputError(f"claim {entry['id']} is listed twice", **place, remedy="give each entry an id of its own")
+            raise InputError(f"claim {entry['id']} is listed twice", **place, remedy="give each entry its own id")
         seen.add(entry["id"])
         claims.append(Claim(**entry))
     return claims
@@ -86,7 +86,7 @@ def load_calibration(path, schema=None):
     Raises
     ------
     InputError
-        The file does not fit its schema.
+        The file does not match its schema.
     """
     path = Path(path)
     fits = []
@@ -96,7 +96,7 @@ def load_calibration(path, schema=None):
 
 
 def _yaml(path):
-    return read_yaml(path, remedy="data/published/README.md says what belongs where")
+    return read_yaml(path, remedy="data/published/README.md explains what belongs where")
 
 
 def load_entries(path, schema, name):
@@ -105,7 +105,7 @@ def load_entries(path, schema, name):
     Raises
     ------
     InputError
-        The file is not there, is no YAML, or does not fit its schema.
+        The file is missing, is not YAML, or does not match its schema.
     """
     entries = _yaml(path)
     problem = worst_error(entries, _yaml(schema))

@@ -1,4 +1,4 @@
-"""What a study's claims are recorded with; no method takes or returns anything published."""
+"""Records a study's claims; no method takes or returns anything published."""
 
 from misspenalty.claims import forms
 from misspenalty.claims.forms import series
@@ -15,7 +15,7 @@ class Recorder:
     """
 
     def __init__(self):
-        self.forms = {}  # id -> form; None where no table decides the claim
+        self.forms = {}  # id -> form; None if no table decides the claim
         self.reports = {}  # id -> {label: numbers} for the note
         self.conditions = {}  # id -> why the claim holds for any numbers
 
@@ -28,7 +28,7 @@ class Recorder:
         self.reports[claim] = {name: series(values) for name, values in (report or {}).items()}
 
     def value(self, claim, obtained, neutral=None):
-        """A number; `neutral` is its value where the two things that it compares are equal (None: it compares none)."""
+        """A number; `neutral` is its value if the two things that it compares are equal (None: it compares nothing)."""
         self._add(claim, forms.Amount(series(obtained), neutral))
 
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
@@ -55,15 +55,15 @@ class Recorder:
         self._add(claim, forms.Order({m: series(x) for m, x in members.items()}), report)
 
     def compared(self, claim, left, op, right, report=None):
-        """Two quantities, and the relation (``<``, ``<=``, ``>``) that the statement makes between them."""
+        """Two quantities, and the relation (``<``, ``<=``, ``>``) that the statement claims between them."""
         self._add(claim, forms.Comparison(series(left), op, series(right)), report)
 
     def holds(self, claim, truth):
-        """A statement of several comparisons: 1, 0 or NaN per point, as `forms.below` gives them."""
+        """A statement of several comparisons: 1, 0 or NaN per point, as returned by `forms.below`."""
         self._add(claim, forms.Comparison(series(truth), "==", series(1)))
 
     def equal(self, claim, left, right):
-        """Two quantities that are said to be equal."""
+        """Two quantities that are claimed to be equal."""
         self._add(claim, forms.Equality(series(left), series(right)))
 
     def trend(self, claim, steps, report=None):
@@ -81,5 +81,5 @@ class Recorder:
             self._add(claim, None)
 
     def condition(self, reason, *claims):
-        """Claims that hold whatever is measured, for a `reason`: they are conditions, and no reproduction."""
+        """Claims that hold whatever is measured, for a `reason`: they are conditions, not reproductions."""
         self.conditions |= dict.fromkeys(claims, reason)

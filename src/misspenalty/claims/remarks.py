@@ -1,4 +1,4 @@
-"""What is noted next to a verdict: values that a run logged."""
+"""Notes next to a verdict: values that a run logged."""
 
 import pandas as pd
 

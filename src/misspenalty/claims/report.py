@@ -1,4 +1,4 @@
-"""Judging a whole ledger, and the tables that come of it."""
+"""Judging a whole ledger, and the resulting tables."""
 
 from functools import cached_property
 
@@ -24,34 +24,34 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
     ledger : list of Claim
         From `load_ledger`.
     studies : mapping of str to module
-        By name, what each study says of its claims: ``TABLES`` (item to `Table`) and ``claims(record, tables)``.
+        By name, the `claims` module of each study: ``TABLES`` (item to `Table`) and ``claims(record, tables)``.
     tables : mapping of str to DataFrame
-        Result tables by study and item (``mq_table4``); what is absent has not been made.
+        Result tables by study and item (``mq_table4``); absent ones have not been made.
     basis : {"predicted", "calibrated", "fitted"}
-        Basis of the verdicts: ``calibrated`` if the tables were made with a setting chosen by published values that
-        no claim reads, ``fitted`` if by values that claims read. A verdict is ``fitted`` in any case if it reads a
+        Basis of the verdicts: ``calibrated`` if the tables were made with a setting chosen by published values that no
+        claim reads, ``fitted`` if chosen by values that claims read. A verdict is ``fitted`` in any case if it reads a
         cell that `calibration` names as a fitting target, even next to predicted cells, and a ``condition`` if its
         study says that it holds for any numbers. Instead of ``predicted`` it is ``calibrated`` if it reads a cell that
-        follows from what was chosen by recollected values.
+        follows from a choice based on recollected values.
     notes : mapping of str to str, optional
         Remarks by claim id, such as a value that a run logged.
     calibration : iterable of Fit
         From `load_calibration`.
     variant : bool
-        Whether `tables` are those of a variant, so that an absent one is not part of it.
+        Whether `tables` are those of a variant, so that absent ones are not part of it.
 
     Returns
     -------
     DataFrame
         One row per claim, in the order of the ledger, all text: ``id, study, kind, statement, published, reproduced,
         deviation, tolerance, verdict, basis, note``. `deviation` is signed and in the measure of `tolerance` (a share
-        of the published value where relative); of a bound it is the excess over the limit, negative if there is room.
+        of the published value if relative); for a bound it is the excess over the limit, negative if there is room.
 
     Raises
     ------
     InputError
-        A claim of the ledger that no study decides, one that a study decides twice or that the ledger does not have, a
-        note for such a claim, a fitted cell that no table has, a table without a key column or with two rows for a key.
+        A claim of the ledger is decided by no study, or a claim is decided twice or is not in the ledger; a note is for
+        such a claim; a fitted cell is in no table; a table lacks a key column or has two rows for a key.
 
     Notes
     -----
@@ -63,8 +63,8 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
     studied = {name: Study(name, module, tables, variant) for name, module in studies.items()}
     decided = {id for study in studied.values() for id in (*study.forms, *study.conditions)}
     for found, problem in (
-        (set(notes) - known, "has a note, but the ledger does not have it"),
-        (decided - known, "is decided by a study, but the ledger does not have it"),
+        (set(notes) - known, "has a note, but is not in the ledger"),
+        (decided - known, "is decided by a study, but is not in the ledger"),
         (known - decided, "of the ledger is decided by no study"),
     ):
         if found:
@@ -106,7 +106,7 @@ def judge(ledger, studies, tables, *, basis="predicted", notes=None, calibration
 
 
 class Study:
-    """The claims of a study as its tables decide them."""
+    """The claims of a study as decided by its tables."""
 
     def __init__(self, name, module, tables, variant):
         self.name, self.module, self.frames = name, module, {}
@@ -130,7 +130,7 @@ class Study:
 
     @cached_property
     def full(self):
-        """The tables without a hole, and the ids of the claims that then have every number."""
+        """The tables with all holes filled, and the ids of the claims that then have every number."""
         frames = {item: filled(frame) for item, frame in self.frames.items()}
         return frames, complete(self.run(frames).forms)
 
@@ -166,7 +166,7 @@ class Study:
 
     @cached_property
     def reasons(self):
-        """Why claims have no number: id -> the first thing that is missing, in words."""
+        """Why claims have no number: id -> the first missing item, in words."""
         ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
         here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)
@@ -203,7 +203,7 @@ def _decide(claim, study):
 
 
 def tolerance_text(claim):
-    """Tolerance of a claim as the table of verdicts prints it."""
+    """Tolerance of a claim as printed in the table of verdicts."""
     if claim.tolerance or claim.kind in TOLERANCES:
         return " ".join(map(number, limit_of(claim)))
     return f"tie within relative {TIE}" if claim.tie else "as stated" if claim.kind == "bound" else "exact"
@@ -233,7 +233,7 @@ def summary(frame):
     Returns
     -------
     DataFrame
-        ``study, claims``, then what they divide into: ``conditions``, which hold for any numbers, and of the others
+        ``study, claims``, then how they divide up: ``conditions``, which hold for any numbers, and of the others
         ``predicted``, ``calibrated`` and ``fitted`` (all three reproduced, by their basis; ``calibrated`` only if there
         is one), ``direction, not_reproduced, not_testable``; the studies in the order of the ledger.
     """

@@ -28,14 +28,14 @@ class Table:
     defaults: dict = field(default_factory=dict)  # key -> member of rows that do not name one
 
     def read(self, name, frame=None):
-        """The table, and what it lacks.
+        """The table, and its holes.
 
         Parameters
         ----------
         name : str
-            For messages.
+            Name, for messages.
         frame : DataFrame, optional
-            The result table as it is in its file; None where there is no file.
+            The result table as stored; None if there is no file.
 
         Returns
         -------
@@ -104,7 +104,7 @@ def filled(frame):
 
 
 def _absent(frame, rows):
-    """Those of some dicts of keys that no row has."""
+    """Those of some dicts of keys for which there is no row."""
     present = {
         keys: set(zip(*(frame[key].tolist() for key in keys), strict=True)) if keys else {()} if len(frame) else set()
         for keys in {tuple(row) for row in rows}

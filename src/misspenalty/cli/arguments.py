@@ -1,4 +1,4 @@
-"""What the command line's arguments mean: traces and their formats, policies, sizes, settings.
+"""The command line's arguments: traces and their formats, policies, sizes, settings.
 
 Each module of commands has ``add(commands)``, which adds its own to the parser with `add_command` and the options here.
 """
@@ -45,31 +45,31 @@ def add_trace(command):
 
 
 def whole_number(text):
-    """A whole number as argparse takes a type: digits alone, so that ``1_000`` is no number."""
+    """A whole number as an argparse type: digits only, so ``1_000`` is not a number."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def number(text):
-    """A decimal number as argparse takes a type."""
+    """A decimal number as an argparse type."""
     if not re.fullmatch(NUMBER, text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     if not math.isfinite(float(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is beyond any number")
     return float(text)
 
 
 def add_format_options(command):
-    """Add what tells how a raw trace is read."""
+    """Add the options that say how a raw trace is read."""
     listed = "; ".join(f"{name}: {form.summary}" for name, form in formats().items())
-    command.add_argument("--format", help=f"format of a raw trace, where the file doesn't tell ({listed})")
+    command.add_argument("--format", help=f"format of a raw trace, if it cannot be told from the file ({listed})")
     command.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
     command.add_argument(
         "--most-references",
         metavar="N",
         type=whole_number,
-        help="references to blocks that a raw trace may make (default: 10 million and 100 per byte of the file)",
+        help="most block references of a raw trace (default: 10 million plus 100 per byte of the file)",
     )
     for name, forms in _options_of_formats().items():
         what = "; ".join(f"{form.name}: {form.options[name]}" for form in forms)
@@ -106,22 +106,22 @@ def add_replay_options(command):
         + " or ".join(f"{kind} ({', '.join(p.name for p in known)})" for kind, known in sequential.KINDS.items()),
     )
     command.add_argument(
-        "--writes", choices=WRITES, default="count", help="what a write is to the cache (default: count)"
+        "--writes", choices=WRITES, default="count", help="how the cache treats a write (default: count)"
     )
     command.add_argument(
         "--warm-up",
         metavar="N",
         default="0",
-        help="what fills the cache and is not counted: references, a share (20%%), a time (10m), or another trace",
+        help="what warms up the cache and is not counted: references, a share (20%%), a time (10m), or another trace",
     )
     command.add_argument(
-        "--quiet", action="store_true", help="no progress bar; there is none where stderr is no terminal"
+        "--quiet", action="store_true", help="no progress bar; there is none if stderr is not a terminal"
     )
     add_format_options(command)
 
 
 def open_warmed(options):
-    """The trace that the options name, and how many references at its head are not counted."""
+    """The trace that the options name, and how many references at its start are not counted."""
     return warm_up(open_named(options), options.warm_up)
 
 
@@ -136,7 +136,7 @@ def open_named(options):
 
 
 def replay_settings(options, policies):
-    """Keywords of `misspenalty.simulate`, checked, as the options give them for these policies."""
+    """Keyword arguments of `misspenalty.simulate` for these policies, from the options, checked."""
     settings = policy_settings(options, policies, misspenalty.hit_ratio_curve)
     prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
     replay = {"prefetch": prefetch, "writes": options.writes}
@@ -163,7 +163,7 @@ def policy_settings(options, policies, function):
 
 
 def parse_policies(text):
-    """Names of policies in any case, and classes of one's own, ``lru,./mine.py:Mine``, to what `simulate` takes.
+    """Names of policies, in either case, and your own classes, ``lru,./mine.py:Mine``, as `simulate` takes them.
 
     Raises
     ------
@@ -209,12 +209,12 @@ def refuse_existing(path):
 
 
 def plot_path(path):
-    """`path`, once a plot can be written there.
+    """`path`, after checking that a plot can be written there.
 
     Raises
     ------
     ParameterError
-        The name ends in no known format, or the folder does not exist.
+        The name has no known suffix, or the folder does not exist.
     """
     if path.suffix not in PLOTS:
         raise ParameterError(f"--plot {path}; expected a name that ends in {', '.join(PLOTS)}")
@@ -226,12 +226,12 @@ def plot_path(path):
 
 
 def parse_prefetch(text):
-    """``sequential``, ``sequential:degree=16,trigger=8`` or ``amp:most=16`` to the prefetcher's settings.
+    """The prefetcher's settings from ``sequential``, ``sequential:degree=16,trigger=8`` or ``amp:most=16``.
 
     Raises
     ------
     ParameterError
-        The text has another shape.
+        The text has another form.
     """
     name, _, settings = text.partition(":")
     if name.strip() not in sequential.KINDS:
@@ -246,7 +246,7 @@ def parse_setting(text, option="--set"):
     Raises
     ------
     ParameterError
-        The text has another shape.
+        The text has another form.
     """
     name, _, value = text.partition("=")
     value = value.strip()

@@ -39,7 +39,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def add(commands):
-    """Add the command to a parser's."""
+    """Add the command to a parser."""
     command = add_command(
         commands,
         "completion",

@@ -10,7 +10,7 @@ from misspenalty.io.files import write_csv
 
 
 def add(commands):
-    """Add the commands to a parser's."""
+    """Add the commands to a parser."""
     parser = commands.add_parser("disk", help="drives: list them, look at one, replay requests, fit or import one")
     disk = parser.add_subparsers(required=True, metavar="COMMAND")
     add_command(disk, "list", "list the installed drives", _list, ("misspenalty disk list",))
@@ -18,7 +18,7 @@ def add(commands):
     info = add_command(
         disk,
         "info",
-        "what a drive is, or where each of its values comes from",
+        "describe a drive, or list where each of its values comes from",
         _info,
         ("misspenalty disk info cheetah9lp", "misspenalty disk info mine.yaml --sources"),
     )
@@ -49,9 +49,9 @@ def add(commands):
     made.add_argument("requests", metavar="REQUESTS", help="lines of R|W action lbn blocks service_us delay_us")
     made.add_argument("output", metavar="OUTPUT", type=Path, nargs="?", help="description to write, such as mine.yaml")
     made.add_argument("--name", default="fitted", help="the drive's name (default: fitted)")
-    made.add_argument("--heads", metavar="N", type=whole_number, default=4, help="tracks of a cylinder (default: 4)")
+    made.add_argument("--heads", metavar="N", type=whole_number, default=4, help="tracks per cylinder (default: 4)")
     made.add_argument(
-        "--blocks", metavar="N", type=whole_number, help="of the drive (default: up to the highest asked)"
+        "--blocks", metavar="N", type=whole_number, help="blocks of the drive (default: up to the highest requested)"
     )
 
     get = add_command(
@@ -64,12 +64,12 @@ def add(commands):
     get.add_argument("file", metavar="FILE", help="a .parv or .diskspecs; .model and .seek are read from its folder")
     get.add_argument("output", metavar="OUTPUT", type=Path, help="description to write, such as mine.yaml")
     get.add_argument("--name", help="the drive's name (default: the file's)")
-    get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv, where FILE has none")
+    get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv if FILE has none")
     get.add_argument("--literal", action="store_true", help="read every value as DiskSim does")
 
 
 def _load(drive):
-    from misspenalty.disks.drive import description  # with the schema's checker it takes seconds: not at every start
+    from misspenalty.disks.drive import description  # takes seconds with the schema validator, so not at every start
 
     return description.load(drive)
 
@@ -100,13 +100,13 @@ def _info(options):
 
 
 def _summary(kind):
-    """What a reader wants to know first of a disk."""
+    """The most important facts about a disk."""
     geometry, mechanics, cache = kind.data["geometry"], kind.data["mechanics"], kind.data["cache"]
     sectors = [zone["sectors"] for zone in geometry["zones"]]
     rates = [count * geometry["sector_bytes"] * mechanics["rpm"] / 60e6 for count in sectors]
     distance = np.arange(1, kind.mechanics.cylinders)
     seeks = np.array([kind.mechanics.seek(int(d)) for d in distance]) / 1e6
-    pairs = kind.mechanics.cylinders - distance  # of cylinders so far apart
+    pairs = kind.mechanics.cylinders - distance  # of cylinders that far apart
     return {
         "drive": kind.name,
         "model": kind.model,
@@ -131,7 +131,7 @@ def _summary(kind):
 
 
 def _flash_summary(kind):
-    """What a reader wants to know first of a flash drive."""
+    """The most important facts about a flash drive."""
     geometry, flash, settings = kind.data["geometry"], kind.data["flash"], kind.settings
     page = geometry["planes"] * geometry["page_bytes"]
     dies = geometry["channels"] * geometry["dies"]

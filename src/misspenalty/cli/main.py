@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # names that the terminal's encoding does not have
+            stream.reconfigure(errors="backslashreplace")  # for characters that the terminal's encoding lacks
     try:
         return _run(arguments)
     except BrokenPipeError:
@@ -56,7 +56,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         raise
     try:
         show(options.run(options), options)
-        sys.stdout.flush()  # a closed pipe or a full disk is met here, not at exit
+        sys.stdout.flush()  # a closed pipe or a full disk shows up here, not at exit
     except MissPenaltyError as error:
         return _refused(str(error))
     except MemoryError as error:
@@ -81,41 +81,41 @@ def _refused(message: str) -> int:
 
 
 def _drop_output() -> None:
-    """Let what is still buffered go nowhere: it would fail again at exit."""
+    """Discard what is still buffered: it would fail again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint about a misspelt command, option or choice names the nearest one."""
+    """A parser whose error about a misspelt command, option or choice names the nearest one."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a whole command line, once what argparse would not explain is checked."""
+        """Parse a whole command line, after checking for errors that argparse would not explain."""
         for argument in itertools.takewhile(lambda word: word != "--", args):
             if re.match(r"-[0-9.]", argument) and not re.fullmatch(r"-[0-9]+|-[0-9]*\.[0-9]+", argument):
-                self.error(f"{argument!r} is negative; expected a number or size from 0")
+                self.error(f"{argument!r} is negative; expected a number or size of at least 0")
         for path, option, known in unknown_options(completion.words(self), args):
             help_ = " ".join(["misspenalty", *path, "--help"])
             self.error(f"no option {option}{did_you_mean(option, known)}; '{help_}' lists all")
         return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Print the complaint and leave with status 2."""
+        """Print the error and exit with status 2."""
         if match := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
             message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
         if re.fullmatch(r"unrecognized arguments: .*\.(csv|json)", message):
-            message += "; --csv and --json take no file: tables are printed, and > FILE keeps them"
+            message += "; --csv and --json take no file: tables are printed; redirect them with > FILE"
         super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help; argparse's own hides that the output is full or closed."""
+        """Print help; argparse's own method hides that the output is full or closed."""
         (file or sys.stderr).write(message)
 
 
 def unknown_options(
     tree: dict[tuple[str, ...], list[str]], arguments: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
-    """Options that a command does not have, nor any that begins like them.
+    """Options that a command does not have, not even as an abbreviation.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=(misspenalty.__doc__ or "").splitlines()[0],
     )
-    made.set_defaults(whole=made)  # which `completion` looks through
+    made.set_defaults(whole=made)  # used by `completion`
     made.add_argument("--version", action="version", version=f"misspenalty {misspenalty.__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:

@@ -1,4 +1,4 @@
-"""The command line's ``new``: a package of one's own, which `misspenalty` finds once it is installed."""
+"""The command line's ``new``: a package of your own, which `misspenalty` finds once it is installed."""
 
 import keyword
 import re
@@ -18,12 +18,12 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def _drives():
-    from misspenalty.disks.drive import description  # with the schema's checker it takes seconds: not at every start
+    from misspenalty.disks.drive import description  # takes seconds with the schema validator, so not at every start
 
     return description.names()
 
 
-KINDS = {  # what a package may hold: description, and the names that are taken
+KINDS = {  # what a package may contain: description, and the names already taken
     "policy": ("a replacement policy: reference, kernel, tests", misspenalty.policies),
     "predictor": ("a predictor of files, and its tests", known_predictors),
     "format": ("a reader of a trace format, and its tests", formats),
@@ -32,7 +32,7 @@ KINDS = {  # what a package may hold: description, and the names that are taken
 
 
 def add(commands):
-    """Add the commands to a parser's."""
+    """Add the commands to a parser."""
     parser = commands.add_parser("new", help="start a package with a policy, predictor, trace format or drive")
     new = parser.add_subparsers(required=True, metavar="KIND")
     for kind, (what, _) in KINDS.items():
@@ -55,13 +55,13 @@ def _new(options):
     name, kind = options.name, options.kind
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ParameterError(
-            f"{name!r} is no name of a {kind}; expected lower-case letters, digits and _, such as my_{kind}"
+            f"{name!r} is not a valid name for a {kind}; expected lower-case letters, digits and _, such as my_{kind}"
         )
     if name in KINDS[kind][1]():
-        raise ParameterError(f"there is a {kind} {name} already; choose another name")
+        raise ParameterError(f"there already is a {kind} {name}; choose another name")
     folder = options.folder or Path(f"misspenalty-{name.replace('_', '-')}")
     if folder.exists():
-        raise ParameterError(f"{folder} exists already; name another folder")
+        raise ParameterError(f"{folder} already exists; choose another folder")
     files = write_package(kind, name, folder)
     following = f"cd {folder} && pip install --no-build-isolation . && pytest"
     rows = {kind: name, "folder": str(folder), "files": len(files), "next": following}
@@ -69,14 +69,14 @@ def _new(options):
 
 
 def write_package(kind, name, folder):
-    """Write the package of a template, whole or not at all.
+    """Write the package of a template atomically.
 
     Parameters
     ----------
     kind : str
         Folder of `TEMPLATES`.
     name : str
-        Takes the place of ``$name``; with dashes that of ``$dashed``.
+        Replaces ``$name`` and, with dashes, ``$dashed``.
     folder : Path
 
     Returns

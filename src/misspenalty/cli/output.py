@@ -1,4 +1,4 @@
-"""What a command prints: a table or an object, as text, JSON or CSV."""
+"""Output of a command: a table or an object, as text, JSON or CSV."""
 
 import json
 import sys
@@ -11,14 +11,14 @@ MOST_ROWS = 200  # of a table printed as text
 
 @dataclass(frozen=True)
 class Described:
-    """What JSON and CSV hold, and the text that is printed for a reader in its place."""
+    """Data for JSON and CSV, and the text that is printed for readers instead."""
 
     table: pd.DataFrame | dict
     text: str
 
 
 def encodable(value):
-    """`value`; the bytes of a file's name that are no UTF-8 as in ``\\xff``, for pandas has no other strings."""
+    """`value`, with bytes of a file name that are not UTF-8 escaped as in ``\\xff``, since pandas cannot hold them."""
     return (
         value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if isinstance(value, str)
@@ -27,7 +27,7 @@ def encodable(value):
 
 
 def show(result, options):
-    """Print what a command returned (a table, a dict, a `Described`) in the form that its options name."""
+    """Print what a command returned (a table, a dict, a `Described`) in the format that its options name."""
     text = result.text if isinstance(result, Described) else None
     result = result.table if isinstance(result, Described) else result
     if isinstance(result, dict):

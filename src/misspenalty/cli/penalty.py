@@ -27,7 +27,7 @@ EXAMPLES = (
 
 
 def add(commands):
-    """Add the command to a parser's."""
+    """Add the command to a parser."""
     what = "response times of a trace through cache, queue and device"
     command = add_command(commands, "penalty", what, _penalty, EXAMPLES)
     add_trace(command)
@@ -44,24 +44,24 @@ def add(commands):
         "--device", required=True, metavar="A,B,…", help="drives (see 'misspenalty disk list'), files, or times (5ms)"
     )
     command.add_argument(
-        "--clients", type=whole_number, metavar="N", help="closed loop: N clients, each waits for its request"
+        "--clients", type=whole_number, metavar="N", help="closed loop of N clients, each waiting for its request"
     )
-    command.add_argument("--think", default="0us", metavar="TIME", help="between a client's requests (default: 0us)")
-    command.add_argument("--speed", type=number, default=1.0, help="the trace's times pass this many times as fast")
-    command.add_argument("--interval", metavar="TIME", help="between requests, in place of the trace's times")
+    command.add_argument("--think", default="0us", metavar="TIME", help="think time between requests (default: 0us)")
+    command.add_argument("--speed", type=number, default=1.0, help="factor by which the trace's times are sped up")
+    command.add_argument("--interval", metavar="TIME", help="time between requests, instead of the trace's times")
     command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
     command.add_argument(
-        "--hit-time", default="0us", metavar="TIME", help="of each request in the cache (default: 0us)"
+        "--hit-time", default="0us", metavar="TIME", help="time of each request in the cache (default: 0us)"
     )
     command.add_argument(
-        "--writes", choices=("count", "ignore"), default="count", help="what a write is to the cache (default: count)"
+        "--writes", choices=("count", "ignore"), default="count", help="how the cache treats a write (default: count)"
     )
     command.add_argument("--write-through", action="store_true", help="writes also go to the device")
     command.add_argument(
         "--warm-up", metavar="N", default="0", help="references, a share (20%%), a time or another trace"
     )
     command.add_argument(
-        "--threads", metavar="N", type=whole_number, help="replays at a time (default: one per processor)"
+        "--threads", metavar="N", type=whole_number, help="replays in parallel (default: one per processor)"
     )
     command.add_argument(
         "--plot", metavar="FILE", type=Path, help="also draw mean response times: a .png, .svg or .pdf"
@@ -88,7 +88,7 @@ def overrun(table):
         return None
     devices = ", ".join(dict.fromkeys(table.loc[waiting, "device"]))
     return (
-        f"misspenalty: requests come faster than {devices} serves them; nearly all of their time is spent in its queue,"
+        f"misspenalty: requests arrive faster than {devices} serves them; nearly all their time is spent in its queue,"
         " and grows with the trace: slow it down (--speed 0.1), close the loop (--clients 16), or choose a faster"
         " device"
     )

@@ -9,7 +9,7 @@ from misspenalty.cli.arguments import add_command
 
 
 def add(commands):
-    """Add the command to a parser's."""
+    """Add the command to a parser."""
     add_command(
         commands, "policies", "list the replacement policies and their parameters", _policies, ("misspenalty policies",)
     )

@@ -1,4 +1,4 @@
-"""The command line's ``record postgres|files|block``: from one's own workload to a trace."""
+"""The command line's ``record postgres|files|block``: from your own workload to a trace."""
 
 import sys
 from pathlib import Path
@@ -10,13 +10,13 @@ MOST_PAGES = 1 << 20
 
 
 def add(commands):
-    """Add the commands to a parser's."""
+    """Add the commands to a parser."""
     parser = commands.add_parser("record", help="record your own workload (Linux, root, bpftrace)")
     kinds = parser.add_subparsers(required=True, metavar="COMMAND")
     postgres = add_command(
         kinds,
         "postgres",
-        "record the block reads and writes of a PostgreSQL database that runs on this machine",
+        "record the block reads and writes of a PostgreSQL database on this machine",
         _postgres,
         (
             "sudo misspenalty record postgres mine.parquet --database bench --as postgres --seconds 60",
@@ -25,7 +25,7 @@ def add(commands):
     )
     _output(postgres, "Parquet file to write, such as mine.parquet")
     postgres.add_argument("--database", metavar="NAME", required=True, help="database to record")
-    postgres.add_argument("--as", metavar="USER", dest="user", help="ask the server as this user of the system")
+    postgres.add_argument("--as", metavar="USER", dest="user", help="system user as which to query the server")
     files = add_command(
         kinds,
         "files",
@@ -37,7 +37,7 @@ def add(commands):
         ),
     )
     _output(files, "SPC trace to write, such as mine.spc or mine.spc.zst")
-    files.add_argument("--names", metavar="FILE", type=Path, help="write what the trace's units are, as CSV")
+    files.add_argument("--names", metavar="FILE", type=Path, help="write the files behind the trace's units, as CSV")
     files.usage = "misspenalty record files [options] OUTPUT -- COMMAND [ARGUMENT ...]"
     block = add_command(
         kinds,
@@ -57,12 +57,12 @@ def _output(command, what):
     command.add_argument("output", metavar="OUTPUT", type=Path, help=what)
     command.add_argument("--seconds", metavar="S", type=number, help="how long (default: until Ctrl-C)")
     command.add_argument(
-        "--ring-pages", metavar="N", type=whole_number, default=16384, help="pages of each processor's event buffer"
+        "--ring-pages", metavar="N", type=whole_number, default=16384, help="pages per processor's event buffer"
     )
 
 
 def _checked(options):
-    """What all kinds of recordings take."""
+    """Options of all kinds of recordings."""
     for path in (options.output, getattr(options, "names", None)):
         if path is None:
             continue

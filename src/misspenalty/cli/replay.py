@@ -25,7 +25,7 @@ SIZE = "blocks (65536), bytes with a unit (512MB) or a share of the footprint (5
 
 
 def add(commands):
-    """Add the commands to a parser's."""
+    """Add the commands to a parser."""
     simulate = add_command(
         commands,
         "simulate",
@@ -62,16 +62,16 @@ def add(commands):
         help="estimate from this share of the blocks, such as 0.01, with error bars",
     )
     curve.add_argument(
-        "--sample-seed", metavar="N", type=whole_number, default=0, help="chooses the blocks (default: 0)"
+        "--sample-seed", metavar="N", type=whole_number, default=0, help="seed that chooses the blocks (default: 0)"
     )
     curve.add_argument(
         "--by-bytes",
         action="store_true",
-        help="objects take as many bytes as the trace says: byte hit ratios, of fifo, lru, clock and sieve",
+        help="objects take as many bytes as the trace says: byte hit ratios, for fifo, lru, clock and sieve",
     )
     curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curves: a .png, .svg or .pdf")
     curve.add_argument(
-        "--threads", metavar="N", type=whole_number, help="caches replayed at a time (default: one per processor)"
+        "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: one per processor)"
     )
     add_replay_options(curve)
 
@@ -88,7 +88,7 @@ def _simulate(options):
 
 def _by_bytes(options):
     if options.set or options.prefetch or options.sample or options.plot:
-        raise ParameterError("--by-bytes goes with none of --set, --prefetch, --sample and --plot")
+        raise ParameterError("--by-bytes cannot be combined with --set, --prefetch, --sample or --plot")
     names = [name.strip() for name in options.policy.split(",")]
     trace, warm = open_warmed(options)
     sizes = [parse_byte_size(size, trace.footprint_bytes) for size in options.size.split(",")]

@@ -18,7 +18,7 @@ from misspenalty.traces import spc1, streams
 
 
 def add(commands):
-    """Add the commands to a parser's."""
+    """Add the commands to a parser."""
     trace = commands.add_parser("trace", help="look at a trace, or compile it").add_subparsers(
         required=True, metavar="COMMAND"
     )
@@ -42,9 +42,9 @@ def add(commands):
         ),
     )
     add_trace(convert)
-    convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to make, such as mine.trace")
+    convert.add_argument("output", metavar="OUTPUT", type=Path, help="folder to create, such as mine.trace")
     add_format_options(convert)
-    generate = trace.add_parser("generate", help="make the trace of a workload")
+    generate = trace.add_parser("generate", help="generate the trace of a workload")
     workloads = generate.add_subparsers(required=True, metavar="WORKLOAD")
     _spc1_command(workloads)
     _streams_command(workloads)
@@ -64,7 +64,13 @@ def _spc1_command(workloads):
     )
     command.add_argument("--iops", metavar="N", type=number, help="requests per second (default: 50 per BSU)")
     _add_length(command)
-    command.add_argument("--climb", metavar="P", type=number, default=0.44, help="of the walk's tree (default: 0.44)")
+    command.add_argument(
+        "--climb",
+        metavar="P",
+        type=number,
+        default=0.44,
+        help="climbing probability in the walk's tree (default: 0.44)",
+    )
 
 
 def _streams_command(workloads):
@@ -76,16 +82,24 @@ def _streams_command(workloads):
         ("misspenalty trace generate streams mine.spc --space 10GB --streams 100 --mb-per-s 0.5 --seconds 60",),
     )
     _add_output(command, "all streams together")
-    command.add_argument("--streams", metavar="N", type=whole_number, default=100, help="how many (default: 100)")
-    command.add_argument("--read-kb", metavar="N", type=whole_number, default=256, help="of a read (default: 256)")
     command.add_argument(
-        "--mb-per-s", metavar="N", type=number, default=0.5, help="rate of each, 10^6 bytes per second (default: 0.5)"
+        "--streams", metavar="N", type=whole_number, default=100, help="number of streams (default: 100)"
+    )
+    command.add_argument(
+        "--read-kb", metavar="N", type=whole_number, default=256, help="size of a read, KB (default: 256)"
+    )
+    command.add_argument(
+        "--mb-per-s",
+        metavar="N",
+        type=number,
+        default=0.5,
+        help="rate of each stream, 10^6 bytes per second (default: 0.5)",
     )
     _add_length(command)
 
 
 def _add_output(command, space):
-    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to make, such as mine.spc or mine.spc.zst")
+    command.add_argument("output", metavar="OUTPUT", type=Path, help="file to create, such as mine.spc or mine.spc.zst")
     command.add_argument("--space", metavar="BYTES", default="32GB", help=f"{space} (default: 32GB)")
 
 
@@ -93,7 +107,9 @@ def _add_length(command):
     length = command.add_mutually_exclusive_group(required=True)
     length.add_argument("--requests", metavar="N", type=whole_number, help="length in requests")
     length.add_argument("--seconds", metavar="S", type=number, help="length in seconds")
-    command.add_argument("--seed", metavar="N", type=whole_number, default=0, help="chooses every draw (default: 0)")
+    command.add_argument(
+        "--seed", metavar="N", type=whole_number, default=0, help="seed of all random draws (default: 0)"
+    )
 
 
 def _info(options):

@@ -1,22 +1,22 @@
-"""A drive's description from requests that were timed on it.
+"""A drive's description, fitted to requests that were timed on it.
 
-What a host can see of a drive is when a request was issued and when it was done. The fit takes the drive for a model
-with few parameters (Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
+A host can only see when a request was issued and when it completed. The fit assumes a model with few parameters
+(Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
 
-1. *Media reads*: reads that do not follow on an earlier request. Their service time is overhead, seek, rotational wait
-   and transfer; the wait is spread evenly over a revolution.
-2. *Rotation*: the spread of their service times about the curve of step 3; a standard spindle speed is taken where one
-   lies near.
+1. *Media reads*: reads that do not continue an earlier request. Their service time is overhead, seek, rotational wait
+   and transfer; the wait is uniform over a revolution.
+2. *Rotation*: the spread of their service times about the curve of step 3; a standard spindle speed is used if one is
+   near.
 3. *Seek curve, overhead, zones*, in one least-squares fit (`scipy.optimize.least_squares`, robust): a root and a line
    in the distance, half a revolution, and a time per block that grows linearly from the first block to the last.
-4. *Cache*: whether writes are done once they are in the drive's memory and whether the drive reads ahead: the
+4. *Cache*: whether writes complete once they are in the drive's memory and whether the drive reads ahead: the
    combination with the lowest demerit.
 5. The parameters are then moved (`scipy.optimize.minimize`, Nelder-Mead) until the demerit of the simulated service
    times is lowest.
 
-Steps 1 to 5 see the first half of the requests only. The demerit of the other half is what the fit is worth. Heads
-cannot be told from service times, nor can the part that all seeks share from the overhead; heads only say into how many
-tracks a cylinder is cut.
+Steps 1 to 5 see only the first half of the requests. The demerit of the other half shows the quality of the fit. The
+number of heads cannot be inferred from service times, nor can the part common to all seeks be separated from the
+overhead; heads only determine into how many tracks a cylinder is divided.
 """
 
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ from misspenalty.disks.drive.description import Description, check
 from misspenalty.disks.requests import Requests, replay
 from misspenalty.errors import ParameterError
 
-LEAST = 200  # media reads, from which on a fit says something
+LEAST = 200  # fewest media reads for a meaningful fit
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
-NEAR = 0.06  # of a standard speed: closer, it is taken
+NEAR = 0.06  # of a standard speed: if closer, that speed is used
 ZONES = 8
 HEADS = 4
-STEPS = 150  # simulations of the last step, at most
+STEPS = 150  # most simulations in the last step
 CACHES = [(behind, ahead) for behind in (False, True) for ahead in ("none", "segment")]
-RANGES = {  # of what is moved in the end
+RANGES = {  # of the parameters varied in the last step
     "read_ms": (0.0, 20.0),
     "hit_ms": (0.0, 20.0),
     "write_ms": (0.0, 20.0),
@@ -54,7 +54,7 @@ class Fit:
     ----------
     kind : Description
     fitted, held_out : dict
-        ``requests, mean_measured_ms, mean_simulated_ms, demerit_ms`` of the half that was fitted and of the other.
+        ``requests, mean_measured_ms, mean_simulated_ms, demerit_ms`` of the half that was fitted and of the other half.
     """
 
     kind: Description
@@ -72,7 +72,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     name : str
         The drive's name: lower-case letters, digits, ``_``.
     heads : int
-        Tracks of a cylinder.
+        Tracks per cylinder.
     blocks : int, optional
         Blocks of the drive; by default up to the highest one requested.
 
@@ -109,7 +109,7 @@ def _part(requests, part):
 
 @dataclass(frozen=True)
 class Curve:
-    """What the media reads say: ms and blocks."""
+    """Parameters from the media reads: ms and blocks."""
 
     rpm: int
     overhead: float
@@ -134,11 +134,11 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     media[0] = False
     if np.count_nonzero(media) < LEAST:
         raise ParameterError(
-            f"{np.count_nonzero(media)} reads that follow on no other in the first half; a fit needs {LEAST}"
+            f"{np.count_nonzero(media)} reads in the first half do not continue another; a fit needs {LEAST}"
         )
     x, n, s = distance[media] / blocks, count[media].astype(float), requests.measured[media]
     place = lbn[media] / blocks
-    low = s > 0.5 * np.median(s)  # others were found in the drive's cache
+    low = s > 0.5 * np.median(s)  # the others were hits in the drive's cache
     x, n, s, place = x[low], n[low], s[low], place[low]
 
     def times(p):
@@ -165,11 +165,11 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     return Curve(rpm, max(base - 30_000 / rpm, 0.0), root / blocks**0.5, line / blocks, KNEE * blocks, block)
 
 
-KNEE = 0.2  # share of the drive from which on seeks grow with the distance
+KNEE = 0.2  # share of the drive beyond which seeks grow linearly with distance
 
 
 def _start(requests, curve):
-    """Parameters to begin with, in the order of `RANGES`."""
+    """Initial parameters, in the order of `RANGES`."""
     write = requests.write.astype(bool)
     fast = np.quantile(requests.measured[write], 0.3) if write.any() else curve.overhead
     quick = np.quantile(requests.measured[~write], 0.02)
@@ -247,7 +247,7 @@ def describe(name, heads, blocks, curve, parameters, cache, requests):
 
 
 def _zones(blocks, heads, sectors):
-    """Zones of equally many cylinders, their sectors per track going evenly from the first to the last; cylinders."""
+    """Zones of equal numbers of cylinders, with sectors per track changing evenly; also returns the cylinders."""
     per_track = np.rint(np.linspace(*sectors, ZONES)).astype(int)
     each = max(int(np.ceil(blocks / (heads * per_track.sum()))), 1)
     zones = [

@@ -1,4 +1,4 @@
-"""Requests replayed on a drive, and how close the simulated service times come to measured ones."""
+"""Requests replayed on a drive, and how close simulated service times are to measured ones."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ FIELDS = "R|W any-word lbn blocks service-us delay-us"
 
 @dataclass(frozen=True)
 class Requests:
-    """Requests in order, each issued so long after the one before it was done.
+    """Requests in order, each issued some time after the previous one completed.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Replay:
     drive : str
         The drive's name.
     simulated, measured : array of float64
-        Service times, ms; `measured` is None where the requests have none.
+        Service times, ms; `measured` is None if the requests have none.
     records : structured array
         One record per request, see `misspenalty.disks.Drive.service`.
     """
@@ -83,7 +83,7 @@ def demerit(measured, simulated):
         The two differ in length, or are empty.
     """
     if len(measured) != len(simulated) or not len(measured):
-        raise ParameterError(f"{len(measured)} measured, {len(simulated)} simulated service times: expected as many")
+        raise ParameterError(f"{len(measured)} measured, {len(simulated)} simulated times; expected equal numbers")
     return float(np.sqrt(np.mean((np.sort(measured) - np.sort(simulated)) ** 2)))
 
 
@@ -100,12 +100,12 @@ def replay(kind, requests):
     Raises
     ------
     ParameterError
-        There are none, one lies outside the drive, or they last longer than 36 years.
+        There are no requests, one is outside the drive, or they last longer than 36 years.
     """
     if not len(requests):
         raise ParameterError("there are no requests to replay")
     if requests.delay.min() < 0 or requests.delay.sum(dtype=float) > MAX_DELAY_NS:
-        raise ParameterError(f"delays: expected none below 0, and at most {MAX_DELAY_NS} ns in all")
+        raise ParameterError(f"delays: expected none below 0, and at most {MAX_DELAY_NS} ns in total")
     records = kind.one_by_one(requests.lbn, requests.count, requests.write, requests.delay)
     return Replay(kind.name, (records["done"] - records["start"]) / 1e6, requests.measured, records)
 
@@ -113,14 +113,14 @@ def replay(kind, requests):
 def read_requests(path):
     """Read requests that were timed on a real drive.
 
-    A line holds ``R|W action lbn blocks service_us delay_us``: the action is any word (what the drive's buffer did,
-    where that is known), the service time was measured, and the next request was issued ``delay_us`` after this one was
-    done. This is the format of DiskSim's validation traces. Blank lines and lines that begin with ``#`` are skipped.
+    A line holds ``R|W action lbn blocks service_us delay_us``: the action is any word (what the drive's buffer did, if
+    known), the service time was measured, and the next request was issued ``delay_us`` after this one completed. This
+    is the format of DiskSim's validation traces. Blank lines and lines that begin with ``#`` are skipped.
 
     Raises
     ------
     InputError
-        The file is missing, empty, too large or no text, or a line is wrong.
+        The file is missing, empty, too large or not text, or a line is wrong.
     """
     lbn, count, write, delay, measured = [], [], [], [], []
     try:
@@ -141,7 +141,7 @@ def read_requests(path):
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from error
     if not lbn:
-        raise InputError("holds no request", path=path, expected=FIELDS)
+        raise InputError("contains no requests", path=path, expected=FIELDS)
     return Requests(
         np.array(lbn, np.int64),
         np.array(count, np.int32),

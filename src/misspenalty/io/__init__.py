@@ -1,1 +1,1 @@
-"""Whole-or-nothing file writing, and YAML documents checked against their schema."""
+"""Atomic file writing, and YAML documents checked against their schema."""

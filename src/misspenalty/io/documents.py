@@ -1,4 +1,4 @@
-"""YAML documents, and the schemas that they are checked against."""
+"""YAML documents, and the schemas against which they are checked."""
 
 import sys
 from pathlib import Path
@@ -7,18 +7,18 @@ import yaml
 
 from misspenalty.errors import InputError
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is ten times as fast, where PyYAML has it
-MOST_NODES = 1_000_000  # values of a document whose aliases (*name) are written out
-MAX_NESTING = 10_000  # brackets, or characters of a line, below which no nesting exhausts that loader's stack
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the former is ten times as fast, if PyYAML has it
+MOST_NODES = 1_000_000  # values of a document after expanding its aliases (*name)
+MAX_NESTING = 10_000  # brackets, or characters per line, below which no nesting exhausts that loader's stack
 
 
 def read_yaml(path, expected=None, remedy=None):
-    """What a YAML file holds.
+    """The contents of a YAML file.
 
     Raises
     ------
     InputError
-        The file is missing, cannot be read, or is no YAML; with `expected` and `remedy` as its hints.
+        The file is missing, cannot be read, or is not YAML; with `expected` and `remedy` as its hints.
     """
     path = Path(path)
     if not path.is_file():
@@ -28,7 +28,7 @@ def read_yaml(path, expected=None, remedy=None):
         loader = _LOADER if _shallow(text) else yaml.SafeLoader
         if "*" in text and _written_out(text, loader) > MOST_NODES:
             raise InputError(
-                f"its aliases stand for more than {MOST_NODES} values", path=path, remedy="write the values out"
+                f"its aliases expand to more than {MOST_NODES} values", path=path, remedy="write the values out"
             )
         return yaml.load(text, loader)
     except yaml.YAMLError as error:
@@ -36,7 +36,7 @@ def read_yaml(path, expected=None, remedy=None):
         problem = getattr(error, "problem", None) or error
         raise InputError(f"not YAML: {problem}", path=path, line=mark.line + 1 if mark else None) from error
     except RecursionError as error:
-        raise InputError("not YAML that can be read: nested too deeply", path=path) from error
+        raise InputError("cannot be read: nested too deeply", path=path) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, expected=expected, remedy=remedy) from error
 
@@ -46,9 +46,9 @@ def _shallow(text):
 
 
 def _written_out(text, loader):
-    """How many values a document holds once each alias is replaced by what it stands for."""
+    """Number of values in a document after expanding its aliases."""
     sizes = {}  # by anchor
-    open_nodes = [["", 0]]  # anchor and size of each collection that has begun, the document first
+    open_nodes = [["", 0]]  # anchor and size of each open collection, the document first
     for event in yaml.parse(text, loader):
         if isinstance(event, yaml.AliasEvent):
             open_nodes[-1][1] += sizes.get(event.anchor, 1)
@@ -64,12 +64,12 @@ def _written_out(text, loader):
 
 
 def worst_error(data, schema):
-    """The violation of a schema that says most, or None.
+    """The most informative violation of a schema, or None.
 
     Parameters
     ----------
     data : object
-        As `read_yaml` gives it.
+        From `read_yaml`.
     schema : dict
         A JSON Schema of draft 2020-12.
 
@@ -82,7 +82,7 @@ def worst_error(data, schema):
 
 
 def read_checked(path, schema=None, expected=None):
-    """What a YAML file holds, once it fits its schema.
+    """The contents of a YAML file, validated against its schema.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def read_checked(path, schema=None, expected=None):
     Raises
     ------
     InputError
-        The file is missing, is no YAML, or a key is missing, unknown or has an impossible value.
+        The file is missing, is not YAML, or a key is missing, unknown or has an invalid value.
     """
     path = Path(path)
     schema = path.with_suffix(".schema.yaml") if schema is None else Path(schema)
@@ -109,7 +109,7 @@ def read_checked(path, schema=None, expected=None):
 
 
 def _jsonschema():
-    """The library without its grammar of addresses, which takes seconds to build and which no schema here needs."""
+    """jsonschema without its URI grammar, which takes seconds to build and which no schema here needs."""
     grammar = "rfc3987_syntax"
     absent = grammar not in sys.modules
     if absent:

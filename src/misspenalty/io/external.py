@@ -1,10 +1,10 @@
 """External data: files that are registered but not shipped, taken from a mirror folder or downloaded on request.
 
 The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
-folder; a copy may be compressed (``.xz``, ``.zst``) and then bears that suffix too. A file is used only if its sha256,
-of a compressed copy that of its content, is the registered one. Nothing is downloaded unless `fetch` is called:
+folder; a copy may be compressed (``.xz``, ``.zst``) and then has that suffix too. A file is used only if its sha256 (of
+the decompressed content, for a compressed copy) is the registered one. Nothing is downloaded unless `fetch` is called:
 ``python -m misspenalty.io.external classics`` gets every file of a study. An interrupted download is resumed. A file
-with the key ``pack`` is made of a folder of its repository, after the archive of that commit has been downloaded.
+with the key ``pack`` is made from a folder of its repository, after the archive of that commit has been downloaded.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror fold
 DOWNLOADS = "data/external"
 CHUNK = 1 << 20  # bytes
 TIMEOUT_S = 60
-COMPRESSED = {  # by the suffix that a compressed copy has beyond its registered name
+COMPRESSED = {  # by the suffix that a compressed copy adds to its registered name
     ".xz": lzma.open,
     ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
 }
@@ -47,12 +47,12 @@ class ExternalFile(pydantic.BaseModel):
     sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
     licence: str = pydantic.Field(min_length=1)  # as its repository states it
     citation: str = pydantic.Field(min_length=1)
-    shipped: str | None = None  # the (compressed) copy in this repository, where the licence allows one
-    pack: str | None = None  # the function that makes the file of the folder `path` of the repository
+    shipped: str | None = None  # the (compressed) copy in this repository, if the licence allows one
+    pack: str | None = None  # the function that makes the file from the folder `path` of the repository
 
     @property
     def url(self):
-        """Address of the file at its commit; of a file that is packed, that of the commit's archive."""
+        """Address of the file at its commit; for a packed file, that of the commit's archive."""
         if self.pack:
             return f"https://codeload.github.com/{self.repository}/tar.gz/{self.commit}"
         return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
@@ -60,7 +60,7 @@ class ExternalFile(pydantic.BaseModel):
 
 @dataclass(frozen=True)
 class Register:
-    """The registered files, and the folders where they may be.
+    """The registered files, and the folders that may contain them.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
     ----------
     path : path-like
     mirror : path-like, optional
-        Folder that holds copies under their registered names; by default what `MISSPENALTY_MIRROR` names, if it is set.
+        Folder with copies under their registered names; by default the value of `MISSPENALTY_MIRROR`, if set.
     downloads : path-like, optional
         Folder of downloaded files; by default ``external`` next to the register.
 
@@ -163,14 +163,14 @@ def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
 
 
 def download(url, sha256, path):
-    """Download a file, or the rest of it, and verify it; it appears under its name only when it is whole.
+    """Download a file, or the rest of it, and verify it; it appears under its name only when complete.
 
     Raises
     ------
     InputError
         The address cannot be reached, or the content is not the registered one.
     """
-    import pooch  # here, as it takes longer to import than most commands take to run
+    import pooch  # imported here: it takes longer than most commands take to run
 
     path = Path(path)
     partial = path.with_name(path.name + ".part")
@@ -196,12 +196,12 @@ def download(url, sha256, path):
 
 
 def packed(entry, path):
-    """Download the archive of an entry's commit, make the registered file of its folder, and verify it.
+    """Download the archive of an entry's commit, make the registered file from its folder, and verify it.
 
     Raises
     ------
     InputError
-        The archive cannot be downloaded or has no such folder, or the file made of it is not the registered one.
+        The archive cannot be downloaded or has no such folder, or the file made from it is not the registered one.
     """
     module, _, function = entry.pack.rpartition(".")
     path = Path(path)
@@ -234,7 +234,7 @@ def _download_rest(url, partial):
     headers = {"Range": f"bytes={have}-"} if have else {}
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
         if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
-            return  # it was whole already
+            return  # it was already complete
         answer.raise_for_status()
         resumed = answer.status_code == requests.codes.partial_content
         with open(partial, "ab" if resumed else "wb") as stream:
@@ -265,7 +265,7 @@ def _sha256(stream, path):
 
 
 def main(arguments):
-    """Fetch the files of the studies named; 0 if all are there, 2 if not."""
+    """Fetch the files of the named studies; returns 0 if all are there, 2 if not."""
     try:
         register = open_register()
         known = sorted({study for entry in register.files.values() for study in entry.studies})

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and the same content always gives the same bytes."""
+"""Files are written atomically, and the same content always gives the same bytes."""
 
 import bz2
 import contextlib
@@ -22,15 +22,15 @@ from misspenalty.errors import InputError
 def atomic_path(path):
     """Yield a temporary path next to `path` that replaces it when the block succeeds.
 
-    The temporary path keeps the suffix of `path` and may become a file or a folder. It is on the disk before it is
+    The temporary path keeps the suffix of `path` and may become a file or a folder. It is flushed to disk before it is
     published, and it is published in one step: a process that is killed at any moment leaves the old content or the
-    new, never a part of one. Nothing is left behind on error; what a killed process left is removed by the next one
+    new, never a mixture. Nothing is left behind on error; leftovers of a killed process are removed by the next one
     that writes the same path on the same machine.
 
     Raises
     ------
     InputError
-        The folder cannot be written to, the name is impossible, or the disk is full.
+        The folder cannot be written to, the name is invalid, or the disk is full.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def atomic_path(path):
 
 
 def _partial_prefix(path):
-    """Start of the names of the temporary files of `path`: short however long its name, and particular to this host."""
+    """Prefix of the temporary files' names for `path`: short however long its name, and specific to this host."""
     digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]
     return f".{digest}.{socket.gethostname()[:32]}."
 
 
 def _remove_abandoned(folder, prefix):
-    """Remove temporary files of processes of this host that are gone."""
+    """Remove temporary files of processes on this host that no longer exist."""
     for left in folder.glob(f"{glob.escape(prefix)}*.partial*"):
         number = left.name[len(prefix) :].partition(".")[0]
         if number.isdecimal() and not _is_running(int(number)):
@@ -85,7 +85,7 @@ def _is_running(process):
 
 
 def _sync(path):
-    """Write a file, or the files of a folder, through to the disk."""
+    """Flush a file, or the files of a folder, to disk."""
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.is_file():
             with open(file, "rb") as stream:
@@ -95,19 +95,19 @@ def _sync(path):
 
 
 def _sync_folder(folder):
-    """Write the names in a folder through to the disk, where the file system can."""
+    """Flush the names in a folder to disk, if the file system can."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems sync no folders
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot sync folders
             raise
     finally:
         os.close(descriptor)
 
 
 def _exchange(partial, path):
-    """Put the folder `partial` in the place of the folder `path`; the old one is then at `partial`.
+    """Replace the folder `path` with `partial`; the old one is then at `partial`.
 
     Linux exchanges the two in one step. Elsewhere the old folder is moved aside first.
     """
@@ -132,7 +132,7 @@ def write_csv(frame, path):
 
 @contextlib.contextmanager
 def open_output(path):
-    """A binary stream into a new file, compressed as its suffix says (.gz, .xz, .bz2, .zst), without a date in it."""
+    """A binary stream to a new file, compressed according to its suffix (.gz, .xz, .bz2, .zst), without a timestamp."""
     openers = {".xz": lzma.open, ".bz2": bz2.open, ".zst": _open_zstd}
     with openers.get(path.suffix, open)(path, "wb") as stream:
         if path.suffix != ".gz":

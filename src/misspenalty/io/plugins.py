@@ -1,4 +1,4 @@
-"""What installed packages add by entry points: policies, predictors, trace formats, drives."""
+"""Plug-ins that installed packages add by entry points: policies, predictors, trace formats, drives."""
 
 import importlib.metadata
 import warnings
@@ -7,19 +7,19 @@ from typing import Any
 
 
 def add_plugins(group: str, enter: Callable[[str, Any], Any]) -> None:
-    """Give every entry point of a group to `enter`.
+    """Pass every entry point of a group to `enter`.
 
     Parameters
     ----------
     group : str
         Such as ``misspenalty.policies``.
     enter : callable
-        ``enter(name, value)``: makes it known.
+        ``enter(name, value)`` registers it.
 
     Warns
     -----
     RuntimeWarning
-        An entry point cannot be loaded or is refused: another package's fault must not take away what is built in.
+        An entry point cannot be loaded or is rejected: another package's fault must not disable the built-in ones.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-# What a fetch is sent to. One protocol for all devices, without the GIL; time is integer ns and never goes back:
+# The devices that fetches are sent to. One protocol for all, without the GIL; time is integer ns and never goes back:
 #   submit(now, lbn, count, write, tag)     a request arrives
 #   complete(&record)                       the request that is done next, at `device.event`
-# Both keep `event`, the time of the next completion, IDLE where nothing is under way.
+# Both maintain `event`, the time of the next completion, or IDLE if nothing is in progress.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -16,9 +16,9 @@ cdef class Device(Kernel):
     cdef int complete(self, record_t* record) except -1 nogil
 
 
-cdef class FixedTime(Device):       # every request takes as long, whatever else is under way
+cdef class FixedTime(Device):       # every request takes equally long, whatever else is in progress
     cdef readonly int64_t latency   # ns
-    cdef record_t* ring             # requests under way, oldest at `head`
+    cdef record_t* ring             # requests in progress, oldest at `head`
     cdef Py_ssize_t room, head, size
 
 

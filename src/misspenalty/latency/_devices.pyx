@@ -1,4 +1,4 @@
-"""Kernels of the devices behind a cache; _devices.pxd says their use."""
+"""Kernels of the devices behind a cache; _devices.pxd explains their use."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
@@ -40,8 +40,8 @@ cdef class FixedTime(Device):
             ring = <record_t*>realloc(self.ring, room * sizeof(record_t))
             if ring == NULL:
                 with gil:
-                    raise MemoryError(f"no memory for {room} requests under way")
-            for i in range(self.head):          # what wrapped round goes behind the rest
+                    raise MemoryError(f"no memory for {room} requests in progress")
+            for i in range(self.head):          # the wrapped part goes after the rest
                 ring[self.room + i] = ring[i]
             self.ring, self.room = ring, room
         i = self.head + self.size

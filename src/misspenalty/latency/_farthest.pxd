@@ -1,4 +1,4 @@
-# Which cached block is requested farthest from now? An indexed heap, the farthest on top.
+# Which cached block is requested farthest in the future? An indexed heap with the farthest on top.
 
 from libc.stdint cimport int64_t
 
@@ -6,7 +6,7 @@ cdef extern from *:
     """
     #define MISSPENALTY_NOT_AGAIN (1LL << 62)
     """
-    const int64_t NOT_AGAIN "MISSPENALTY_NOT_AGAIN"   # next request of a block that has none
+    const int64_t NOT_AGAIN "MISSPENALTY_NOT_AGAIN"   # next request of a block without one
 
 cdef enum:
     ABSENT = -1                     # place of a block that is not in the heap

@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty.penalty`; `reference.penalty` reads easier, penalty.py has the definition."""
+"""Kernel of `misspenalty.penalty`; `reference.penalty` is easier to read, penalty.py has the definition."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
@@ -15,20 +15,20 @@ from misspenalty.systems.engine._engine cimport queue_t, pop, schedule
 COUNTS = ("hits", "delayed_hits", "misses", "delayed", "queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
 
 cdef enum:
-    HITS = 0                        # places in the counts: requests, then ns
+    HITS = 0                        # indices into the counts: requests, then ns
     DELAYED_HITS = 1
     MISSES = 2
     DELAYED = 3
     PARTS = 4                       # eight components of the device
-    TURNS = 1 << 12                 # events after which a replay looks for signals: each may search a disk's queue
+    TURNS = 1 << 12                 # events between checks for signals: each may search a disk's queue
 
 cdef int64_t UNCOUNTED = -1         # latency of a write, and of the warm-up
 
 
 cdef class Foresight(Policy):
-    """Belady's choice for a live cache that knows the next request for each block; it may refuse a block."""
+    """Belady's choice for a live cache that knows the next request for each block; it may refuse to admit a block."""
 
-    cdef int64_t* upcoming          # next request for each block as of the last one
+    cdef int64_t* upcoming          # next request for each block, as of the last one
     cdef farthest_t f
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks):
@@ -63,7 +63,7 @@ cdef class PythonCache(Policy):
 
     cdef object policy, address
     cdef str name
-    cdef readonly object failure            # what the policy raised first
+    cdef readonly object failure            # first exception that the policy raised
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, str name, policy, address):
         self.name, self.policy, self.address = name, policy, address
@@ -80,7 +80,7 @@ cdef class PythonCache(Policy):
                 hit[i] = self.ask(ids[i], False)
 
     cdef bint ask(self, block_t block, bint whether) noexcept:
-        """Whether it holds a block, or, with an access, whether it held it."""
+        """Whether it holds a block or, with an access, whether it held it."""
         if self.failure is not None:
             return False
         try:
@@ -108,18 +108,18 @@ def following(const block_t[::1] ids, Py_ssize_t blocks):
 
 
 cdef class Replay(Kernel):
-    """One cache in front of one device; `run` plays references through both."""
+    """One cache in front of one device; `run` replays references through both."""
 
     cdef Policy cache
-    cdef Foresight foresight        # the same where it is one, else None
+    cdef Foresight foresight        # the same if it is one, else None
     cdef Device device
     cdef const int64_t[::1] lbn     # of each block
     cdef int32_t sectors            # of a block
     cdef int64_t hit_ns, pause      # of each request; of a client between two
     cdef bint through, closed
-    cdef int64_t[::1] latency       # of each reference, ns; while it waits, when it came
-    cdef int64_t[::1] tail          # by block on its way: last reference that waits + 1; 0 = not on its way
-    cdef int32_t[::1] after         # by waiting reference: the one after it, of the last one the first
+    cdef int64_t[::1] latency       # of each reference, ns; while it waits, its time of arrival
+    cdef int64_t[::1] tail          # by block in flight: last reference that waits + 1; 0 = not in flight
+    cdef int32_t[::1] after         # by waiting reference: the one after it; for the last one, the first
     cdef Py_ssize_t warm_up
     cdef int64_t[12] counts
     cdef queue_t ready              # clients, by the time of their next request
@@ -141,17 +141,18 @@ cdef class Replay(Kernel):
         self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following,
         Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0,
     ):
-        """Play references at their times, or in a closed loop where there are clients: (counts, latencies in ns, a buffer).
+        """Replay references at their times, or in a closed loop if there are clients: (counts, latencies in ns, a
+        buffer).
 
-        Latencies of what does not count, writes and the warm-up, are -1. Ctrl-C stops it, with requests under way; such
-        a device serves no other replay.
+        Latencies of uncounted references (writes and the warm-up) are -1. Ctrl-C stops it with requests in progress;
+        such a device cannot serve another replay.
 
         Raises
         ------
         IndexError
             An id is not below the cache's blocks, or another array is shorter than `ids`; nothing was replayed.
         RuntimeError
-            The device has requests under way.
+            The device has requests in progress.
         """
         cdef Py_ssize_t n = ids.shape[0], i
         cdef block_t highest = 0
@@ -166,7 +167,7 @@ cdef class Replay(Kernel):
         ):
             raise IndexError(f"write, arrival or following has fewer places than the {n} ids")
         if self.device.event != IDLE:
-            raise RuntimeError("the device has requests under way; give each replay its own")
+            raise RuntimeError("the device has requests in progress; give each replay its own")
         self.check_unused()
         self.ready.size = 0
         latency = zeros("q", n)
@@ -194,7 +195,7 @@ cdef class Replay(Kernel):
                 coming = arrival[i]
             elif i < n and self.ready.size:
                 coming = self.ready.events[0].time
-            if self.device.event != IDLE and self.device.event <= coming:     # at equal time what is done comes first
+            if self.device.event != IDLE and self.device.event <= coming:     # at equal times completions come first
                 self.device.complete(&record)
                 if record.tag >= 0:
                     self.finish(&record)
@@ -213,7 +214,7 @@ cdef class Replay(Kernel):
             i += 1
 
     cdef inline int request(self, Py_ssize_t i, block_t block, bint write, int64_t now) except -1 nogil:
-        """Reference i comes."""
+        """Reference i arrives."""
         cdef int64_t tail = self.tail[block]
         if write:
             if not tail:
@@ -239,7 +240,7 @@ cdef class Replay(Kernel):
         return self.device.submit(now, self.lbn[block], self.sectors, False, block)
 
     cdef inline int finish(self, record_t* record) except -1 nogil:
-        """A block has come: it enters the cache, and who waits goes on in order of arrival."""
+        """A block has arrived: it enters the cache, and waiting references continue in order of arrival."""
         cdef block_t block = <block_t>record.tag
         cdef int64_t last = self.tail[block] - 1, i = self.after[last], waited
         cdef int64_t* part = &record.queue

@@ -1,4 +1,4 @@
-"""Kernel of the step model of delayed hits; `reference.delayed_hits` reads easier, steps.py has the definition."""
+"""Kernel of the step model of delayed hits; `reference.delayed_hits` is easier to read, steps.py has the definition."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t,
 from misspenalty.policies._list cimport append, link_of, make_list, oldest, remove, Link
 
 cdef enum:
-    NONE = 0                        # list of an object that is in none
+    NONE = 0                        # not in any list
     T1 = 1                          # cached; of ARC: once requested
     T2 = 2                          # cached, requested again
     B1 = 3                          # left T1
@@ -18,7 +18,7 @@ cdef enum:
     LISTS = 5
 
 cdef enum:
-    MANY_STEPS = 100                # from longer fetches on, ARC's variant judges no object by up to …
+    MANY_STEPS = 100                # if a fetch takes longer, ARC's variant does not rank objects with up to …
     FEW_REQUESTS = 2                # … this many requests
 
 
@@ -59,13 +59,13 @@ cdef class StepCache(Kernel):
         return self.where[what] == T1 or self.where[what] == T2
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        """A request arrives, whatever becomes of it."""
+        """A request arrives, whatever its outcome."""
 
     cdef void hit(self, uint32_t what) noexcept nogil:
-        """It finds its object in the cache."""
+        """The request finds its object in the cache."""
 
     cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
-        """The fetch is done that `queue` requests waited for."""
+        """The fetch that `queue` requests waited for has completed."""
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
         """The step of a request is over."""
@@ -74,7 +74,7 @@ cdef class StepCache(Kernel):
         return 0
 
     cdef uint32_t lowest(self, uint8_t name, int64_t step, int64_t z) noexcept nogil:
-        """Object of a list with the lowest rank; of equals, the one requested first of all."""
+        """Object of a list with the lowest rank; on a tie, the one whose first request was earliest."""
         cdef uint32_t head = self.objects + name, what = self.first(name), best = what
         cdef double least = self.rank(what, step, z), rank
         while True:
@@ -104,7 +104,7 @@ cdef class LRU(StepCache):
 cdef struct history_t:
     int64_t opened                  # step that opened the running window
     int64_t last                    # step of the last request
-    int64_t past                    # aggregate delay of the windows before it
+    int64_t past                    # aggregate delay of the earlier windows
     int64_t running                 # … of the running window
     int64_t windows                 # with the running one
     int64_t requests
@@ -185,7 +185,7 @@ cdef class ARC(StepCache):
         return self.first(name)
 
     cdef uint32_t only_once(self, int64_t step) noexcept nogil:
-        """Victim where T1 is the whole cache."""
+        """Victim if T1 is the whole cache."""
         return self.first(T1)
 
 
@@ -234,7 +234,7 @@ cdef class OPT(StepCache):
         self.latest[what] = step
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """Only now: while a fetch ends in the step of a hit, that hit still is the object's next request."""
+        """Update only now: while a fetch ends in the step of a hit, that hit is still the object's next request."""
         if self.where[what] == T1:
             postpone(&self.f, what, self.following[step])
 

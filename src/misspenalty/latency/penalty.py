@@ -1,27 +1,27 @@
 """Response time of a trace through cache, queue and device.
 
-A request that finds its block in the cache is a *hit*. One whose block is neither cached nor on its way is a *miss*: a
-fetch is sent to the device. One whose block is on its way is a *delayed hit*: it waits for the rest of that fetch. A
-block enters the cache, and the policy sees it, when its fetch is done; the requests that waited count as one use. This
-is the step model of `misspenalty.latency.steps` in continuous time. At equal time a fetch is done before a request
-comes.
+A request that finds its block in the cache is a *hit*. One whose block is neither cached nor being fetched is a *miss*:
+a fetch is sent to the device. One whose block is being fetched is a *delayed hit*: it waits for the rest of that fetch.
+A block enters the cache, and the policy sees it, when its fetch completes; the requests that waited count as one use.
+This is the step model of `misspenalty.latency.steps` in continuous time. At equal times, a fetch completes before a
+request arrives.
 
 - **Load.** A trace with times is replayed at those times (open loop), `speed` times as fast, or with a fixed `interval`
-  between requests; a time before the one preceding it counts as equal to it. With `clients` the times are not read:
-  each client takes the next request of the trace as soon as it has the previous one and has thought for `think`
-  (closed loop). A trace without times is replayed by one client, unless `interval` or `clients` says otherwise.
-- **Requests** are references to one block. One that spans blocks is one request for each of them, all at the same time,
-  and so is each fetch.
+  between requests; a time earlier than the preceding one counts as equal to it. With `clients` the times are not used:
+  each client takes the next request of the trace as soon as its previous one has been served and it has thought for
+  `think` (closed loop). A trace without times is replayed by one client, unless `interval` or `clients` says otherwise.
+- **Requests** are references to one block. One that spans several blocks is one request per block, all at the same
+  time, and each block has its own fetch.
 - **Writes** are absorbed by the cache and never count: with ``writes="count"``, the default, a written block enters the
-  cache at once, without a fetch, as in `misspenalty.simulate`. Writing back is taken to happen while the device is
-  idle; with `write_through` each write also goes to the device when it comes, where reads wait behind it. ``"ignore"``
+  cache at once, without a fetch, as in `misspenalty.simulate`. Writing back is assumed to happen while the device is
+  idle; with `write_through` each write also goes to the device when it arrives, and reads queue behind it. ``"ignore"``
   leaves writes out. (``"only"`` has no meaning here: nothing would be waited for.)
 - **Devices.** A fixed time serves any number of requests at once; it is all overhead. A disk serves one at a time,
   chosen by its scheduler. On a flash drive requests overlap on different dies; a wait for a die is its queue.
-- **Addresses.** A block lies on the drive at its own address in the trace. Where the highest address lies beyond the
-  drive, the distinct blocks are packed without gaps, in order of address; where even these do not fit, the drive is
-  refused.
-- **Policies.** All of the registry, and classes with ``access`` and ``__contains__``, slowly. ``opt`` evicts, or does
+- **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
+  drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
+  rejected.
+- **Policies.** All of the registry, and (slowly) classes with ``access`` and ``__contains__``. ``opt`` evicts, or does
   not admit, the block whose next reference is farthest away in the trace; that gives the most hits, not the least
   waiting.
 """
@@ -73,7 +73,7 @@ def penalty(
     threads: int | None = None,
     **parameters,
 ) -> pd.DataFrame:
-    """Replay a trace through caches in front of devices: what a request waits for, and how long.
+    """Replay a trace through caches in front of devices: what requests wait for, and how long.
 
     `misspenalty.latency.penalty` states the model: load, writes, devices and addresses.
 
@@ -92,7 +92,7 @@ def penalty(
     think : str
         Time between a client's requests, such as ``"1ms"``.
     speed : float
-        How many times as fast the trace's own times pass.
+        Factor by which the trace's own times are sped up.
     interval : str, optional
         Time between requests, in place of the trace's own times.
     scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}, optional
@@ -100,15 +100,15 @@ def penalty(
     hit_time : str
         Time that each request takes in the cache, hit or not.
     writes : {"count", "ignore"}
-        What a write is to the cache: an access that updates it (but never counts as a request), or nothing.
+        How the cache treats a write: as an access that updates it (but never counts as a request), or not at all.
     write_through : bool
         Whether writes also go to the device.
     warm_up : int
-        References at the head of the trace that are not counted.
+        References at the start of the trace that are not counted.
     threads : int, optional
-        Replays at a time; by default one per processor. The result does not depend on it.
+        Replays in parallel; by default one per processor. The result does not depend on it.
     **parameters
-        The policy's own. Of several policies, each takes those it has.
+        The policy's parameters. With several policies, each takes those that it has.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def penalty(
     Raises
     ------
     ParameterError
-        A policy, parameter, size, time or combination is impossible, or the trace does not fit on the drive.
+        A policy, parameter, size, time or combination is invalid, or the trace does not fit on the drive.
     InputError
         There is no such drive, or its description is wrong.
 
@@ -180,20 +180,20 @@ def penalty(
         raise ParameterError(f"threads is {threads}; expected at least 1")
     jobs = list(itertools.product(zip(policies, settings, strict=True), sizes, kinds))
     if threads == 1 or len(jobs) == 1:
-        return pd.DataFrame([run(job) for job in jobs])  # in this thread, where Ctrl-C stops a replay
+        return pd.DataFrame([run(job) for job in jobs])  # in this thread, so that Ctrl-C stops a replay
     with ThreadPoolExecutor(threads) as pool:
         return pd.DataFrame(list(pool.map(run, jobs)))
 
 
 def _refusal(name, failure):
-    """What is raised for what a policy written in Python raised in a replay."""
+    """The error to raise for an exception of a policy written in Python."""
     return failure if isinstance(failure, ParameterError) else ParameterError(f"policy {name}: raised {shown(failure)}")
 
 
 def _settings(definition, parameters, several):
-    """The parameters of a policy, checked; of several policies each takes those it has."""
+    """The parameters of a policy, checked; with several policies, each takes those that it has."""
     if definition.offline and definition.name != "opt":
-        raise ParameterError(f"{definition.name} looks into the future: of such policies only opt can be timed")
+        raise ParameterError(f"{definition.name} looks into the future; of such policies only opt can be timed")
     own = parameters if several == 1 else {name: v for name, v in parameters.items() if definition.takes(name)}
     definition.check(own)
     if definition.kernel is None and not hasattr(definition.reference, "__contains__"):
@@ -228,7 +228,7 @@ def _load(trace, clients, think, speed, interval):
         raise ParameterError(f"speed is {speed!r}; expected a number above 0")
     closed = clients is not None or (interval is None and trace.time is None)
     if pause and not closed:
-        raise ParameterError(f"think is {think}: only the clients of a closed loop think; name clients")
+        raise ParameterError(f"think is {think}; only the clients of a closed loop think: set clients")
     if closed:
         return {"name": "closed", "arrival": np.zeros(len(trace), np.int64), "clients": clients or 1, "think": pause}
     if interval is None:
@@ -238,7 +238,7 @@ def _load(trace, clients, think, speed, interval):
     last = float(arrival[-1]) / speed
     if last > LATEST:
         raise ParameterError(
-            f"the last request comes after {last / 1e9:.3g} s; at most {LATEST // 10**9} s can be timed"
+            f"the last request arrives after {last / 1e9:.3g} s; at most {LATEST // 10**9} s can be timed"
         )
     if speed != 1:
         arrival = np.rint(arrival / speed)
@@ -256,7 +256,7 @@ def _selected(trace, writes, warm_up):
 
 
 def _device(device, trace, scheduler):
-    """How to make a device, its name, and where each block lies on it."""
+    """How to make a device, its name, and the place of each block on it."""
     if is_time(device):
         latency = parse_time(device, "device")
         if latency < 1:
@@ -268,7 +268,7 @@ def _device(device, trace, scheduler):
             f"device {device.strip()!r} is a time without its unit; write {device.strip()}ms, or name a drive"
         )
     if isinstance(device, str) and re.fullmatch(r"\s*-?[0-9.]+ *[A-Za-zµ]+\s*", device) and not os.path.exists(device):
-        raise ParameterError(f"device {device.strip()!r} is no time; expected one such as 5ms or 200us, or a drive")
+        raise ParameterError(f"device {device.strip()!r} is not a time; expected one such as 5ms or 200us, or a drive")
     kind = device if isinstance(device, Kind) else disks.load(device)
     flash = kind.data["kind"] == "flash"
     sectors = -(-trace.block_bytes // kind.data["geometry"]["sector_bytes"])

@@ -1,30 +1,30 @@
-"""The step model of delayed hits: a request that finds its object on the way waits for the rest of the fetch.
+"""The step model of delayed hits: a request whose object is being fetched waits for the rest of the fetch.
 
 Model, published program and policies: N. Atre, J. Sherry, W. Wang, D. S. Berger, "Caching with Delayed Hits",
 SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, whose counts the tests compare.
 
 At most one request arrives in a step. A request for a cached object is a hit and waits for nothing. One for an object
-that is neither cached nor on its way is a miss: a fetch begins that takes z steps. One for an object on its way is a
-delayed hit: where the fetch began in step s, a request in step i waits s + z - i steps. The fetch is done at the end of
-step s + z - 1, after that step's request, and only then does the object enter the cache. Any number of fetches can be
-under way. Nothing is cached at the start.
+that is neither cached nor being fetched is a miss: a fetch begins that takes z steps. One for an object being fetched
+is a delayed hit: if the fetch began in step s, a request in step i waits s + z - i steps. The fetch completes at the
+end of step s + z - 1, after that step's request, and only then does the object enter the cache. Any number of fetches
+can be in progress. Nothing is cached at the start.
 
 ``lru``, ``opt`` and their variants take the end of a fetch as one use, however many requests wait for it; ``arc`` and
-``arc_mad`` put the object into T2 where more than one waits. ``arc`` rounds the ratios of its ghost lists to whole
+``arc_mad`` put the object into T2 if more than one waits. ``arc`` rounds the ratios of its ghost lists to whole
 numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` may refuse an object.
 
 The variants rank by aggregate delay. A window of z steps opens at a request; its aggregate delay is z for that
 request and z - t for each further one t < z steps later. The victim is the lowest of
 
 - ``lru_mad``: the mean over the object's windows so far, over the steps since its last request + 1;
-- ``arc_mad``: the same within T1 or T2, the running window left out (unless it is the only one), the first request
-  alone in its window, and 0 for an object with at most two requests where z > 100;
+- ``arc_mad``: the same within T1 or T2, leaving out the running window (unless it is the only one), with the first
+  request alone in its window, and 0 for an object with at most two requests if z > 100;
 - ``opt_mad``: the aggregate delay of the next window over the steps to its start + 1.
 
-Of equals, the object that was requested first of all goes; the published program goes by the order of a hash table.
+Of equals, the object whose first request was earliest is evicted; the published program uses the order of a hash table.
 
-Decisions: where T1 is the whole cache, the published ``arc_mad`` exchanges step and fetch time in the rank and counts
-without sign. As this is what its results show, the same is done here.
+Decisions: if T1 is the whole cache, the published ``arc_mad`` exchanges step and fetch time in the rank and uses
+unsigned arithmetic. As its results reflect this, the same is done here.
 """
 
 import numbers
@@ -51,7 +51,7 @@ class DelayedHits:
     hits, delayed_hits, misses : int
         Requests by outcome.
     total_latency : int
-        What all requests waited, steps.
+        Total wait of all requests, steps.
     """
 
     policy: str
@@ -69,7 +69,7 @@ class DelayedHits:
 
     @property
     def mean_latency(self) -> float:
-        """Steps per request; NaN where there was none."""
+        """Steps per request; NaN if there was none."""
         return self.total_latency / self.requests if self.requests else float("nan")
 
 
@@ -130,7 +130,7 @@ def _dense(requests):
     if requests.ndim != 1 or (requests.size and requests.dtype.kind not in "iu"):
         raise ParameterError(
             f"requests is an array of shape {requests.shape} and type {requests.dtype}; expected one dimension of "
-            "whole numbers, -1 where a step has no request"
+            "whole numbers, -1 for steps without a request"
         )
     if requests.size > MAX_STEPS:
         raise ParameterError(f"requests has {requests.size} steps; expected at most {MAX_STEPS}")

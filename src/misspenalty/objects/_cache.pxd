@@ -1,5 +1,5 @@
-# What every client cache is: frames of real memory, an indirection table, the program's stack. A policy is a subclass
-# that says how a frame is freed. References are followed here, inlined into the traversals.
+# The common part of client caches: frames of real memory, an indirection table, the program's stack. A policy is a
+# subclass that defines how a frame is freed. References are followed here, inlined into the traversals.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -30,7 +30,7 @@ cdef extern from *:
     """
     int64_t ticks() noexcept nogil
 
-cdef enum:                          # what is timed where a cache is asked to
+cdef enum:                          # what is timed if a cache is asked to
     REGISTER = 0                    # copying the page into its frame
     STACK = 1
     USAGE = 2
@@ -42,11 +42,11 @@ cdef enum:                          # what is timed where a cache is asked to
 cdef struct frame_t:
     uint32_t kind                   # FREE, INTACT, MIXED, BUFFER
     uint32_t page                   # INTACT: its page id
-    uint32_t objects                # in it, copies that are not installed included
-    uint32_t installed              # of them
-    uint32_t end                    # offset behind the last object
-    int64_t pinned                  # fetch at which the stack referred to it last; 0 = never
-    int64_t used                    # tick of its last use, where the policy asks for it
+    uint32_t objects                # in it, including copies that are not installed
+    uint32_t installed              # installed objects
+    uint32_t end                    # offset of the end of the last object
+    int64_t pinned                  # last fetch at which the stack referred to it; 0 = never
+    int64_t used                    # tick of its last use, if the policy asks for it
     bint modified                   # an object was modified in it since the last commit; it may have moved since
 
 
@@ -66,9 +66,9 @@ cdef class ObjectCache(IndirectionTable):
     cdef uint32_t* frame_of         # by page id: frame + 1 of the intact page, 0 = none
     cdef Py_ssize_t frame_count     # frames that the budget could pay for without a table
     cdef Py_ssize_t free_count
-    cdef int64_t budget             # bytes of frames and table; of frames alone where the table is not counted
+    cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table
-    cdef int tracks                 # what each access does besides the usage bit: 0 nothing, 1 stamp, 2 touch
+    cdef int tracks                 # action of each access besides the usage bit: 0 nothing, 1 stamp, 2 touch
     cdef int64_t tick
     cdef int64_t* stack             # the program's activation records, words
     cdef Py_ssize_t stack_top       # words in use
@@ -84,9 +84,9 @@ cdef class ObjectCache(IndirectionTable):
 
     # Core method, each policy's own: free one frame; 0, or -1 where none can be.
     cdef int free_one(self) noexcept nogil
-    # What a policy does once for each fetch, while it waits for the page.
+    # Called once per fetch, while waiting for the page.
     cdef int prepare(self) noexcept nogil
-    # What an access does where `tracks` is 2.
+    # Called at each access if `tracks` is 2.
     cdef void touch(self, uint8_t* thing) noexcept nogil
     cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil
     cdef uint8_t* bring(self, uint32_t index) noexcept nogil
@@ -98,14 +98,14 @@ cdef class ObjectCache(IndirectionTable):
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef void evict(self, Py_ssize_t frame) noexcept nogil
     cdef void give_back(self, Py_ssize_t frame) noexcept nogil
-    # What a policy ships at a commit besides the frames of pages and survivors: (bytes, objects) are added to.
+    # Ships a policy's own objects at a commit, besides the frames of pages and survivors; adds to (bytes, objects).
     cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef int64_t* push(self) noexcept nogil
 
     cdef inline uint8_t* at(self, uint32_t index) noexcept nogil:
-        """The object of a table entry, fetched if need be and marked as used; NULL where that failed."""
+        """The object of a table entry, fetched if need be and marked as used; NULL if that failed."""
         cdef uint8_t* thing
         cdef uint32_t address = self.entries[index].address
         self.counts.accesses += 1

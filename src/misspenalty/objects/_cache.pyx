@@ -30,7 +30,7 @@ from misspenalty.objects._table cimport NO_FRAME, NO_MEMORY, NO_OBJECT, Indirect
 cdef class ObjectCache(IndirectionTable):
     """Frames and table; subclasses free frames.
 
-    `sizes` and `references` describe the classes, `table` says whether the indirection table is paid for by `budget`.
+    `sizes` and `references` describe the classes, `table` says whether `budget` includes the indirection table.
     """
 
     def __cinit__(self, uint8_t[:, ::1] pages, sizes, references, int64_t budget, bint table, int64_t frames,
@@ -84,7 +84,7 @@ cdef class ObjectCache(IndirectionTable):
     # --- references
 
     cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil:
-        """Turn a reference into a table entry, in place; 0 where there is no memory."""
+        """Turn a reference into a table entry, in place; 0 if there is no memory."""
         cdef int64_t begin = ticks() if self.timed else 0
         cdef uint32_t index = self.find(word(field))
         if index == 0:
@@ -161,7 +161,7 @@ cdef class ObjectCache(IndirectionTable):
             return -1
         begin = self.lap(USAGE, begin)
         while True:
-            # the free frame is paid for too
+            # the free frame counts too
             most = min(self.frame_count, (self.budget - table) // PAGE)
             if self.frame_count - self.free_count < most:
                 break
@@ -172,7 +172,7 @@ cdef class ObjectCache(IndirectionTable):
         return 0
 
     cdef int64_t lap(self, int what, int64_t begin) noexcept nogil:
-        """Book the time since `begin`, where operations are timed; the time now."""
+        """Add the time since `begin` if operations are timed; returns the current time."""
         cdef int64_t now
         if not self.timed:
             return 0
@@ -191,7 +191,7 @@ cdef class ObjectCache(IndirectionTable):
         self.counts.stack_words += self.stack_top
 
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil:
-        """An installed object leaves: its entry says so, the counts of what it refers to go down."""
+        """Remove an installed object: update its entry, and lower the counts of the objects it refers to."""
         cdef uint32_t header = word(thing), kind = class_of(header), index = header & ENTRY, i, bits
         cdef uint32_t* words = <uint32_t*>thing
         self.counts.discarded += 1
@@ -240,7 +240,7 @@ cdef class ObjectCache(IndirectionTable):
     # --- the program's stack and the log
 
     cdef int64_t* push(self) noexcept nogil:
-        """A new activation record, empty; NULL where there is no memory."""
+        """A new activation record, empty; NULL if there is no memory."""
         cdef int64_t* grown
         cdef Py_ssize_t room
         if self.stack_top + self.activation > self.stack_room:
@@ -284,7 +284,7 @@ cdef class ObjectCache(IndirectionTable):
     # --- transactions
 
     def commit(self):
-        """Ship modified objects to the server, references as orefs; the bytes shipped and the objects."""
+        """Ship modified objects to the server, with references as orefs; returns the bytes and objects shipped."""
         cdef Py_ssize_t frame, shipped = 0, count = 0
         cdef uint32_t offset, size
         cdef uint8_t* thing
@@ -327,12 +327,12 @@ cdef class ObjectCache(IndirectionTable):
                 to[i] = self.entries[source[i] & ~SWIZZLED].oref
             else:
                 to[i] = source[i]
-        if frame != NONE:  # the page was fetched again, or is still there as it was
+        if frame != NONE:  # the page was fetched again, or is still intact
             copy = self.memory + frame * PAGE + offset_of(self.memory + frame * PAGE, oid)
             if not word(copy) & INSTALLED:
                 memcpy(copy + 4, to + 1, size - 4)
 
-    # --- what Python sees
+    # --- the Python interface
 
     @property
     def fetched(self):
@@ -372,14 +372,14 @@ cdef class ObjectCache(IndirectionTable):
         self.log_size = 0
 
     def end_run(self):
-        """Note the counts at the end of a run; the stack is empty again."""
+        """Record the counts at the end of a run; the stack is empty again."""
         self.check_unused()
         self.stack_top = 0
         if self.record(0) < 0:
             raise MemoryError("no memory for the log of fetches")
 
     def snapshot(self):
-        """Copies of the frames' bytes, of what is known of each frame, and of the table (0 = the unused entry)."""
+        """Copies of the frames' bytes, of the frames' descriptions, and of the table (0 = the unused entry)."""
         cdef Py_ssize_t i
         self.check_unused()
         memory = np.empty((self.frame_count, PAGE), np.uint8)
@@ -395,5 +395,5 @@ cdef class ObjectCache(IndirectionTable):
 
     @property
     def memory_used(self):
-        """Bytes of (frames in use, the one that is kept free included; table)."""
+        """Bytes of (frames in use, including the one that is kept free; table)."""
         return min(self.frame_count - self.free_count + 1, self.frame_count) * PAGE, self.table_bytes()

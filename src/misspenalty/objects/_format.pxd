@@ -1,10 +1,10 @@
-# How pages and objects look, on disk and in the cache. `format.py` says the same in Python.
+# Layout of pages and objects, on disk and in the cache. `format.py` is the same in Python.
 #
-# A page has 8192 bytes: a header of 8 (page id, objects, end of the objects), the objects one behind the other, and at
-# the end, growing downwards, the 16-bit offset of each object. Every object begins with a 32-bit header and has a
-# multiple of 8 bytes. Arrays and strings have their length in the second word. A reference is 32 bits: on disk the
-# page id and the number of the object in it (an oref), 0 where there is none; in the cache, once it was loaded, the
-# number of an entry of the indirection table with the highest bit set.
+# A page has 8192 bytes: a header of 8 (page id, objects, end of the objects), the objects one after another, and at the
+# end, growing downwards, the 16-bit offset of each object. Every object begins with a 32-bit header and has a multiple
+# of 8 bytes. Arrays and strings have their length in the second word. A reference is 32 bits: on disk the page id and
+# the number of the object in it (an oref), 0 if there is none; in the cache, once it was loaded, the number of an
+# entry of the indirection table with the highest bit set.
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
@@ -15,7 +15,7 @@ cdef enum:
     OID_BITS = 9                    # of an oref: object within the page; the page id is above
     ENTRY_BITS = 22                 # of an in-cache header: entry of the indirection table; on disk the oid
     CLASS_SHIFT = 22                # of a header: class, 4 bits
-    CLASSES = 16                    # that a header can tell
+    CLASSES = 16                    # that a header can distinguish
     ARRAY = 14                      # class: references
     STRING = 15                     # class: bytes
 
@@ -64,7 +64,7 @@ cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexc
 
 
 cdef inline uint8_t* reference_of(const class_t* classes, uint8_t* thing, uint32_t which) noexcept nogil:
-    """One of an object's references, counted modulo their number; NULL where there is none, or none but null."""
+    """One of an object's references, counted modulo their number; NULL if there is none, or all are null."""
     cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
     cdef uint8_t* field = NULL
     if kind == ARRAY:
@@ -90,7 +90,7 @@ cdef inline uint32_t objects_on(const uint8_t* page) noexcept nogil:
 
 
 cdef inline uint32_t end_of(const uint8_t* page) noexcept nogil:
-    """Offset behind the last object."""
+    """Offset of the end of the last object."""
     return (<const uint16_t*>(page + 6))[0]
 
 

@@ -1,6 +1,6 @@
 """Kernel of a dual buffer: whole pages in LRU order, and a buffer for the used objects of evicted pages.
 
-The object buffer is managed as buddies, blocks of 16 to 8192 bytes, each within one frame of the buffer.
+The object buffer uses a buddy allocator with blocks of 16 to 8192 bytes, each within one frame of the buffer.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -27,7 +27,7 @@ cdef class Kernel(ObjectCache):
     cdef link_t* links              # of a block's first granule: free list, or order of use
     cdef uint8_t* orders            # of a block's first granule: its order, VACANT where free
     cdef uint32_t[10] vacant        # first free block of each order, granule + 1
-    cdef uint32_t newest            # object used last, granule + 1
+    cdef uint32_t newest            # most recently used object, granule + 1
     cdef uint32_t oldest
 
     def __cinit__(self, pages, sizes, references, budget, table, frames, activation, buffer_frames):
@@ -76,7 +76,7 @@ cdef class Kernel(ObjectCache):
     # --- blocks
 
     cdef void give(self, uint32_t granule, int order) noexcept nogil:
-        """Return a block, joined with its buddies while they are free."""
+        """Free a block, merging it with its buddies while they are free."""
         cdef uint32_t buddy
         while order < TOP:
             buddy = granule ^ (1 << order)
@@ -126,7 +126,7 @@ cdef class Kernel(ObjectCache):
         self.prepend(granule, &self.newest, &self.oldest)
 
     cdef int drop_oldest(self) noexcept nogil:
-        """Discard the object used longest ago that is not modified and not referred to by the stack."""
+        """Discard the least recently used object that is not modified and not referred to by the stack."""
         cdef uint32_t granule, at = self.oldest
         cdef uint8_t* thing
         cdef bint pinned
@@ -143,7 +143,7 @@ cdef class Kernel(ObjectCache):
         return -1
 
     cdef void keep(self, uint8_t* thing, uint32_t size) noexcept nogil:
-        """Move a used object to the object buffer, or discard it where there is no place."""
+        """Move a used object to the object buffer, or discard it if there is no room."""
         cdef Py_ssize_t granule = self.take(size)
         while granule == NONE:
             if self.drop_oldest() < 0:

@@ -20,11 +20,11 @@ from misspenalty.objects._format cimport (
 
 cdef struct candidate_t:
     int64_t entered                 # fetch at which it was entered; 0 = not in the set
-    int64_t sequence                # of entering, over all
+    int64_t sequence                # global number of the entry
     uint32_t threshold              # T: objects with a higher usage are hot
     uint32_t hot                    # hot objects
     uint32_t objects                # in the frame when it was entered
-    uint32_t place                  # in the list of the set
+    uint32_t place                  # index in the list of the set
 
 
 cdef class Kernel(ObjectCache):
@@ -92,7 +92,7 @@ cdef class Kernel(ObjectCache):
         return 0
 
     cdef Py_ssize_t scan_frames(self) noexcept nogil:
-        """Compute the usage of the next frames; how many there were."""
+        """Compute the usage of the next frames; returns how many there were."""
         cdef Py_ssize_t found = 0, passed = 0
         while found < self.scan and passed < self.frame_count:
             if self.frames[self.primary].kind != FREE and self.primary != self.incoming:
@@ -157,7 +157,7 @@ cdef class Kernel(ObjectCache):
             self.candidates[frame].entered = 0
 
     cdef Py_ssize_t least_valuable(self) noexcept nogil:
-        """The candidate with the lowest (T, H), the newest of equals, none that the stack refers to; NONE."""
+        """The candidate with the lowest (T, H), the newest on a tie, not pinned by the stack; or NONE."""
         cdef Py_ssize_t i, best = NONE
         cdef candidate_t* a
         cdef candidate_t* b
@@ -192,7 +192,7 @@ cdef class Kernel(ObjectCache):
                 return -1
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
-        """Discard a frame's cold objects, move the hot ones to the target's free end; whether the frame is free."""
+        """Discard a frame's cold objects, move hot ones to the target's free end; returns whether it is free."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE

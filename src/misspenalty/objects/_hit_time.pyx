@@ -1,8 +1,8 @@
-"""Kernel that measures hit time: one traversal, compiled once for each mechanism of an object cache that it goes through.
+"""Kernel that measures hit time: one traversal, compiled once per mechanism of an object cache.
 
-The bare program finds objects at addresses that are in the references themselves. Each further step does all that the
-one before it did and one mechanism more, in the order of `STEPS`; what a step takes longer is the mechanism's hit time.
-All run on one copy of what a cache holds, its references rewritten for the step.
+The bare program finds objects at addresses that are in the references themselves. Each further step adds one mechanism
+to the previous one, in the order of `STEPS`; the additional time of a step is the mechanism's hit time. All run on one
+copy of a cache's contents, with references rewritten for the step.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -134,16 +134,16 @@ cdef extern from *:
 
 
 cdef class Ladder(Kernel):
-    """Traversals of what a cache holds, step by step.
+    """Traversals of a cache's contents, step by step.
 
     Parameters
     ----------
     cache : ObjectCache
-        With everything that the traversals read; it is copied.
+        Cache with everything that the traversals read; it is copied.
     module : int
         Table entry of the module.
     parts : int
-        Of the database.
+        Number of parts of the database.
     """
 
     cdef ObjectCache cache
@@ -168,7 +168,7 @@ cdef class Ladder(Kernel):
         free(self.visitor.read_set)
 
     def prepare(self, int step):
-        """Copy the frames again, with references as this step reads them."""
+        """Copy the frames again, with references in the form that this step reads."""
         cdef Py_ssize_t frame
         cdef uint32_t offset
         cdef uint8_t* thing
@@ -203,7 +203,7 @@ cdef class Ladder(Kernel):
         return reference if step >= INDIRECTION else self.cache.entries[reference].address
 
     def run(self, int step, bint roots):
-        """One traversal; (parts or roots visited, sum of what was read)."""
+        """Run one traversal; returns (parts or roots visited, sum of the values read)."""
         cdef int64_t done
         cdef uint8_t* module = self.memory + self.cache.entries[self.module].address
         if not 0 <= step < STEPS:

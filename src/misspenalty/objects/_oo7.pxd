@@ -1,4 +1,4 @@
-# Words of OO7's objects and the number of one class, for the programs that run on it; a test holds them against
+# Words of OO7's objects and the number of one class, for the programs that run on it; a test compares them with
 # oo7.CLASSES. Macros, so that C code of a kernel can use them too.
 
 cdef extern from *:

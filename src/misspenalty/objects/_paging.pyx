@@ -6,7 +6,7 @@ from misspenalty.objects._cache cimport FREE, NONE, ObjectCache
 
 
 cdef class Lru(ObjectCache):
-    """Evicts the page whose last access is longest ago."""
+    """Evicts the least recently accessed page."""
 
     def __cinit__(self, *arguments):
         self.tracks = 1

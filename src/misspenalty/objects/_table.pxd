@@ -1,4 +1,4 @@
-# The indirection table of a client cache, and what the cache counts.
+# The indirection table of a client cache, and the cache's counters.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -12,29 +12,29 @@ cdef enum:                          # of `failed`
 
 cdef struct entry_t:
     uint32_t address                # of the object, bytes from the start of the frames; 0 = not in the cache
-    uint32_t oref                   # where the object lives on disk
+    uint32_t oref                   # place of the object on disk
     uint32_t references             # swizzled references to it in the cache, and the program's own
     uint32_t next                   # of a client's hash chain; here the next free entry; 0 = none
 
 
 cdef struct counts_t:
     int64_t accesses                # objects that references were followed to
-    int64_t fetches                 # pages asked of the server
+    int64_t fetches                 # pages requested from the server
     int64_t installed               # objects given a table entry
     int64_t swizzled                # references turned into table entries
     int64_t frames_scanned          # frames whose usage was computed
-    int64_t objects_scanned         # objects looked at for that
-    int64_t frames_looked           # frames that a secondary pointer looked at
+    int64_t objects_scanned         # objects examined for that
+    int64_t frames_looked           # frames that a secondary pointer examined
     int64_t frames_compacted        # victims
     int64_t frames_freed            # victims that were free afterwards
     int64_t whole_evictions         # victims of which nothing was retained
     int64_t retained                # objects that survived compaction
-    int64_t discarded               # installed objects that did not
-    int64_t dropped                 # copies never installed that went with their frame
+    int64_t discarded               # installed objects that did not survive
+    int64_t dropped                 # never-installed copies dropped with their frame
     int64_t bytes_moved             # by compaction
-    int64_t page_objects            # in victims that were pages as they were fetched
-    int64_t page_survivors          # of them retained
-    int64_t references_dropped      # references of discarded objects, each a count to lower
+    int64_t page_objects            # objects in victims that were intact pages
+    int64_t page_survivors          # those of them that were retained
+    int64_t references_dropped      # references of discarded objects, each lowering a count
     int64_t entries_made            # of the indirection table
     int64_t entries_freed
     int64_t stack_words             # scanned for references into frames
@@ -50,11 +50,11 @@ cdef class IndirectionTable(Kernel):
     cdef uint32_t free_entry        # 0 = none
     cdef uint32_t* entry_of         # by oref; 0 = none
     cdef uint64_t orefs             # its length
-    cdef uint32_t bucket_count      # of the hash table that is paid for
+    cdef uint32_t bucket_count      # of the hash table that is included in the size
     cdef counts_t counts
     cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
 
-    # What every subclass calls first.
+    # Every subclass calls this first.
     cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1
     cdef uint32_t find(self, uint32_t oref) noexcept nogil
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil

@@ -11,10 +11,11 @@ cdef enum:
 
 
 cdef class IndirectionTable(Kernel):
-    """What references lead through in the cache.
+    """The indirection of references in the cache.
 
-    `buckets` is the size of the hash table that a client would have: it is paid for, and entries have a link for its
-    chains. Here an array by oref says where an entry is, since objects of a page are asked for together.
+    `buckets` is the size of the hash table that a client would have: it is included in the size, and entries have a
+    link for its chains. The implementation finds entries through an array by oref, since objects of a page are
+    requested together.
     """
 
     cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1:
@@ -31,7 +32,7 @@ cdef class IndirectionTable(Kernel):
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """The entry of an object, made if there is none; 0 where there is no memory or no such page."""
+        """The entry of an object, made if there is none; 0 if there is no memory or no such page."""
         cdef uint32_t index
         if oref >= self.orefs:
             self.failed = NO_OBJECT
@@ -57,7 +58,7 @@ cdef class IndirectionTable(Kernel):
         return index
 
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
-        """An entry that the program itself refers to; 0 where there is no memory."""
+        """An entry that the program itself refers to; 0 if there is no memory."""
         cdef uint32_t index = self.find(oref)
         if index:
             self.entries[index].references += 1
@@ -78,7 +79,7 @@ cdef class IndirectionTable(Kernel):
         return 0
 
     cdef void release(self, uint32_t index) noexcept nogil:
-        """Lower the count of an entry; one that nothing refers to and that has no object is free."""
+        """Lower the count of an entry; an entry without references and without object becomes free."""
         self.entries[index].references -= 1
         if self.entries[index].references == 0 and self.entries[index].address == 0:
             self.free_table_entry(index)

@@ -27,10 +27,10 @@ from misspenalty.objects._oo7 cimport (
 )
 
 cdef enum:                          # what is done at each composite part
-    ROOTS = 0                       # T6: its root part alone
+    ROOTS = 0                       # T6: only its root part
     ALL = 1                         # T1: every atomic part
     HALF = 2                        # T1-: half of them
-    PLUS = 3                        # T1+: every object but the document
+    PLUS = 3                        # T1+: every object except the document
     SWAP_ROOT = 4                   # T2a: all, x and y of the root part swapped
     SWAP_ALL = 5                    # T2b: all, x and y of all swapped
     ITERATIVE = 6                   # T1 with a list of parts to visit instead of recursion
@@ -66,12 +66,12 @@ cdef class Traversals(Kernel):
         free(self.waiting)
 
     def hold(self, uint32_t oref):
-        """An entry for a reference of the program itself; 0 where that failed."""
+        """An entry for a reference of the program itself; 0 if that failed."""
         self.check_unused()
         return self.cache.hold(oref)
 
     def traverse(self, uint32_t module, int kind):
-        """Run a static traversal from a module's entry; parts visited, roots or swaps, -1 where it failed."""
+        """Run a static traversal from a module's entry; returns parts visited, roots or swaps, -1 if it failed."""
         cdef int64_t* record
         cdef uint8_t* thing
         cdef int64_t done = -1
@@ -90,7 +90,7 @@ cdef class Traversals(Kernel):
     def descend(self, uint32_t module, const uint8_t[::1] choices, int kind):
         """One operation of a dynamic traversal: a path to a composite part, then its visit.
 
-        `choices` are the child taken at each level and the composite part taken at the end.
+        `choices` are the child chosen at each level and the composite part chosen at the end.
         """
         cdef int64_t done
         self.kind = kind
@@ -101,8 +101,8 @@ cdef class Traversals(Kernel):
     def walk(self, uint32_t start, const uint32_t[::1] steps):
         """Follow references of any object: step s takes the s-th (modulo their number) of the current one.
 
-        From an object without references, or at a null one, the walk goes on at its start. Returns the number of
-        objects met, -1 where it failed.
+        From an object without references, or at a null one, the walk continues at its start. Returns the number of
+        objects met, -1 if it failed.
         """
         cdef int64_t met = 0
         with self, nogil:
@@ -111,7 +111,7 @@ cdef class Traversals(Kernel):
 
     @property
     def checksum(self):
-        """Sum of what the traversals read, modulo 2**64."""
+        """Sum of the values that the traversals read, modulo 2**64."""
         return <object>self.read
 
     # --- the tree
@@ -205,7 +205,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int read_composite(self, uint8_t* me) noexcept nogil:
-        # one after the other: each may fetch, and C leaves the order within an expression open
+        # one after another: each may fetch, and C leaves the order within an expression open
         if self.touch(me, COMPOSITE_TYPE) < 0 or self.touch(me, COMPOSITE_PARTS) < 0:
             return -1
         if self.touch(me, COMPOSITE_USED_PRIVATE) < 0 or self.touch(me, COMPOSITE_USED_SHARED) < 0:
@@ -224,7 +224,7 @@ cdef class Traversals(Kernel):
         return 0
 
     cdef int64_t part(self, uint8_t* me) noexcept nogil:
-        """Depth first over the parts that are not marked; how many."""
+        """Visit the parts that are not marked depth first; returns how many."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* array
         cdef uint8_t* link
@@ -270,7 +270,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int64_t iterate(self, uint8_t* root) noexcept nogil:
-        """All parts without recursion: one activation record, and a list of parts that were seen and not visited."""
+        """All parts without recursion: one activation record, and a list of parts that were seen but not visited."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* me
         cdef uint8_t* array
@@ -323,7 +323,7 @@ cdef class Traversals(Kernel):
 
     cdef inline void operate(self, uint8_t* me) noexcept nogil:
         cdef uint32_t x = word(me + 4 * PART_X), y = word(me + 4 * PART_Y)
-        self.read += x + 2 * y  # weighed, so that a swap shows
+        self.read += x + 2 * y  # weighted, so that a swap shows
         if self.kind == SWAP_ALL or (self.kind == SWAP_ROOT and self.left == self.half):
             (<uint32_t*>(me + 4 * PART_X))[0] = y
             (<uint32_t*>(me + 4 * PART_Y))[0] = x

@@ -4,12 +4,12 @@ A cache is real memory: page frames of 8 KB and an indirection table of 16-byte 
 references, next entry of the same bucket). A program follows references inside the frames. A reference loaded for the
 first time is swizzled in place, from an oref to a table entry; an entry without an object gets its page, from the
 frames or from the server, and installs the object. Discarded objects decrement the counts of what they refer to, and
-entries that nothing refers to are freed. Frames that the program's stack refers to are pinned.
+entries without references are freed. Frames that the program's stack refers to are pinned.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, sections 2 and 3. Taken from the paper: frames, compaction into a target frame, usage bits set by each access and
 shifted by a decay, (threshold, fraction) of a frame, the candidate set, the frame that is always free, copies that stay
-uninstalled where the object is installed elsewhere, lazy reference counts, no-steal. Recollected, and parameters here:
+uninstalled if the object is installed elsewhere, lazy reference counts, no-steal. Recollected, and parameters here:
 decay as (usage + 1) >> 1, retention 2/3, 3 frames per scan, 20 fetches in the set, 2 secondary pointers, ties to the
 newest, frames on the stack skipped.
 
@@ -18,13 +18,13 @@ Deviations, and choices that no source states
       as it was
       fetched is installed again from there, without a fetch.
     - A secondary pointer enters only frames that are not in the set.
-    - Where every candidate is pinned, the primary scan goes on until it finds one that is not.
+    - If every candidate is pinned, the primary scan continues until it finds one that is not.
     - Entries are freed when their count falls to zero, not in the background.
     - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit, the
       dual buffer such pages and the modified objects of its buffer. A transaction that modifies more than fits is an
       error.
     - The cache's size includes the table and its buckets, because a page cache does not need that memory. With
-      ``table=False`` the size is that of the frames alone. The list of pages in the cache (4 bytes per page
+      ``table=False`` the size is that of the frames only. The list of pages in the cache (4 bytes per page
       of the database) is not counted.
 """
 
@@ -43,19 +43,19 @@ COUNTS = (
     "page_objects", "page_survivors", "references_dropped", "entries_made", "entries_freed", "stack_words", "modified",
     "pages_kept", "entries",
 )  # fmt: skip
-LEVELS = ("pages_kept", "entries")  # what is at the moment; the others are sums
+LEVELS = ("pages_kept", "entries")  # current values; the others are sums
 TIMED = ("register", "stack_scanning", "usage_computation", "compaction", "conversion")
 ENTRY_BYTES = 16
 _INSTALLED, _MODIFIED, _SWIZZLED, _ENTRY = 1 << 26, 1 << 27, 1 << 31, (1 << 22) - 1
 _FAILURES = {
-    1: "no frame could be freed: the stack or modified objects hold all of them; a larger cache is needed",
+    1: "no frame could be freed: the stack or modified objects hold all of them; use a larger cache",
     2: "the indirection table is full or there is no memory",
-    3: "a reference leads to no object",
+    3: "a reference does not lead to an object",
 }
 
 
 class ClientCache:
-    """What all caches have in common.
+    """The common part of all caches.
 
     Parameters
     ----------
@@ -64,16 +64,16 @@ class ClientCache:
     size : float
         Bytes of memory: frames and, unless `table` is false, the indirection table.
     table : bool
-        Whether `size` pays for the table.
+        Whether `size` includes the table.
     activation_words : int
-        64-bit words of one activation record of the program, all of which a stack scan looks at.
+        64-bit words of one activation record of the program, all of which a stack scan examines.
     writable : bool
         Whether commits change the server's pages; the cache then has its own copy of them.
 
     Raises
     ------
     ParameterError
-        The size has no place for two frames, or a parameter is impossible.
+        The size has no room for two frames, or a parameter is invalid.
     """
 
     name = None
@@ -97,7 +97,7 @@ class ClientCache:
         )
 
     def check(self):
-        """Raise what went wrong in the kernel, if anything."""
+        """Raise an error if anything went wrong in the kernel."""
         if self.kernel.failed:
             raise ParameterError(f"{self.name} with {self.size} bytes: {_FAILURES[self.kernel.failed]}")
 
@@ -106,7 +106,7 @@ class ClientCache:
         return self.kernel.commit()
 
     def log(self):
-        """Fetches and counts so far, and forget them.
+        """Return the fetches and counts so far, and reset them.
 
         Returns
         -------
@@ -121,10 +121,10 @@ class ClientCache:
         """Time the operations on the machine at hand; only before the first fetch.
 
         The times are the machine's, never the same twice, and no table of the study holds them. Timers cost some 20 ns
-        each, so that conversion, which is timed object by object, comes out too large by that.
+        each, so conversion, which is timed object by object, is overestimated by that much.
         """
         if not self.kernel.time_operations():
-            raise ParameterError("operations can be timed from the first fetch on only")
+            raise ParameterError("operations can only be timed from the first fetch on")
 
     def timed(self):
         """Timer ticks spent before each row of the log, by `TIMED`, int64, shape (n, 5); to be read before `log`."""
@@ -132,7 +132,7 @@ class ClientCache:
 
     @property
     def memory_used(self):
-        """Bytes of (frames in use, the one that is kept free included; indirection table)."""
+        """Bytes of (frames in use, including the one that is kept free; indirection table)."""
         return self.kernel.memory_used
 
     def installed(self):
@@ -141,12 +141,12 @@ class ClientCache:
         return np.sort(np.array([oref for address, oref, _, _ in entries[1:].tolist() if address], np.uint32))
 
     def contents(self):
-        """Everything in the frames, for tests and for looking at it.
+        """Everything in the frames, for tests and inspection.
 
         Returns
         -------
         list of dict
-            A dict a frame: ``kind`` (0 free, 1 intact, 2 mixed, 3 object buffer), ``page``, ``installed`` and
+            One dict per frame: ``kind`` (0 free, 1 intact, 2 mixed, 3 object buffer), ``page``, ``installed`` and
             ``objects`` as the kernel counts them, ``things``: (Object with orefs, usage, installed, modified) each.
         """
         memory, frames, entries = self.kernel.snapshot()
@@ -187,10 +187,10 @@ class HAC(ClientCache):
     Parameters
     ----------
     retention : float
-        R: share of a frame's objects below which those above the threshold count as hot; taken as the fraction with a
+        R: share of a frame's objects below which those above the threshold count as hot; rounded to a fraction with a
         denominator of up to 10^6.
     scan : int
-        k: frames that the primary pointer, and each secondary one, looks at for each fetch.
+        k: frames that the primary pointer, and each secondary one, examines per fetch.
     lifetime : int
         E: fetches after which a candidate is forgotten.
     secondary : int
@@ -233,15 +233,15 @@ class Clock(ClientCache):
 
 
 class GOM(ClientCache):
-    """A dual buffer: pages in LRU order, and the used objects of evicted pages in a buffer of their own, in LRU order.
+    """A dual buffer: pages in LRU order, and the used objects of evicted pages in a separate buffer, in LRU order.
 
     After A. Kemper and D. Kossmann, "Dual-buffering strategies in object bases", VLDB 1994, as HAC's paper compares it:
-    the split is fixed and has to be tuned. The object buffer is managed by buddies of 16 to 8192 bytes.
+    the split is fixed and has to be tuned. The object buffer uses a buddy allocator with blocks of 16 to 8192 bytes.
 
     Parameters
     ----------
     share : float
-        Of the frames, for the object buffer.
+        Share of the frames used for the object buffer.
     **common
         Same as in `ClientCache`.
     """
@@ -251,7 +251,7 @@ class GOM(ClientCache):
     def __init__(self, database, size, *, share=0.5, **common):
         super().__init__(database, size, **common)
         if not 0 <= share < 1:
-            raise ParameterError(f"share is {share}; expected 0 up to, not with, 1")
+            raise ParameterError(f"share is {share}; expected at least 0 and less than 1")
         buffer_frames = min(round(share * self.frames), self.frames - 3)  # a page on the stack, one coming in, one free
         self.kernel = _gom.Kernel(*self._common, max(buffer_frames, 0))
 

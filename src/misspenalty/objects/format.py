@@ -48,16 +48,16 @@ class Class:
 
     @property
     def size(self):
-        """Bytes of an object, header and rounding included."""
+        """Bytes of an object, including header and rounding."""
         return (4 + 4 * len(self.fields) + 7) & ~7
 
     @property
     def mask(self):
-        """Bit w is set where word w of an object is a reference; word 0 is the header."""
+        """Bit w is set if word w of an object is a reference; word 0 is the header."""
         return sum(1 << (i + 1) for i, field in enumerate(self.fields) if field in self.references)
 
     def word(self, field):
-        """Which word of an object a field is."""
+        """The word of an object that holds a field."""
         return self.fields.index(field) + 1
 
 
@@ -182,7 +182,7 @@ def object_sizes(pages):
     Returns
     -------
     (uint32 array, int64 array), each of shape (objects,)
-        Orefs in ascending order; bytes, rounding included.
+        Orefs in ascending order; bytes, including rounding.
     """
     halves = pages.reshape(-1).view(np.uint16).reshape(len(pages), -1)
     count, end = halves[:, 2].astype(np.int64), halves[:, 3].astype(np.int64)
@@ -205,7 +205,7 @@ def references_by_page(database):
     Returns
     -------
     (int64 array, int64 array), each of shape (pages,)
-        References that are not null; pages that they lead to, the page itself left out.
+        References that are not null; pages that they lead to, not counting the page itself.
     """
     words = database.pages.reshape(-1).view(np.uint32)
     halves = database.pages.reshape(-1).view(np.uint16)

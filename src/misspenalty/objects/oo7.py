@@ -7,17 +7,17 @@ set of parts and its back-references.
 
 Paper: M. J. Carey, D. J. DeWitt, J. F. Naughton, "The OO7 benchmark", SIGMOD 1993; order of creation, draws and counts
 follow the authors' C++ program (facts only, no code). The clustering by time of creation is from HAC's paper (section
-4.2.1). Stated nowhere, and chosen here:
+4.2.1). Not stated anywhere, and chosen here:
 
-- type names are strings of their own, the connections to and from a part are arrays of their own, as in a language
-  whose fields are words; HAC's 500,000 objects read by T2b (section 4.6) are the 100,000 parts, their arrays of
-  outgoing connections and the 300,000 connections;
-- documents (trees of strings, since none fits a page) have an area of their own after the composites; with
-  ``documents="between"``, the literal order of creation, which the study of HAC takes, each follows its composite;
+- type names are separate strings, and the connections to and from a part are separate arrays, as in a language whose
+  fields are words; HAC's 500,000 objects read by T2b (section 4.6) are the 100,000 parts, their arrays of outgoing
+  connections and the 300,000 connections;
+- documents (trees of strings, since none fits a page) have a separate area after the composites; with
+  ``documents="between"``, the literal order of creation, which the HAC study uses, each follows its composite;
 - the layout was not chosen blindly: before this program was written, about twenty layouts were compared with the size
   of the database and the used shares of a page recollected from HAC's paper (38 MB; 3, 27, 49, 91 % for T6, T1-, T1,
-  T1+). They are entered as `object_layout` in ``data/calibration.yaml``, and ``results/hac/layouts.csv`` has what came
-  out: T1- uses about 20 % of the pages that it touches, not 27 %.
+  T1+). They are entered as `object_layout` in ``data/calibration.yaml``, and ``results/hac/layouts.csv`` has the
+  results: T1- uses about 20 % of the pages that it touches, not 27 %.
 
 Random draws need not match the authors' exactly; the seed is a parameter.
 """
@@ -39,17 +39,17 @@ class Parameters:
     Attributes
     ----------
     parts, connections : int
-        Atomic parts of a composite part, connections of an atomic part.
+        Atomic parts per composite part, connections per atomic part.
     composites : int
-        Composite parts of a module.
+        Composite parts per module.
     document_bytes, manual_bytes : int
     fan_out, levels : int
-        Children of an assembly, levels of the tree; the last holds the base assemblies.
+        Children per assembly, levels of the tree; the last holds the base assemblies.
     composites_per_base : int
-        Private ones of a base assembly, and as many shared ones.
+        Private composite parts per base assembly; there are as many shared ones.
     modules : int
     documents : {"apart", "between"}
-        In an area of their own, or each behind its composite part.
+        In a separate area, or each after its composite part.
     """
 
     parts: int = 200

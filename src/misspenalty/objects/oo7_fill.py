@@ -1,4 +1,4 @@
-"""The contents of the objects of an OO7 database: fields, arrays of references and texts, once all are placed."""
+"""The contents of the objects of an OO7 database: fields, arrays of references and texts, filled in after placement."""
 
 import numpy as np
 

@@ -1,11 +1,11 @@
-"""Which objects an OO7 database has: their classes, what is drawn for them, and the order in which they are created."""
+"""The objects of an OO7 database: their classes, their random draws, and the order in which they are created."""
 
 import numpy as np
 
 from misspenalty.objects.format import ARRAY, STRING, Class
 
 TYPES = 10
-CHUNK = 4000  # bytes of a string of a long text
+CHUNK = 4000  # bytes per string of a long text
 
 
 def _class(name, *members):

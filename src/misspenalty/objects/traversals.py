@@ -5,7 +5,7 @@ and swap x and y of the root part or of every part; "T1 iterative" visits withou
 T1+ and dynamic traversals. What those do is recollected: T1- stops after half of a composite part's atomic parts (and
 then reads nothing more of that composite), T1+ also reads all its other objects except the document; a dynamic
 traversal is a series of operations on two modules, a hot and a cold one that swap roles part-way, each a random path to
-a composite part and one of the static visits of it. "T1- by calls" is another reading of T1-: once half of the parts
+a composite part and one of the static visits to it. "T1- by calls" is another reading of T1-: once half of the parts
 have been visited a call returns at once, but the parts that are being visited still follow their connections.
 """
 
@@ -51,12 +51,12 @@ class Program:
     ----------
     cache : ClientCache
     database : Database
-        The one the cache was made for.
+        The database that the cache was made for.
 
     Raises
     ------
     ParameterError
-        It is another.
+        It is a different database.
     """
 
     def __init__(self, cache, database):
@@ -120,23 +120,23 @@ class Program:
 
     @property
     def checksum(self):
-        """Sum of what was read; equal for equal content, whatever the cache."""
+        """Sum of the values read; equal for equal content, whatever the cache."""
         return self._kernel.checksum
 
 
 class Ladder:
-    """A traversal of what a program's cache holds, compiled once for each of `HIT_STEPS`: each does one mechanism more.
+    """A traversal of the contents of a program's cache, compiled once per `HIT_STEPS`: each adds one mechanism.
 
     Parameters
     ----------
     program : Program
-        That ran the traversal on a cache that holds all of it. The ladder works on a copy.
+        Program that has run the traversal on a cache that holds all of it. The ladder works on a copy.
     name : {"T1", "T6"}
 
     Raises
     ------
     ParameterError
-        Another traversal.
+        The traversal is another one.
     """
 
     def __init__(self, program, name):
@@ -147,11 +147,11 @@ class Ladder:
         self._kernel = _hit_time.Ladder(program.cache.kernel, program._modules[0], p.modules * p.composites * p.parts)
 
     def run(self, step):
-        """One traversal; (parts or roots visited, sum of what was read), after `prepare`."""
+        """Run one traversal after `prepare`; returns (parts or roots visited, sum of the values read)."""
         return self._kernel.run(step, self._roots)
 
     def prepare(self, step):
-        """Copy what the cache holds again, with references as this step reads them."""
+        """Copy the cache's contents again, with references in the form that this step reads."""
         self._kernel.prepare(step)
 
     def round(self):
@@ -167,7 +167,7 @@ class Ladder:
 
 
 def ticks_per_second(seconds=0.05):
-    """Rate of the tick counter that `Ladder` times with, measured with the system's clock for `seconds`."""
+    """Rate of the tick counter that `Ladder` uses, measured with the system's clock for `seconds`."""
     begin, ticks = time.perf_counter(), _hit_time.now()
     while time.perf_counter() - begin < seconds:
         pass

@@ -1,7 +1,7 @@
-"""Figures: one style, one way to save, one function a figure.
+"""Figures: one style, one way to save, one function per figure.
 
-`style` holds the look and `save_figure`; each study has a module of its own, whose functions take the study's tidy
-tables and return a Matplotlib figure. Nothing in the library imports this package but scripts and notebooks do.
+`style` holds the look and `save_figure`; each study has its own module, whose functions take the study's tidy tables
+and return a Matplotlib figure. Scripts and notebooks import this package; nothing in the library does.
 """
 
 from misspenalty.plotting.style import save_figure

@@ -6,10 +6,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, policy_order, styled
 from misspenalty.traces.trace import format_bytes
 
-MARKED = 40  # points up to which each gets its marker
-LOW = 50  # %: curves that stay below are drawn up to their own highest
+MARKED = 40  # most points for which each gets its marker
+LOW = 50  # %: curves that stay below it are drawn up to their own maximum
 TICKS = 7  # at most, along the sizes
-LONGEST_NAME = 40  # letters of a trace's name in the title
+LONGEST_NAME = 40  # characters of a trace's name in the title
 
 
 @styled
@@ -19,7 +19,7 @@ def hit_ratio(table, block_bytes=None, title=None):
     Parameters
     ----------
     table : DataFrame
-        Of `misspenalty.hit_ratio_curve`, or several of them one below another.
+        From `misspenalty.hit_ratio_curve`, or several of these concatenated.
     block_bytes : int, optional
         Block size; with it the sizes are in bytes (KB, MB, …, by powers of 2**10), else in blocks.
     title : str, optional
@@ -63,7 +63,7 @@ def response_time(table, block_bytes=None, title=None):
     Parameters
     ----------
     table : DataFrame
-        Of `misspenalty.penalty`.
+        From `misspenalty.penalty`.
     block_bytes : int, optional
         As in `hit_ratio`.
     title : str, optional
@@ -106,7 +106,7 @@ def title(trace):
 
 
 def _line(policy, points):
-    """How a policy is drawn: of many points none has a marker, a single one has in any case."""
+    """How a policy is drawn: without markers if there are many points, always with one if there is a single point."""
     line = policy_line(policy)
     if points > MARKED:
         return line | {"marker": ""}
@@ -114,11 +114,11 @@ def _line(policy, points):
 
 
 def _size_axis(axes, sizes, block_bytes):
-    """A logarithmic axis with round sizes written out: powers of two of bytes, powers of ten of blocks."""
+    """A logarithmic axis labelled with round sizes: powers of two of bytes, powers of ten of blocks."""
     base = 2 if block_bytes else 10
     axes.set_xscale("log", base=base)
     octaves = np.log(sizes.max() / sizes.min()) / np.log(base)
-    if octaves < 1:  # so narrow that no round size may lie within
+    if octaves < 1:  # so narrow that it may contain no round size
         axes.set_xlim(sizes.min() / base**0.5, sizes.max() * base**0.5)
     one = sizes.min() == sizes.max()
     axes.xaxis.set_major_locator(FixedLocator([sizes.min()]) if one else LogLocator(base=base, numticks=TICKS))

@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from misspenalty.plotting.style import INK, PUBLISHED, policy_bar, policy_line, policy_name, policy_order, policy_patch
 
-SERIES = [  # of things without a look of their own, such as captures and cache sizes
+SERIES = [  # for things without their own style, such as captures and cache sizes
     {"color": "#004c8c", "marker": "o", "linestyle": "-"},
     {"color": "#e8702a", "marker": "s", "linestyle": "--"},
     {"color": "#009e73", "marker": "^", "linestyle": "-."},
@@ -21,7 +21,7 @@ _MARK = {"color": PUBLISHED, "linewidth": 1.0, "marker": "D", "markersize": 4}
 
 
 def size_axis(axis, sizes, ticks=7):
-    """A logarithmic axis of cache sizes (MB) with at most `ticks` of `sizes` written."""
+    """A logarithmic axis of cache sizes (MB) with at most `ticks` of `sizes` labelled."""
     sizes = sorted(set(sizes))
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_locator(FixedLocator(sizes[:: -(-len(sizes) // ticks)]))
@@ -51,7 +51,7 @@ def hit_ratio_lines(axis, table):
 
 
 def size_and_policy_lines(axis, table, x, y):
-    """Draw `y` over `x`, one line a cache size and policy: the size by colour and marker, all but MQ hollow.
+    """Draw `y` over `x`, one line per cache size and policy: the size by colour and marker, all except MQ hollow.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def size_and_policy_lines(axis, table, x, y):
 
 
 def stack(axis, table, looks):
-    """Draw one horizontal stack a row of `table`, first row on top, one part a column.
+    """Draw one horizontal stack per row of `table`, first row on top, one part per column.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
     table : DataFrame
         ``cache_mb, policy`` and `column`.
     published : DataFrame
-        The same columns, and ``derived``: whether the value is not printed itself.
+        The same columns, and ``derived``: whether the value is derived rather than printed.
     column : str
-        What the bars show.
+        Column that the bars show.
     form : str
-        How a bar's value is written.
+        Format of a bar's value.
     fitted : iterable of (cache_mb, policy)
         Bars that a parameter was fitted to; they are marked.
     """
@@ -156,7 +156,7 @@ def _mark(axis, x, y, width, derived):
 
 
 def _write(axis, x, value, top, text, policy, mark):
-    """The value of a bar at its foot, or above it where the bar is too short for that."""
+    """Write a bar's value at its foot, or above the bar if it is too short for that."""
     if value > 0.14 * top:
         _plate(axis, x, 0.035 * top, text, policy_line(policy)["color"])
     else:

@@ -1,8 +1,8 @@
 """The look that all figures share, and the one way to save them.
 
 Sizes are those of a printed page with two columns, so that a figure is placed without scaling and its text has the
-size given here. What colour tells is told by marker, line style or hatching too, and lightness differs as well: every
-figure stays readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
+size given here. Whatever colour shows is also shown by marker, line style or hatching, and lightness differs as well:
+every figure stays readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
 """
 
 import contextlib
@@ -67,12 +67,12 @@ STYLE = {
     "figure.dpi": 150,  # on screen, in notebooks
     "savefig.facecolor": "white",
     "pdf.fonttype": 42,  # fonts embedded as TrueType: text can be searched
-    "svg.fonttype": "path",  # looks the same where the font is not installed
+    "svg.fonttype": "path",  # looks the same if the font is not installed
     "svg.hashsalt": "misspenalty",  # identifiers inside the file do not change from run to run
     "path.simplify": False,
 }
 
-# label -> name in print, colour, marker, line style; the hues differ in lightness too
+# label -> displayed name, colour, marker, line style; the hues differ in lightness too
 _POLICIES = {
     "opt": ("OPT", "#000000", "", (0, (1, 1))),
     "mq": ("MQ", "#004c8c", "o", "-"),
@@ -95,13 +95,13 @@ _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"
 
 
 def policy_order(labels):
-    """Labels in the order of the house: best informed first, those it does not know last, by name."""
+    """Labels in the standard order: best informed first, unknown ones last, by name."""
     known = list(_POLICIES)
     return sorted(set(labels), key=lambda label: (known.index(label) if label in known else len(known), label))
 
 
 def policy_name(label):
-    """How a policy is written in print."""
+    """A policy's displayed name."""
     return _POLICIES[label][0] if label in _POLICIES else label.upper()
 
 
@@ -135,12 +135,12 @@ def _lighten(colour, share):
 
 
 def policy_patch(label):
-    """The entry of a legend that belongs to `policy_bar`."""
+    """The legend entry that matches `policy_bar`."""
     return Patch(label=policy_name(label), **policy_bar(label))
 
 
 def styled(draw):
-    """Decorator of a function that draws a figure: the style holds while it runs."""
+    """Decorator of a function that draws a figure: applies the style while it runs."""
 
     @functools.wraps(draw)
     def wrapped(*args, **kwargs):
@@ -177,7 +177,7 @@ def need(table, columns, name):
 def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
     """Write a figure as ``<stem>.pdf``, ``.svg`` and ``.png``, the same bytes every time.
 
-    All formats are rendered before the first file is replaced, so that an error leaves the older ones as they were.
+    All formats are rendered before the first file is replaced, so that an error leaves the older ones unchanged.
 
     Parameters
     ----------

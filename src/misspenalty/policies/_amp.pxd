@@ -1,8 +1,7 @@
 # AMP: sequential prefetching whose degree and trigger distance adapt to each stream; the definition is in
 # misspenalty.prefetch.sequential.amp.
-#
-# A set is what one prefetch reads. Its last track keeps the degree of the next set and its trigger distance, so that
-# there is no table of streams: it is whatever is in the cache.
+# A set is the group of tracks that one prefetch reads. Its last track keeps the degree of the next set and its trigger
+# distance, so there is no table of streams: the state is whatever is in the cache.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
@@ -12,13 +11,13 @@ from misspenalty.policies._track_cache cimport (
 
 
 cdef inline mark_t* last_of(TrackCache cache, int64_t last) noexcept nogil:
-    """The last track of a set, where it is cached and still is that; else NULL."""
+    """The last track of a set if it is cached and still is the last; else NULL."""
     cdef mark_t* mark = cache.mark(last) if last < cache.tracks else NULL
     return mark if mark != NULL and mark.degree else NULL
 
 
 cdef inline mark_t* last_in_sequence(TrackCache cache, int64_t last) noexcept nogil:
-    """The last track of the set that follows the one with this last track, where it has been fetched; else that."""
+    """The last track of the set after the one with this last track, if it has been fetched; else this one."""
     cdef mark_t* own = last_of(cache, last)
     cdef mark_t* after = cache.mark(last + 1) if own != NULL and last + 1 < cache.tracks else NULL
     cdef mark_t* end = last_of(cache, last + 1 + after.to_last) if after != NULL else NULL
@@ -26,7 +25,7 @@ cdef inline mark_t* last_in_sequence(TrackCache cache, int64_t last) noexcept no
 
 
 cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int64_t end, uint8_t why) noexcept nogil:
-    """Put the tracks behind one into the cache as a set, which continues what that track keeps."""
+    """Put the tracks after one into the cache as a set, which continues the values that that track keeps."""
     cdef int64_t last = min(before + length, end - 1), t
     cdef mark_t* mark = last_of(cache, before)
     cdef int32_t degree = mark.degree if mark != NULL else <int32_t>length
@@ -53,7 +52,7 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 
 
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
-    """A read missed a sequential track, which is read; a set follows, of the degree that the track before keeps."""
+    """A read missed a sequential track: it is read, and then a set of the degree that the previous track keeps."""
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
     cache.insert(track, cache.whole, True)
@@ -84,7 +83,7 @@ cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t e
 
 
 cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept nogil:
-    """A track comes to the LRU end unread: its stream fetches too much."""
+    """A track reaches the LRU end unread: its stream fetches too much."""
     cdef mark_t* kept = last_in_sequence(cache, track + mark.to_last)
     mark.flags = (mark.flags | AGED) & ~TRIGGER
     if kept != NULL:

@@ -1,6 +1,6 @@
 """Kernel of CAR; the definition is in car.py.
 
-A block leaves a clock at the hand only, so T1 and T2 are plain rings; B1 and B2 are logs that share one array. A
+A block leaves a clock only at the hand, so T1 and T2 are plain rings; B1 and B2 are logs that share one array. A
 block's node is NOWHERE, CLEAR or SET while it is in a clock (which one, only the hands need to know), else its
 position in B1 (below `b2.first`) or B2.
 """
@@ -12,8 +12,8 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     CLEAR = 1                   # in the cache, not used since the hand passed
-    SET = FIRST                 # in the cache, used; B1 begins one behind
-    HAND = 16                   # blocks at whose node a hand looks before it comes there
+    SET = FIRST                 # in the cache, used; B1 begins one later
+    HAND = 16                   # how many blocks ahead of a hand nodes are prefetched
 
 
 cdef struct Ring:

@@ -6,14 +6,14 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     ABSENT = 0                  # state of a block outside the cache
-    CACHED = 1                  # in the cache; above, one more a reference
+    CACHED = 1                  # in the cache; each reference adds one
     FETCHED = 8                 # places on the circle whose blocks are fetched before the hand gets there
 
 
 cdef class Clock(Policy):
     cdef uint8_t* states        # ABSENT or CACHED + references; one per block
     cdef block_t* circle        # blocks of the cache
-    cdef uint32_t hand          # place looked at next
+    cdef uint32_t hand          # next place to examine
     cdef uint32_t room          # blocks the cache can hold
     cdef uint8_t top            # highest state
 

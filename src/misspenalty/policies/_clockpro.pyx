@@ -27,7 +27,7 @@ cdef class ClockPro(Policy):
     cdef block_t hand_test
     cdef readonly Py_ssize_t hot            # hot pages
     cdef Py_ssize_t absent                  # evicted pages in the list
-    cdef Py_ssize_t room                    # most of them
+    cdef Py_ssize_t room                    # most evicted pages in the list
     cdef readonly Py_ssize_t cold_target    # m_c
     cdef Py_ssize_t least                   # its range
     cdef Py_ssize_t most
@@ -134,7 +134,7 @@ cdef class ClockPro(Policy):
             self.out_of_list(block)
 
     cdef void promote(self, block_t block) noexcept nogil:
-        """A cold page was used in its test: make it hot unless HAND_hot comes to it; to the head with it."""
+        """A cold page was used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
         self.move_target(1)
         while self.status[block] & TEST and self.hot >= self.capacity - self.cold_target:
             if self.hot:
@@ -152,7 +152,7 @@ cdef class ClockPro(Policy):
         self.end_tests_before_hot(self.head)
 
     cdef inline void run_hand_hot(self, block_t candidate) noexcept nogil:
-        """Make a hot page cold; or end the test of `candidate` where that comes first."""
+        """Make a hot page cold; or end the test of `candidate` if that comes first."""
         cdef block_t block
         while True:
             block = self.hand_hot
@@ -173,7 +173,7 @@ cdef class ClockPro(Policy):
             self.status[block] = RESIDENT | HOT
 
     cdef inline void end_tests_before_hot(self, block_t candidate) noexcept nogil:
-        """HAND_hot goes on to the oldest hot page."""
+        """Move HAND_hot on to the oldest hot page."""
         cdef block_t block
         while self.hot and not self.status[self.hand_hot] & HOT:
             block = self.hand_hot

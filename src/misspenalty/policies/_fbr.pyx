@@ -11,7 +11,7 @@ cdef enum:
     MIDDLE = 2
     OLD = 3
     HISTORY = 4
-    HEADS = 5                   # list heads behind the blocks: one per place, then one per chain
+    HEADS = 5                   # list heads after the blocks: one per place, then one per chain
 
 
 cdef struct Node:
@@ -26,7 +26,7 @@ cdef class FBR(Policy):
     cdef Link* chains           # the nodes again, from their second link on
     cdef uint64_t[4] size       # blocks in each section
     cdef uint64_t[4] most       # blocks each section may hold; the old one takes what is left
-    cdef uint64_t c_max         # counts above are in no chain
+    cdef uint64_t c_max         # higher counts are in no chain
     cdef uint64_t total         # sum of the counts in the cache
     cdef double a_max           # average count above which all are halved
     cdef uint64_t room          # entries the history may hold
@@ -117,7 +117,7 @@ cdef class FBR(Policy):
             remove(self.chains, sizeof(Node), block)
 
     cdef inline void push_down(self, uint32_t place) noexcept nogil:
-        """The least recently used of an overfull section moves to the next."""
+        """Move the least recently used block of an overfull section to the next."""
         cdef block_t block
         if self.size[place] > self.most[place]:
             block = oldest(self.nodes, sizeof(Node), self.head(place))
@@ -143,7 +143,7 @@ cdef class FBR(Policy):
                 self.remembered -= 1
 
     cdef inline block_t choose(self) noexcept nogil:
-        """The least recently used of the lowest chain, or of the old section where all counts are above c_max."""
+        """The least recently used of the lowest chain, or of the old section if all counts are above c_max."""
         cdef uint64_t count
         cdef block_t head
         for count in range(1, self.c_max + 1):
@@ -158,7 +158,7 @@ cdef class FBR(Policy):
             make_list(self.chains, sizeof(Node), self.chain_head(count))
 
     cdef void halve(self) noexcept nogil:
-        """Every count becomes half of it, rounded up, and the chains are made again."""
+        """Halve every count, rounding up, and rebuild the chains."""
         cdef uint32_t place
         cdef block_t block
         cdef Node* node

@@ -1,11 +1,10 @@
 # Lazy ranking of the blocks in the cache: which has the lowest key?
 #
 # For policies whose key of a block only grows when the block is used (access count, CRF, second-to-last use). A use
-# writes the block's node and nothing else. What the ranking holds may be out of date, but only too low, so the lowest
-# is found by bringing what surfaces up to date until something surfaces that already is.
-#
-# Blocks new to the policy all start alike, later ones higher: they queue in a ring and enter the heap only if they
-# were used again by the time they reach its front. The heap has four children per node, side by side.
+# writes the block's node and nothing else. The ranking's keys may be out of date, but only too low, so the lowest is
+# found by updating whatever surfaces until something surfaces that is already up to date.
+# Blocks new to the policy all start with the same key, later ones higher: they queue in a ring and enter the heap only
+# if they were used again by the time they reach its front. The heap has four children per node, side by side.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -70,7 +69,7 @@ cdef inline void push(Ranking* ranking, Entry entry) noexcept nogil:
 
 
 cdef inline void sink(Ranking* ranking, Entry entry) noexcept nogil:
-    """Put `entry` in the place of the top."""
+    """Replace the top with `entry`."""
     cdef Entry* heap = ranking.heap
     cdef uint64_t at = 0, child, least, i, size = ranking.size
     while True:
@@ -95,7 +94,7 @@ cdef inline void pop(Ranking* ranking) noexcept nogil:
 
 
 cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexcept nogil:
-    """A block of which nothing was known before."""
+    """Add a block about which nothing was known."""
     cdef uint64_t at = <uint64_t>ranking.front + ranking.waiting
     if at >= ranking.max_resident:
         at -= ranking.max_resident
@@ -107,7 +106,7 @@ cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexc
 cdef inline void enter_known(
     Ranking* ranking, const Rank* node, block_t block, key_t key, double weight
 ) noexcept nogil:
-    """A block with a past."""
+    """Add a block with a history."""
     cdef Entry entry
     entry.key = key(node, weight)
     entry.last = node.last
@@ -121,7 +120,7 @@ cdef inline void leave_ring(Ranking* ranking) noexcept nogil:
 
 
 cdef inline Entry take_lowest(Ranking* ranking, void* nodes, size_t size, key_t key, double weight) noexcept nogil:
-    """The lowest block, removed; there has to be one."""
+    """Remove and return the lowest block; there has to be one."""
     cdef Entry entry
     cdef Newcomer* newcomer
     cdef Rank* node

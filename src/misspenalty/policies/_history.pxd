@@ -1,4 +1,4 @@
-# What is remembered of evicted blocks: a bounded directory in order of eviction, which forgets the oldest.
+# The history of evicted blocks: a bounded directory in order of eviction, which forgets the oldest.
 
 from libc.stdint cimport uint32_t
 
@@ -11,8 +11,8 @@ cdef enum:
 
 cdef struct History:
     Log log                     # evicted blocks, oldest eviction first; a block's position begins its node
-    uint32_t room               # most of them
-    uint32_t held               # of them now
+    uint32_t room               # most entries
+    uint32_t held               # current entries
 
 
 cdef inline int make_history(History* history, Policy policy, double multiple, uint32_t first=FIRST) except -1:
@@ -24,7 +24,7 @@ cdef inline int make_history(History* history, Policy policy, double multiple, u
 
 
 cdef inline block_t remember(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Enter an evicted block; the block that is forgotten instead, perhaps this one, or NOBODY."""
+    """Enter an evicted block; returns the block that is forgotten for it (perhaps this one) or NOBODY."""
     if history.room:
         add(&history.log, nodes, size, block)
         if history.held < history.room:
@@ -36,6 +36,6 @@ cdef inline block_t remember(History* history, void* nodes, size_t size, block_t
 
 
 cdef inline void recall(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Take out a block that returns."""
+    """Remove a block that returns."""
     position(nodes, size, block)[0] = NOWHERE
     history.held -= 1

@@ -1,4 +1,4 @@
-"""Kernels of what libCacheSim runs as SLRU, W-TinyLFU and LIRS; the definitions are in libcachesim.py.
+"""Kernels of libCacheSim's versions of SLRU, W-TinyLFU and LIRS; the definitions are in libcachesim.py.
 
 Lists are doubly linked, oldest block first. Of W-TinyLFU list 0 is the window; lists 1 and up are the segments of an
 SLRU, the lowest first.
@@ -73,7 +73,7 @@ cdef inline block_t victim_of(Lists* l) noexcept nogil:
 
 
 cdef void cool(Lists* l, uint32_t k) noexcept nogil:
-    """The oldest block of a segment falls into the one below; out of the lowest it is evicted."""
+    """Move the oldest block of a segment into the one below; from the lowest it is evicted."""
     cdef block_t block
     if k == 1:
         take(l, victim_of(l))
@@ -345,7 +345,7 @@ cdef class LIRS(Policy):
             self.queue(block)
 
     cdef inline void make_lir_room(self) noexcept nogil:
-        """LIR blocks go from the bottom of the stack to the queue, which may overflow."""
+        """Move LIR blocks from the bottom of the stack to the queue, which may overflow."""
         cdef block_t block
         while self.lir >= self.lirs:
             block = oldest(self.nodes, sizeof(LirsNode), self.head)
@@ -375,7 +375,7 @@ cdef class LIRS(Policy):
             self.pop(block)
 
     cdef inline void limit(self) noexcept nogil:
-        """Of a stack of more than twice the cache the blocks leave that were evicted first."""
+        """If the stack exceeds twice the cache, drop the blocks that were evicted first."""
         cdef block_t block
         while self.stacked > 2 * self.capacity:
             block = oldest(&self.nodes.gone, sizeof(LirsNode), self.head)

@@ -1,4 +1,4 @@
-"""Kernel of the physical limit that the benchmark compares policies with."""
+"""Kernel of the physical limit with which the benchmark compares policies."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -6,7 +6,7 @@ from misspenalty.policies._policy cimport AHEAD, block_t, prefetch
 
 
 def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
-    """The least that a replay has to do: one pass over `ids`, and each id's node looked at and written.
+    """The minimum work of a replay: one pass over `ids` that reads and writes each id's node.
 
     Parameters
     ----------
@@ -14,7 +14,7 @@ def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
     nodes : uint32, longer than the highest id
         Counts of touches.
     hit : uint8, at least n long
-        Set where the node was touched before.
+        Set if the node was touched before.
 
     Raises
     ------

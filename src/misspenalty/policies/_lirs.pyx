@@ -1,7 +1,7 @@
 """Kernel of LIRS; the definition is in lirs.py.
 
-S and Q are logs. Between references the first entry of S is a LIR block that has not been used since (where any is
-LIR at all): what a use or an exchange makes stale or HIR there is pruned at once.
+S and Q are logs. Between references the first entry of S is a LIR block that has not been used since (if there are LIR
+blocks): entries there that a use or an exchange makes stale or HIR are pruned at once.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -15,7 +15,7 @@ cdef enum:
 
 cdef struct Node:
     uint32_t s                  # position in S, or NOWHERE
-    uint32_t q                  # position in Q, LIR, or NOWHERE where the block is not in the cache
+    uint32_t q                  # position in Q, LIR, or NOWHERE if the block is not in the cache
 
 
 cdef class LIRS(Policy):
@@ -92,7 +92,7 @@ cdef class LIRS(Policy):
             self.drop_lowest()
 
     cdef inline void demote_bottom(self) noexcept nogil:
-        """The lowest LIR block becomes HIR."""
+        """Make the lowest LIR block HIR."""
         cdef block_t block = self.s.entries[self.s.begin]
         self.nodes[block].s = NOWHERE
         self.stacked -= 1
@@ -100,7 +100,7 @@ cdef class LIRS(Policy):
         add(&self.q, &self.nodes.q, sizeof(Node), block)
 
     cdef inline void prune(self) noexcept nogil:
-        """Drop what is not LIR from the bottom of S."""
+        """Drop entries that are not LIR from the bottom of S."""
         cdef Node* node
         while self.s.begin < self.s.end:
             node = &self.nodes[self.s.entries[self.s.begin]]

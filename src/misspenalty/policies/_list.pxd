@@ -1,7 +1,7 @@
 # Doubly linked lists threaded through an array of nodes, one node per block, by dense id.
 #
 # Any node struct whose first member is a Link can be listed; `size` is sizeof(node), a constant where these are
-# inlined. The heads of lists are further nodes behind the blocks', each linked to itself while its list is empty.
+# inlined. The heads of lists are further nodes after the blocks', each linked to itself while its list is empty.
 
 from misspenalty.policies._policy cimport block_t, prefetch
 
@@ -22,7 +22,7 @@ cdef inline void make_list(void* nodes, size_t size, block_t head) noexcept nogi
 
 
 cdef inline block_t oldest(void* nodes, size_t size, block_t head) noexcept nogil:
-    """The least recently added; the head itself where the list is empty."""
+    """The least recently added; the head itself if the list is empty."""
     return link_of(nodes, size, head).newer
 
 
@@ -43,7 +43,7 @@ cdef inline void remove(void* nodes, size_t size, block_t block) noexcept nogil:
 
 
 cdef inline void take_oldest(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:
-    """Remove `block`, the oldest; the next but one to become the oldest is fetched meanwhile."""
+    """Remove `block`, the oldest; the node after the next oldest is prefetched meanwhile."""
     cdef block_t following = link_of(nodes, size, block).newer
     prefetch(link_of(nodes, size, link_of(nodes, size, following).newer))
     link_of(nodes, size, head).newer = following

@@ -1,7 +1,7 @@
 # Recency order without links: a log of the blocks as they were used, in one array.
 #
 # A block's node begins with its position in the log, so an entry that its block no longer points back to is stale: a
-# newer one follows it. Moving a block to the newest end is one write to the node and one behind the log's end; no
+# newer one follows it. Moving a block to the newest end is one write to the node and one at the log's end; no
 # neighbour is touched. The oldest block is the first entry that is not stale. When the array is full, the stale
 # entries are squeezed out; with room for three times the blocks that can be live, that costs half a pass over the
 # live ones for each append.
@@ -21,8 +21,8 @@ cdef enum:
 cdef struct Log:
     block_t* entries            # blocks, oldest first; may be shared with other logs
     uint32_t first              # lowest position
-    uint32_t limit              # position behind the last
-    uint32_t begin              # all below is stale
+    uint32_t limit              # one past the last position
+    uint32_t begin              # all entries below are stale
     uint32_t end                # position of the next append
 
 
@@ -63,7 +63,7 @@ cdef inline void add(Log* log, void* nodes, size_t size, block_t block) noexcept
 
 
 cdef inline block_t take_oldest(Log* log, void* nodes, size_t size) noexcept nogil:
-    """The oldest live block, removed; there has to be one. Its position is left to the caller."""
+    """Remove and return the oldest live block; there has to be one. Its position is left to the caller."""
     cdef block_t block
     while True:
         block = log.entries[log.begin]

@@ -1,6 +1,6 @@
 """Kernel of LRU Bottom; the definition is in lru_bottom.py.
 
-The merged list decides; SEQ and RANDOM only tell what is in it. `top_low` is the uppermost track of those that lie
+The merged list decides; SEQ and RANDOM only record its contents. `top_low` is the uppermost track of those that lie
 below the insertion point, the largest run from the LRU end whose pages are at most `insertion` of the resident ones.
 """
 
@@ -12,8 +12,8 @@ from misspenalty.policies._track_cache cimport count_pages
 
 
 cdef class LRUBottom(TrackLists):
-    cdef double insertion           # share of the resident pages that lie below a sequential track as it enters
-    cdef uint32_t top_low           # uppermost slot below the insertion point; the merged list's head where none is
+    cdef double insertion           # share of the resident pages below a sequential track when it enters
+    cdef uint32_t top_low           # uppermost slot below the insertion point; the merged list's head if there is none
     cdef int64_t low_pages          # pages below it
 
     def __cinit__(self, capacity, blocks, **settings):

@@ -1,6 +1,6 @@
 """Kernel of LRU Top; the definition is in lru_top.py.
 
-The one list is kept as two in order of their stamps, so that what is sequential in it can be told.
+The one list is kept as two in order of their stamps, so that its sequential tracks can be identified.
 """
 
 from libc.stdint cimport uint32_t

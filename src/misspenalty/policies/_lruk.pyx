@@ -26,8 +26,8 @@ cdef inline uint64_t kth_to_last(const Rank* node, double weight) noexcept nogil
 cdef class LRUK(Policy):
     cdef void* nodes            # one per block, `size` bytes each
     cdef size_t size            # of a node
-    cdef uint32_t k             # uses that are known of a block
-    cdef Ranking ranking        # of the blocks in the cache that are not set aside
+    cdef uint32_t k             # known uses per block
+    cdef Ranking ranking        # ranking of the cached blocks that are not set aside
     cdef Entry* aside           # those found within their correlated period: a heap of two children, first used first
     cdef uint32_t n_aside       # entries in it
     cdef History history        # of evicted blocks
@@ -107,7 +107,7 @@ cdef class LRUK(Policy):
         return self.lowest_aside(size)
 
     cdef inline void bring_back(self, uint32_t now, const size_t size) noexcept nogil:
-        """Rank the blocks again whose correlated period is over."""
+        """Return blocks to the ranking when their correlated period is over."""
         cdef Entry entry
         cdef const Rank* node
         while self.n_aside and now - self.aside[0].last > self.period:
@@ -122,7 +122,7 @@ cdef class LRUK(Policy):
                 self.settle(0, entry)
 
     cdef inline block_t lowest_aside(self, const size_t size) noexcept nogil:
-        """The lowest of the blocks set aside, removed."""
+        """Remove and return the lowest of the blocks set aside."""
         cdef Entry entry, lowest
         cdef const Rank* node
         cdef uint32_t i, at = 0
@@ -144,7 +144,7 @@ cdef class LRUK(Policy):
             self.settle(at, self.aside[self.n_aside])
 
     cdef inline void settle(self, uint32_t at, Entry entry) noexcept nogil:
-        """Put an entry in an empty place of that heap and move it to where it belongs."""
+        """Put an entry in an empty place of that heap and sift it to where it belongs."""
         cdef Entry* heap = self.aside
         cdef uint64_t child
         while at and entry.last < heap[(at - 1) >> 1].last:
@@ -163,7 +163,7 @@ cdef class LRUK(Policy):
 
 
 cdef inline void shift(Node* node, const uint32_t k, uint32_t correlated, uint32_t now) noexcept nogil:
-    """Enter a use; the accesses that the last one went on for by correlated ones are left out of the older intervals."""
+    """Enter a use; the duration of the last one, with its correlated accesses, is cut from the older intervals."""
     cdef uint32_t j
     for j in range(k - 1):
         node.uses[j] = node.uses[j + 1] + correlated if node.uses[j + 1] else 0

@@ -27,7 +27,7 @@ cdef struct State:
     Node* nodes                 # one per block, then the heads of Qout and Q0 …
     block_t qout                # head of Qout, number of blocks; Qk's is qout + 1 + k
     uint32_t queues             # m
-    uint32_t soonest            # no head of a queue above Q0 expires before; blocks in Q0 leave as victims only
+    uint32_t soonest            # no head of a queue above Q0 expires earlier; blocks in Q0 only leave as victims
     uint64_t capacity           # cache size, blocks
     uint64_t resident           # blocks in the cache
     uint64_t room               # entries Qout may hold
@@ -38,7 +38,7 @@ cdef struct State:
     uint64_t evictions
     uint64_t ghost_hits
     double factor               # on the estimated lifeTime
-    bint recall_first           # whether a miss looks into Qout before it evicts
+    bint recall_first           # whether a miss looks in Qout before it evicts
     uint64_t distances[32]      # re-accesses by floor(log2(temporal distance)), those above the cache size
 
 
@@ -47,7 +47,7 @@ cdef inline uint32_t log2_floor(uint32_t value) noexcept nogil:
 
 
 cdef inline void leave(State* s, block_t block) noexcept nogil:
-    """Unlink; where that gives a queue above Q0 another head, that may expire sooner than any."""
+    """Unlink a block; if that gives a queue above Q0 a new head, the head may expire sooner than any other."""
     cdef Link link = s.nodes[block].link
     remove(s.nodes, sizeof(Node), block)
     if link.older > s.qout + 1:
@@ -64,7 +64,7 @@ cdef inline void enqueue(State* s, block_t block, uint32_t queue) noexcept nogil
 
 
 cdef inline void remember(State* s, block_t block) noexcept nogil:
-    """Put an evicted block into Qout, from which the oldest entry may fall."""
+    """Put an evicted block into Qout, which may drop its oldest entry."""
     cdef block_t forgotten
     if not s.room:
         s.nodes[block].place = ABSENT
@@ -93,7 +93,7 @@ cdef inline void evict(State* s) noexcept nogil:
 
 
 cdef void demote(State* s) noexcept nogil:
-    """The oldest block of each queue moves down where it has expired."""
+    """Move the oldest block of each queue down if it has expired."""
     cdef uint32_t k, soonest = NO_EXPIRY
     cdef block_t block
     for k in range(1, s.queues):

@@ -1,6 +1,6 @@
 """Kernel of MRU; the definition is in mru.py.
 
-The block used last is the one before in the trace: no order has to be kept.
+The most recently used block is the previous one in the trace: no order has to be kept.
 """
 
 from libc.stdint cimport uint8_t
@@ -10,7 +10,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef class MRU(Policy):
     cdef uint8_t* cached        # whether a block is in the cache; one per block
-    cdef block_t last           # block used last
+    cdef block_t last           # most recently used block
 
     def __cinit__(self, capacity, blocks):
         self.cached = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))

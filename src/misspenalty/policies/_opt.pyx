@@ -1,10 +1,10 @@
 """Kernel of OPT; the definition is in opt.py.
 
 Whether the optimum keeps a block between two uses can be told at the second use, without looking ahead (as OPTgen of
-A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot but the one the current block needs is busy
-up to some access; at each re-use, in order of time, give the stay since the previous use to the slot that became free
-last before it began, if any: a hit; else a miss. This packs the most stays into the slots, and the stays it drops are
-those MIN cuts short.
+A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot except the one the current block needs is
+busy up to some access; at each re-use, in order of time, give the stay since the previous use to the slot that became
+free last before it began, if any: a hit; else a miss. This packs the most stays into the slots, and the stays it drops
+are those MIN cuts short.
 
 The ends of the slots' stays are marks on the axis of accesses, at most one per access. The last mark at or below a
 position is found by union-find: a position without a mark points to a lower one. When the axis is full, only the
@@ -22,11 +22,11 @@ cdef enum:
 
 cdef class OPT(Policy):
     cdef uint32_t* last         # position of a block's last access; one per block
-    cdef uint32_t* lower        # position itself where a mark is, else a lower position, no mark between
+    cdef uint32_t* lower        # the position itself if marked, else a lower one, with no mark in between
     cdef uint32_t end           # position of the coming access; `lower` is set up to end - 2
     cdef uint32_t limit         # length of the axis
     cdef uint32_t spare         # slots never used
-    cdef block_t newest         # block used last
+    cdef block_t newest         # most recently used block
     cdef bint begun             # whether there is one
 
     def __cinit__(self, capacity, blocks):
@@ -87,7 +87,7 @@ cdef class OPT(Policy):
         self.resident += min(misses, self.capacity - self.resident)
 
     cdef void renumber(self) noexcept nogil:
-        """Keep the marks alone: a block's position becomes that of the last mark at or below it.
+        """Keep only the marks: a block's position becomes that of the last mark at or below it.
 
         But the newest block's stays above them: the next mark may come to where it is.
         """

@@ -1,4 +1,4 @@
-# What every replacement kernel is, seen by other kernels.
+# Base of the replacement kernels, as seen by other kernels.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -10,8 +10,8 @@ cdef extern from *:
     void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
 cdef enum:
-    AHEAD = 24                              # requests whose node is fetched before it is needed
-    NEAR = 10                               # requests whose node, fetched by then, tells what else they will touch
+    AHEAD = 24                              # how many requests ahead nodes are prefetched
+    NEAR = 10                               # how many requests ahead nodes, now cached, show what else to prefetch
     ARRAYS = 8                              # most arrays of one kernel
 
 
@@ -27,28 +27,28 @@ cdef class Policy(Kernel):
     cdef void* arrays[ARRAYS]               # freed with the policy
     cdef int used                           # arrays in use
 
-    # Core method, each policy's own: replay n references, hit[i] = 1 where block ids[i] was in the cache. The caller
-    # sees to it that every id is below `blocks` and counts `requests`.
+    # Core method, each policy's own: replay n references, hit[i] = 1 if block ids[i] was in the cache. The caller
+    # ensures that every id is below `blocks` and counts `requests`.
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
-    # Each online policy's own: whether the block is in the cache now. Nothing changes; an offline policy cannot tell.
+    # Each online policy's own: whether the block is in the cache now. Changes nothing; an offline policy cannot tell.
     cdef bint holds(self, block_t block) noexcept nogil
 
-    # One reference, for a live cache inside a larger model: whether the block was in the cache. What left, if anything,
-    # can be told by `evictions` and `holds`.
+    # One reference, for a live cache inside a larger model: whether the block was in the cache. `evictions` and `holds`
+    # tell what was evicted, if anything.
     cdef inline bint access(self, block_t block) noexcept nogil:
         cdef uint8_t hit
         self.run(&block, 1, &hit)
         self.requests += 1
         return hit
 
-    # Zeroed array of n items, owned by the policy; MemoryError names the need.
+    # Zeroed array of n items, owned by the policy; the MemoryError names the size.
     cdef void* allocate(self, size_t n, size_t size) except NULL
-    # Entries for `logs` logs that share them, with `live` live blocks in all; ParameterError where positions would
-    # not fit 32 bits.
+    # Entries for `logs` logs that share them, with `live` live blocks in total; ParameterError if positions would not
+    # fit 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
     # Also TypeError for a class that is only a base of policies: it has no array.
     cdef int check_unused(self) except -1
-    # Blocks that can be in the cache at once: the capacity, or all there are.
+    # Blocks that can be in the cache at once: the capacity, or all blocks.
     cdef Py_ssize_t max_resident(self)
     # Entries of a history of `multiple` times the cache: no more than blocks can fill.
     cdef Py_ssize_t ghosts(self, double multiple)

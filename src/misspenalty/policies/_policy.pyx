@@ -60,14 +60,14 @@ cdef class Policy(Kernel):
     def __contains__(self, block):
         """Whether the block is in the cache now; TypeError for an offline policy, whose cache depends on the future."""
         if self.offline:
-            raise TypeError(f"{type(self).__name__} looks into the future: what it holds now is not known")
+            raise TypeError(f"{type(self).__name__} looks into the future; its current contents are not known")
         self.check_unused()
         return 0 <= block < self.blocks and self.holds(block)
 
     def replay(self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None):
         """Replay a slice of references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is nothing to the policy unless its block is in the cache.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache.
 
         Returns
         -------
@@ -81,7 +81,7 @@ cdef class Policy(Kernel):
         IndexError
             `hit` or `refresh` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
         OverflowError
-            More references in all than the kernel's clock can count; nothing was replayed.
+            There are more references in total than the kernel's clock can count; nothing was replayed.
         """
         cdef Py_ssize_t begin = 0, part, n = ids.shape[0]
         cdef block_t highest = 0
@@ -112,7 +112,7 @@ cdef class Policy(Kernel):
 
 
 cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit) noexcept nogil:
-    """Replay references of which the marked ones are left out where their block is not in the cache."""
+    """Replay references, skipping marked ones whose block is not in the cache."""
     cdef Py_ssize_t begin = 0, i
     for i in range(n):
         if refresh[i]:

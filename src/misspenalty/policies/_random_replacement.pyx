@@ -40,7 +40,7 @@ cdef class Random(Policy):
                 places[resident] = block
                 resident += 1
                 continue
-            # the next victim is known one eviction ahead, and fetched
+            # the next victim is known one eviction ahead, and prefetched
             place = next_place
             state += GOLDEN
             next_place = ((mix(state + GOLDEN) >> 32) * room) >> 32

@@ -1,6 +1,6 @@
 """Kernel of S3-FIFO; the definition is in s3fifo.py.
 
-S and M are plain rings, for nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in S
+S and M are plain rings, since nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in S
 or M with its counter in the lowest two bits, or, from GHOST on, its position in G.
 """
 

@@ -19,8 +19,8 @@ cdef enum:
 cdef struct Queue:
     block_t* entries            # twice the max_resident, so that the gap rarely has to be closed
     size_t kept                 # entries below survived this round of the hand
-    size_t hand                 # next entry to look at; those from `kept` up to here are a gap
-    size_t end                  # behind the newest entry
+    size_t hand                 # next entry to examine; those from `kept` up to here are a gap
+    size_t end                  # end of the newest entry
     size_t room                 # entries the array can hold
 
 

@@ -32,13 +32,13 @@ cdef inline uint32_t segment_at(const State* s, uint32_t position) noexcept nogi
 
 
 cdef inline block_t take(State* s, uint32_t k) noexcept nogil:
-    """The least recently used block of a segment, removed; its position is left to the caller."""
+    """Remove and return the least recently used block of a segment; its position is left to the caller."""
     s.segments[k].blocks -= 1
     return take_oldest(&s.segments[k].log, s.nodes, sizeof(uint32_t))
 
 
 cdef inline void enter(State* s, uint32_t k, block_t block) noexcept nogil:
-    """Put a block in no segment into one; what overflows falls down."""
+    """Put a block that is in no segment into one; overflowing blocks move down."""
     while True:
         add(&s.segments[k].log, s.nodes, sizeof(uint32_t), block)
         s.segments[k].blocks += 1

@@ -1,15 +1,16 @@
-# A cache of tracks with sequential detection and prefetching in front of its lists; what a controller calls.
+# A cache of tracks with sequential detection and prefetching in front of its lists; called by a controller.
 #
 # A track has up to eight pages, of which any may be cached. `request` is one access to pages of one track: it counts
-# the track, moves it, makes room, puts into the cache what has to be read, and lists those reads. The cache is a
-# directory: pages are in it from the moment their read is issued, and what is still on its way is the caller's to know.
+# the track, moves it, makes room, puts the pages that have to be read into the cache, and lists those reads. The cache
+# is a directory: pages are in it from the moment their read is issued, and the caller keeps track of those still in
+# flight.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from misspenalty.policies._policy cimport Policy, block_t
 
 cdef enum:
-    MOST_DEGREE = 256               # tracks of a group
+    MOST_DEGREE = 256               # tracks per group
     MOST_READS = MOST_DEGREE + 1    # reads of one request: its own and one group
 
 cdef enum:                          # why a track is read
@@ -20,7 +21,7 @@ cdef enum:                          # why a track is read
 cdef enum:                          # flags of a track
     TRIGGER = 1                     # a read hit here fetches the next group
     UNREAD = 2                      # prefetched, not accessed since
-    AGED = 4                        # AMP: it came to the LRU end unread, and was given a second chance
+    AGED = 4                        # AMP: it reached the LRU end unread, and was given a second chance
     FIRST = 8                       # AMP: first track of a set that a trigger fetched, until a read waits for it
 
 
@@ -43,7 +44,7 @@ cdef struct sequential_t:
     int32_t degree                  # m: tracks of a group; 0 = nothing is prefetched
     int32_t trigger                 # tracks between the trigger and the end of its group; -1 = no asynchronous prefetch
     bint remedy                     # whether a trigger also moves the unread rest of its group to MRU
-    bint writes_sequential          # whether written tracks of a run go where sequential tracks go
+    bint writes_sequential          # whether written tracks of a run count as sequential
     int32_t most                    # AMP: most tracks of a set; 0 = degree and trigger are fixed
     int32_t ahead_above             # AMP: degree above which sets are fetched ahead
 
@@ -56,19 +57,19 @@ cdef inline int count_pages(uint8_t mask) noexcept nogil:
 
 cdef class TrackCache(Policy):
     # capacity, resident and evictions are counted in pages, `blocks` in distinct blocks of a trace
-    cdef readonly int64_t tracks        # tracks there are; every track is below it
-    cdef readonly int track_pages       # pages of a track, 1 to 8
+    cdef readonly int64_t tracks        # number of tracks; every track is below it
+    cdef readonly int track_pages       # pages per track, 1 to 8
     cdef uint8_t whole                  # mask of all pages of a track
     cdef sequential_t sequential        # detection and prefetching
     cdef object places                  # keeps `place_of` alive
     cdef const uint32_t* place_of       # track of each block id of a trace; NULL = they are the same
     cdef int64_t now                    # requests so far: the clock of the stamps
-    cdef read_t reads[MOST_READS]       # what the last request has to read, its own first
+    cdef read_t reads[MOST_READS]       # reads of the last request, its own first
     cdef int n_reads                    # how many
-    cdef int32_t read_tracks            # AMP: tracks that the read has of which this request is part
+    cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read, by why
-    cdef readonly int64_t unused        # tracks of fetched groups, read for them or not, evicted before an access
+    cdef readonly int64_t unused        # tracks of fetched groups, even if cached before, evicted before an access
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
@@ -81,16 +82,16 @@ cdef class TrackCache(Policy):
     # A drive operation that began with this track has arrived, and a read was waiting for it.
     cdef void arrive_late(self, int64_t track) noexcept nogil
 
-    # --- what each kind of cache defines ----------------------------------------------------------------------------
+    # --- defined by each kind of cache -----------------------------------------------------------------------------
     # Mask of the pages in the cache.
     cdef uint8_t cached(self, int64_t track) noexcept nogil
-    # The track's counter and flags; NULL where it is not in the cache. Valid until the next insert.
+    # The track's counter and flags; NULL if it is not in the cache. Valid until the next insert.
     cdef mark_t* mark(self, int64_t track) noexcept nogil
     # A cached track is accessed, before anything moves; hit: every page asked for was there.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
-    # Move a track up where an access moves it, if it is still cached; `pages` were cached before the access.
+    # Move a track up if an access moves it, if it is still cached; `pages` were cached before the access.
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
-    # Move a prefetched track up that a trigger renews.
+    # Move up a prefetched track that a trigger renews.
     cdef void renew(self, int64_t track) noexcept nogil
     # Put pages into the cache, after evicting others: as sequential data or not, a track that is cached changes over.
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil
@@ -109,7 +110,7 @@ cdef class TrackCache(Policy):
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
 
-    # Fetch what a request for the track will touch: its entry first, some requests later what that leads to.
+    # Prefetch what a request for the track will touch: its entry first, some requests later whatever that leads to.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
     # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------
@@ -119,7 +120,7 @@ cdef class TrackCache(Policy):
 
 
 cdef inline mark_t* bring(TrackCache cache, int64_t track, uint8_t why, uint8_t* missing) noexcept nogil:
-    """Prefetch a whole track, of which `missing` was not there; its mark, NULL where the cache did not keep it."""
+    """Prefetch a whole track, of which `missing` was absent; its mark, or NULL if the cache did not keep it."""
     cdef mark_t* mark = cache.mark(track)
     missing[0] = cache.whole & ~cache.cached(track)
     if missing[0]:

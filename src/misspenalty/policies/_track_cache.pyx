@@ -18,10 +18,10 @@ cdef bint all_below(const uint32_t[::1] places, int64_t tracks) noexcept nogil:
 
 
 cdef class TrackCache(Policy):
-    """A cache of tracks behind a sequential prefetcher; what it evicts is up to the kinds derived from it."""
+    """A cache of tracks behind a sequential prefetcher; subclasses decide what it evicts."""
 
     cdef int arrange(self, dict settings) except -1:
-        """Take what concerns tracks, detection and prefetching out of `settings`."""
+        """Remove the settings of tracks, detection and prefetching from `settings`."""
         cdef const uint32_t[::1] places
         self.sequential.threshold = settings.pop("threshold", 3)
         self.sequential.degree = settings.pop("degree", 0)
@@ -52,7 +52,7 @@ cdef class TrackCache(Policy):
                 f" {MOST_DEGREE} and a trigger below the degree, or -1 for none"
             )
         if not 0 <= self.sequential.most <= MOST_DEGREE:
-            raise ParameterError(f"sets have {self.sequential.most} tracks at most; expected 0 to {MOST_DEGREE}")
+            raise ParameterError(f"sets have up to {self.sequential.most} tracks; expected 0 to {MOST_DEGREE}")
         return 0
 
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil:
@@ -79,7 +79,7 @@ cdef class TrackCache(Policy):
             if self.sequential.most:
                 if mark != NULL and not write:
                     hit_in_set(self, track, new, end)
-                if new:             # which stays where it is: it is read once, most likely
+                if new:             # which stays where it is: it is most likely read only once
                     return missing & pages
             elif mark != NULL and mark.flags & TRIGGER and not write:
                 mark.flags &= ~TRIGGER
@@ -106,7 +106,7 @@ cdef class TrackCache(Policy):
         return missing
 
     cdef inline int32_t run_length(self, int64_t track) noexcept nogil:
-        """What an access makes of a counter that is not set."""
+        """The value that an access gives to an unset counter."""
         cdef mark_t* before = self.mark(track - 1) if track > 0 else NULL
         return min(self.sequential.threshold, <int32_t>before.counter + 1) if before != NULL else 1
 
@@ -230,7 +230,7 @@ cdef class TrackCache(Policy):
         self.arrive_late(track)
 
     def kept(self, int64_t track):
-        """``(p, g)`` that AMP keeps in a track: (0, 0) where it is not the last of a set, None where it is not cached."""
+        """``(p, g)`` that AMP keeps in a track: (0, 0) if it is not the last of a set, None if it is not cached."""
         cdef mark_t* mark
         if not 0 <= track < self.tracks:
             raise IndexError(f"track {track}; expected one below {self.tracks}")
@@ -245,12 +245,12 @@ cdef class TrackCache(Policy):
         Raises
         ------
         IndexError
-            The arrays are not of one length, or a request is empty or passes the end; nothing was replayed.
+            The arrays differ in length, or a request is empty or extends past the end; nothing was replayed.
         """
         cdef Py_ssize_t i, n = page.shape[0]
         cdef int64_t end = self.tracks * self.track_pages
         if not n == pages.shape[0] == write.shape[0] == hit.shape[0]:
-            raise IndexError("page, pages, write and hit are not of one length")
+            raise IndexError("page, pages, write and hit differ in length")
         for i in range(n):
             if not (0 <= page[i] < end and 0 < pages[i] <= end - page[i]):
                 raise IndexError(f"request {i} is for {pages[i]} pages from page {page[i]} on; there are {end}")

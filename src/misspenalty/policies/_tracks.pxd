@@ -1,5 +1,5 @@
-# Two lists of tracks, SEQ and RANDOM, in the order of their last move to the MRU end: what SARC, LRU Top and LRU Bottom
-# share. They differ in the victim, and in where sequential tracks enter.
+# Two lists of tracks, SEQ and RANDOM, in the order of their last move to the MRU end, shared by SARC, LRU Top and LRU
+# Bottom. They differ in the victim, and in where sequential tracks enter.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -8,13 +8,13 @@ from misspenalty.policies._track_cache cimport TrackCache, mark_t
 
 cdef enum:
     NO_SLOT = 0                     # slot of a track that is not cached
-    HEADS = 3                       # slots behind the tracks': RANDOM, SEQ, and the merged list of LRU Bottom
+    HEADS = 3                       # slots after the tracks': RANDOM, SEQ, and the merged list of LRU Bottom
 
 
 cdef struct slot_t:                 # a cached track
     Link list                       # neighbours in SEQ or RANDOM
     Link merged                     # neighbours in the one list of LRU Bottom
-    int64_t stamp                   # number of the request that moved it to MRU last
+    int64_t stamp                   # number of the request that last moved it to MRU
     uint32_t track                  # which track; of a free slot: the next free one
     mark_t mark                     # counter and flags
     uint8_t pages                   # mask of cached pages
@@ -26,12 +26,12 @@ cdef class TrackLists(TrackCache):
     cdef uint32_t* slot_of          # slot of each track, NO_SLOT = not cached: a small stable index while it is cached
     cdef slot_t* slots              # one per cached track, then the heads
     cdef uint32_t free              # first free slot, NO_SLOT = none
-    cdef uint32_t slots_used        # slots ever used: those above are free as well
+    cdef uint32_t slots_used        # slots ever used: higher ones are free as well
     cdef uint32_t heads             # slot of RANDOM's head; SEQ's and that of the merged list follow
     cdef int64_t pages_in[2]        # pages of RANDOM and SEQ
     cdef int64_t tracks_in[2]       # tracks of RANDOM and SEQ
     cdef double delta               # deltaL: pages of a list's bottom
-    cdef double large_ratio         # LargeRatio: from which SEQ grows at a hit in its bottom
+    cdef double large_ratio         # LargeRatio: ratio from which SEQ grows at a hit in its bottom
     cdef bint count_writes          # whether a write hit in RANDOM's bottom ends the interval
     cdef readonly int64_t seq_miss  # sequential misses of the running interval
     cdef readonly double adapt      # direction and pace of the desired size, -1 to 1
@@ -39,14 +39,14 @@ cdef class TrackLists(TrackCache):
     cdef readonly double last_ratio # ratio at the last hit in RANDOM's bottom: what Figure 8 plots
     cdef readonly int64_t bottom_hits   # hits in RANDOM's bottom
 
-    # Slot of the victim, one of those in the lists, of which there is one at least.
+    # Slot of the victim, one of those in the lists; there is at least one.
     cdef uint32_t victim(self) noexcept nogil
     # Called after a track of this number of pages has been evicted, for what else has to be done.
     cdef void adjust(self, int pages) noexcept nogil
-    # Put a slot into its list at the MRU end, or wherever the policy has it enter; take it out.
+    # Put a slot into its list at the MRU end, or wherever the policy inserts it; take it out.
     cdef void attach(self, uint32_t slot) noexcept nogil
     cdef void detach(self, uint32_t slot) noexcept nogil
     cdef void evict(self) noexcept nogil
     cdef bint in_bottom(self, uint32_t slot) noexcept nogil
     cdef int set_up(self, dict settings) except -1
-    cdef uint32_t lru_of(self, bint sequential) noexcept nogil      # slot at the LRU end; a head where the list is empty
+    cdef uint32_t lru_of(self, bint sequential) noexcept nogil      # slot at the LRU end; a head if the list is empty

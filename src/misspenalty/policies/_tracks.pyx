@@ -12,7 +12,7 @@ cdef class TrackLists(TrackCache):
     """SEQ and RANDOM."""
 
     cdef int set_up(self, dict settings) except -1:
-        """Take all keywords out of `settings`; those of the policy itself come first."""
+        """Remove all keywords from `settings`, those of the policy itself first."""
         cdef int i
         self.delta = settings.pop("delta", 0.05) * <double>self.capacity
         self.large_ratio = settings.pop("large_ratio", 20)

@@ -11,7 +11,7 @@ cdef enum:
 
 
 cdef class TwoQ(Policy):
-    """A1in is a plain ring, for nothing ever leaves its middle; Am and A1out are logs that share one array.
+    """A1in is a plain ring, since nothing ever leaves its middle; Am and A1out are logs that share one array.
 
     So a block's position tells where it is: NOWHERE, IN_A1IN, below `a1out.log.first` in Am, else in A1out.
     """

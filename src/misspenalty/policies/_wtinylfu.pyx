@@ -15,7 +15,7 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                    # counters of a block
     WORDS = 8                   # of a line; two per row
-    DRAWS = 16                  # of requests to come, more than NEAR; a power of two
+    DRAWS = 16                  # of future requests, more than NEAR; a power of two
     LINE_BYTES = 64             # of a line, and of one of the processor's cache
     MAX_COUNT = 15                   # highest value of a counter
 
@@ -29,11 +29,11 @@ cdef struct Sketch:
     uint64_t* words             # 16 counters each
     uint64_t lines              # a power of two
     uint64_t sample             # increments after which counters are halved
-    uint64_t size               # increments since, and what halving left of those before
+    uint64_t size               # increments since, plus what halving left of earlier ones
 
 
 cdef struct State:
-    Node* nodes                 # one a block
+    Node* nodes                 # one per block
     Sketch sketch
     Log window
     Log probation
@@ -47,7 +47,7 @@ cdef struct State:
 
 
 cdef inline uint64_t* aligned(uint64_t* words) noexcept nogil:
-    """The first line of the processor's cache in an array that has one to spare."""
+    """The first cache line of the processor in an array that has one to spare."""
     return <uint64_t*>((<uintptr_t>words + LINE_BYTES - 1) & ~<uintptr_t>(LINE_BYTES - 1))
 
 
@@ -101,12 +101,12 @@ cdef inline void increment(Sketch* sketch, uint64_t draw) noexcept nogil:
 
 
 cdef inline void expect(const State* s, const Log* log) noexcept nogil:
-    """Fetch the counters of the block that is likely to be taken from a log next."""
+    """Prefetch the counters of the block that is likely to be taken from a log next."""
     prefetch(line_of(&s.sketch, draw_of(s.nodes[log.entries[log.begin]].number)))
 
 
 cdef inline uint64_t draw_of_next(State* s, block_t block) noexcept nogil:
-    """The draw of a block to come, its counters fetched; blocks are numbered here, in the order of their requests."""
+    """The draw of a future block, with its counters prefetched; blocks are numbered here, in order of request."""
     cdef Node* node = &s.nodes[block]
     cdef uint64_t draw
     if node.number == 0:
@@ -136,7 +136,7 @@ cdef inline void promote(State* s, block_t block) noexcept nogil:
 
 
 cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
-    """Into probation where there is room or the candidate is the more frequent; else out."""
+    """Admit a block to probation if there is room or it is the more frequent; otherwise evict it."""
     cdef block_t victim
     if full:
         s.nodes[candidate].position = NOWHERE

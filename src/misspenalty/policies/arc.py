@@ -3,8 +3,8 @@
 L1 = T1 + B1 holds blocks seen once recently, L2 = T2 + B2 those seen at least twice; T1 and T2 are in the cache, B1 and
 B2 are names only, |L1| <= c and |L1| + |L2| <= 2c. A hit moves the block to T2. The target p of |T1| grows when a
 miss is found in B1 and shrinks when it is found in B2, by the ratio of the ghost lists but at least 1; the victim is
-the oldest of T1 where |T1| exceeds p, else the oldest of T2, and its name becomes the newest of B1 or B2. With `target`
-p is held fixed: the paper's fixed replacement cache, FRC(p).
+the oldest of T1 if |T1| exceeds p, otherwise the oldest of T2, and its name becomes the newest of B1 or B2. With
+`target` p is held fixed: the paper's fixed replacement cache, FRC(p).
 
 Paper: N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4; the same in
 "Outperforming LRU with an adaptive replacement cache algorithm", IEEE Computer 37(4), 2004, with the hit ratios that
@@ -12,7 +12,7 @@ the tests compare.
 Authors' code: none published.
 
 Deviations and decisions: none from the figure. The paper leaves open whether p is rounded; here it is real, which
-gives the published hit ratios within 0.02 points. With ratios rounded down they are missed by up to 0.18 (OLTP).
+gives the published hit ratios within 0.02 points. With ratios rounded down they differ by up to 0.18 points (OLTP).
 """
 
 from collections import OrderedDict
@@ -21,7 +21,7 @@ from misspenalty.policies._arc import ARC as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("target", None, "size T1 is held to, as a share of the cache; None = adapted to ghost hits", 0, 1, float),
+    Parameter("target", None, "fixed size of T1, as a share of the cache; None = adapted to ghost hits", 0, 1, float),
 )
 
 
@@ -36,7 +36,7 @@ class ARC(Reference):
         self.t1, self.t2, self.b1, self.b2 = (OrderedDict() for _ in range(4))  # least recent first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         if block in self.t1 or block in self.t2:
             self.t1.pop(block, None)
             self.t2[block] = True

@@ -10,7 +10,7 @@ Paper: S. Bansal, D. S. Modha, "CAR: Clock with Adaptive Replacement", FAST 2004
 Authors' code: none published.
 
 Deviations and decisions: none from the figure. p is real, as in our ARC. The first reference of a block leaves its
-bit clear, as the figure has it. CART, the paper's second policy, is not included.
+bit clear, as in the figure. CART, the paper's second policy, is not included.
 """
 
 from collections import OrderedDict, deque
@@ -31,7 +31,7 @@ class CAR(Reference):
         self.b1, self.b2 = OrderedDict(), OrderedDict()  # oldest first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         if block in self.bit:
             self.bit[block] = True
             return True

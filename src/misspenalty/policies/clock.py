@@ -1,9 +1,9 @@
 """CLOCK: second-chance FIFO; the hand clears reference bits until it meets a block without one, the victim.
 
 The blocks of the cache are arranged in a circle. A hit sets the block's reference bit and moves nothing. On a miss the
-hand advances: it clears the bit of a block that has one and moves on; it stops at the first that has none, the new
-block takes that place and the hand moves to the next. With more bits the reference bit becomes a counter of hits that
-stops at 2**bits - 1 and that the hand lowers by one.
+hand advances: it clears the bit of a block whose bit is set and moves on; it stops at the first whose bit is clear, the
+new block takes that place and the hand moves to the next. With more bits the reference bit becomes a counter of hits
+that stops at 2**bits - 1 and that the hand lowers by one.
 
 Paper: F. J. Corbató, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968 (in "In
 honor of P. M. Morse", MIT Press 1969).
@@ -32,7 +32,7 @@ class Clock(Reference):
         self.hand = 0
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         if block in self.references:
             self.references[block] = min(self.references[block] + 1, self.most)
             return True

@@ -16,11 +16,12 @@ Deviations and decisions:
 
 - The paper's sections are followed, not the code, where they differ: the code keeps the share of cold pages fixed
   unless compiled otherwise, and evicts a cold page out of test though it was used.
-- As in the authors' code: the first pages are hot until only the least number of cold pages is free, then cold; what
-  is hot and used goes to the head when HAND_hot passes; cold pages it passes keep their place; a page that HAND_hot
-  meets while making room for that very page is not made hot but enters as cold.
-- A used cold page out of test begins a new test at the head, as the pages LIRS puts on its stack.
-- m_c stays between 1 % (at least one page) and 99 % of the cache, which the paper leaves open. It starts at the least.
+- As in the authors' code: the first pages are hot until only the minimum number of cold pages is free, then cold; hot
+  pages that were used go to the head when HAND_hot passes; cold pages that it passes keep their place; a page that
+  HAND_hot meets while making room for that very page is not made hot but enters as cold.
+- A used cold page out of test begins a new test at the head, like the pages that LIRS puts on its stack.
+- m_c stays between 1 % (at least one page) and 99 % of the cache, which the paper leaves open. It starts at the
+  minimum.
 - If there are no hot pages, HAND_hot ends no test.
 - Room is made before the requested page is looked up, as in the paper: a page that returns is among the evicted ones
   until then, so if the list is full, the test that ends for the new victim can be that of the page itself.
@@ -33,9 +34,9 @@ from misspenalty.policies._clockpro import ClockPro as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("min_cold", 0.01, "least m_c, as a share of the cache; at least one page", 0, 1, float),
+    Parameter("min_cold", 0.01, "smallest m_c, as a share of the cache; at least one page", 0, 1, float),
     Parameter(
-        "max_cold", 0.99, "most m_c, as a share of the cache; leaves room for the least of hot ones", 0, 1, float
+        "max_cold", 0.99, "largest m_c, as a share of the cache; leaves room for at least one hot page", 0, 1, float
     ),
     Parameter("history", 1.0, "evicted pages kept in the list, in multiples of the cache", 0, 1000, float),
 )
@@ -65,7 +66,7 @@ class ClockPro(Reference):
         self.hot = self.resident = self.absent = 0  # pages
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         page = self.clock.get(block)
         if page and page.resident:
             page.used = True
@@ -108,7 +109,7 @@ class ClockPro(Reference):
             self._end_test(next(block for block, page in self.clock.items() if page.test))
 
     def _promote(self, block):
-        """A cold page was used in its test: make it hot unless HAND_hot comes to it; to the head with it."""
+        """A cold page was used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
         page = self.clock[block]
         self._move_target(1)
         while page.test and self.hot >= self.capacity - self.cold_target:
@@ -123,7 +124,7 @@ class ClockPro(Reference):
         self._end_tests_before_hot(None)
 
     def _run_hand_hot(self, candidate):
-        """Make a hot page cold; or end the test of `candidate` where that comes first."""
+        """Make a hot page cold; or end the test of `candidate` if that comes first."""
         for block, page in list(self.clock.items()):
             if page is candidate:
                 page.test = False
@@ -139,7 +140,7 @@ class ClockPro(Reference):
                 self._end_test(block)
 
     def _end_tests_before_hot(self, candidate):
-        """HAND_hot goes on to the oldest hot page."""
+        """Move HAND_hot on to the oldest hot page."""
         for block, page in list(self.clock.items()) if self.hot else ():
             if page.hot:
                 return

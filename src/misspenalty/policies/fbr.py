@@ -1,24 +1,23 @@
-"""FBR: count the uses of a block, but not those close together; evict the lowest count among the blocks not used for
-long.
+"""FBR: count the uses of a block, but not those close together; evict the lowest count among blocks unused for long.
 
 The blocks form an LRU stack of three sections. A hit moves a block to the top and adds to its count unless it was
 in the new section, the top of the stack: that factors locality out. The victim is the block of the old section, the
-bottom of the stack, with the lowest count, the least recently used of them. When the average count exceeds A_max, all
+bottom of the stack, with the lowest count, the least recently used on a tie. When the average count exceeds A_max, all
 counts are halved (rounded up).
 
 Paper: J. T. Robinson, M. V. Devarakonda, "Data cache management using frequency-based replacement", SIGMETRICS 1990.
 Authors' code: none published.
 
-Deviations and decisions (we had no copy of the paper's tables; defaults are from memory of it and its followers, so
-vary them):
+Deviations and decisions (the paper's tables were not available; the defaults are recalled from it and its successors,
+so vary them):
 
 - f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, the old one holds at least
   one.
-- c_max bounds the counts kept in order: where all blocks of the old section have higher counts, the least recently
-  used is evicted. Its default is high enough to have no effect as a rule: the victim has the lowest count.
+- c_max bounds the counts kept in order: if all blocks of the old section have higher counts, the least recently used is
+  evicted. Its default is high enough to have no effect as a rule: the victim has the lowest count.
 - While the cache fills, the sections fill from the top.
-- `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks, first
-  evicted first forgotten; a returning block resumes its count plus one. Halving does not change the history.
+- `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks in FIFO
+  order; a returning block resumes its count plus one. Halving does not change the history.
 """
 
 from collections import OrderedDict
@@ -44,7 +43,7 @@ def check(f_new, f_old, **_):
 
 @register("fbr", Kernel, PARAMETERS, check=check)
 class FBR(Reference):
-    """FBR: lowest count among the blocks not used for long, locality factored out."""
+    """FBR: lowest count among blocks unused for long, with locality factored out."""
 
     def __init__(self, capacity, f_new=0.25, f_old=0.6, c_max=256, a_max=100.0, history=0.0):
         self.capacity = capacity
@@ -57,7 +56,7 @@ class FBR(Reference):
         self.history = OrderedDict()  # counts of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.count
         if hit:
             depth = self.stack.index(block)
@@ -75,7 +74,7 @@ class FBR(Reference):
 
     def _evict(self):
         old = self.stack[: -self.old - 1 : -1]  # least recently used first
-        victim = min(old, key=self.count.get)  # the first of equals
+        victim = min(old, key=self.count.get)  # the first on a tie
         if self.count[victim] > self.c_max:
             victim = old[0]
         self.stack.remove(victim)

@@ -1,6 +1,6 @@
-"""FIFO: evict the block that was loaded longest ago.
+"""FIFO: evict the block that was loaded first.
 
-Hits change nothing. Which blocks are in the cache depends on the order of the misses alone, and a larger cache may
+Hits change nothing. Which blocks are in the cache depends only on the order of the misses, and a larger cache may
 miss more often (Belady's anomaly).
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
@@ -24,7 +24,7 @@ class FIFO(Reference):
         self.queue = OrderedDict()  # oldest first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.queue
         if not hit:
             if len(self.queue) == self.capacity:

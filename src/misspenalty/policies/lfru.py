@@ -1,7 +1,7 @@
 """LFRU: evict the block with the lowest combined recency and frequency (CRF).
 
 Every past use of a block adds (1/2)**(lam * age) to its CRF, age in accesses. With lam = 0 that is the access count,
-so LFU; with lam = 1 a use outweighs all before it, so LRU. CRFs of evicted blocks stay in a bounded history and are
+so LFU; with lam = 1 a use outweighs all earlier ones, so LRU. CRFs of evicted blocks stay in a bounded history and are
 resumed when the block returns.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "On the existence of a spectrum of
@@ -12,13 +12,13 @@ Authors' code: none published.
 
 Deviations and decisions:
 
-- All CRFs decay alike, so log2(CRF) + lam * (time of last use) orders the blocks and does not change until the next
-  use. Kernel and reference compute it in the same steps and agree to the bit.
-- Ties go to the least recently used. The history is a FIFO in order of eviction, as MQ's Qout.
-- The default lam = 0.001 is the order of the best values in the LRFU paper as we remember it, found with small caches;
-  as lam times the cache size grows beyond 1 the policy comes close to LRU. The MQ paper tried several values and gives
-  none: vary it.
-- Without the correlated reference period of the LRFU paper.
+- All CRFs decay at the same rate, so log2(CRF) + lam * (time of last use) orders the blocks and does not change until
+  the next use. Kernel and reference compute it in the same steps and agree to the bit.
+- Ties go to the least recently used. The history is a FIFO in order of eviction, like MQ's Qout.
+- The default lam = 0.001 is of the order of the best values in the LRFU paper as we remember it, found with small
+  caches; as lam times the cache size grows beyond 1 the policy approaches LRU. The MQ paper tried several values but
+  states none: vary it.
+- The correlated reference period of the LRFU paper is left out.
 """
 
 from collections import OrderedDict
@@ -28,7 +28,7 @@ from misspenalty.policies._lfru import LFRU as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float, -1),
+    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings per access", 0, 1, float, -1),
     Parameter("history", 4.0, "CRFs of evicted blocks kept, in multiples of the cache", 0, 1000, float),
 )
 
@@ -46,7 +46,7 @@ class LFRU(Reference):
         self.history = OrderedDict()  # the same of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         self.now += 1
         hit = block in self.crf
         crf, last = self.crf[block] if hit else self.history.pop(block, (0, 0))
@@ -57,7 +57,7 @@ class LFRU(Reference):
         return hit
 
     def _evict(self):
-        victim = min(self.crf, key=self._rank)  # the first of equals
+        victim = min(self.crf, key=self._rank)  # the first on a tie
         self.history[victim] = self.crf.pop(victim)
         if len(self.history) > self.room:
             self.history.popitem(last=False)

@@ -1,4 +1,4 @@
-"""LFU: evict the block with the fewest accesses, the least recently used of them.
+"""LFU: evict the block with the fewest accesses, the least recently used on a tie.
 
 The count of a block begins with 1 when it is loaded. In the field's usual form (in-cache LFU, the default) it is lost
 when the block is evicted. With a history, counts of evicted blocks stay in a directory and are resumed, plus
@@ -9,7 +9,7 @@ Paper: E. G. Coffman, P. J. Denning, "Operating systems theory", Prentice-Hall 1
 Authors' code: none.
 
 Deviations and decisions: ties go to the least recently used, which is also the block that has been longest in its
-frequency class. The history is a FIFO in order of eviction, as MQ's Qout; a block that returns leaves it before its
+frequency class. The history is a FIFO in order of eviction, like MQ's Qout; a block that returns leaves it before its
 miss evicts another.
 """
 
@@ -32,7 +32,7 @@ class LFU(Reference):
         self.history = OrderedDict()  # counts of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.count
         if hit:
             self.count[block] += 1
@@ -45,7 +45,7 @@ class LFU(Reference):
         return hit
 
     def _evict(self):
-        victim = min(self.count, key=self.count.get)  # the first of equals
+        victim = min(self.count, key=self.count.get)  # the first on a tie
         self.history[victim] = self.count.pop(victim)
         if len(self.history) > self.room:
             self.history.popitem(last=False)

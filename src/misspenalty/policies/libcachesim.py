@@ -1,28 +1,28 @@
-"""What libCacheSim runs under the names SLRU, W-TinyLFU and LIRS, to the unit.
+"""libCacheSim's versions of SLRU, W-TinyLFU and LIRS, equal to the last miss.
 
-libCacheSim is the simulator of the S3-FIFO and SIEVE papers, so their results of these three policies are results of
+libCacheSim is the simulator of the S3-FIFO and SIEVE papers, so their results for these three policies are results of
 its programs. These differ from the policies' papers, and from our `slru`, `wtinylfu` and `lirs`, by more than a choice
-of parameters. They are not registered policies, and do not keep what a policy has to keep: a hit may evict a block, a
-small cache loads nothing, and LIRS may hold a block more than the cache has room for. `simulate` and
-`hit_ratio_curve` take them in place of a name.
+of parameters. They are not registered policies, and violate the invariants of a policy: a hit may evict a block, a
+small cache loads nothing, and LIRS may hold one block more than the cache has room for. `simulate` and
+`hit_ratio_curve` accept them in place of a name.
 
-SLRU: four segments of a quarter of the cache each, rounded down, the lowest too; what rounding leaves over is used as
-long as nothing is demoted. A segment above its limit, by a hit as well, gives its oldest block to the one below, and
-the lowest evicts it.
+SLRU: four segments of a quarter of the cache each, rounded down, including the lowest; the remainder from rounding is
+used as long as nothing is demoted. A segment that exceeds its limit, also through a hit, gives its oldest block to the
+one below, and the lowest evicts it.
 
 W-TinyLFU:
 
 - A new block enters the window, which grows until the cache is full. Only then does its oldest block move to the main
-  region, and after that for as long as there is room; so the window keeps what the main region does not take.
+  region, and after that for as long as there is room; so the window keeps whatever the main region does not take.
 - The main region is the SLRU above with two segments, of a fifth and four fifths.
-- The sketch is a Bloom filter of whole counters (ten hashes, an error of 0.1 %), all of which are incremented. Counted
-  are loads, hits of the main region, and once more each block that leaves the window. Hits of the window are not.
-- Counters are halved after 32 times the main region's size in its hits. A tie evicts the candidate, as in the paper.
+- The sketch is a Bloom filter of whole counters (ten hashes, an error of 0.1 %), all of which are incremented. Loads,
+  hits of the main region, and each block that leaves the window are counted; hits of the window are not.
+- Counters are halved when the main region's hits reach 32 times its size. A tie evicts the candidate, as in the paper.
 - A window of less than one block loads nothing at all: with 1 % every reference misses in a cache of fewer than 100.
 
-LIRS: S holds at most twice the cache; above that the block leaves it that was evicted first, not the lowest. A hit in
-Q outside S moves the lowest LIR block to Q though no block takes its place; the block that was hit may be the one that
-leaves Q for it, and still counts as being in the cache.
+LIRS: S holds at most twice the cache; above that, the block that was evicted first leaves it, not the lowest. A hit in
+Q outside S moves the lowest LIR block to Q although no block takes its place; the block that was hit may be the one
+that leaves Q for it, and still counts as being in the cache.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. Counters are
 found by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that the trace
@@ -59,7 +59,7 @@ class Segments:
         return sum(map(len, self.segments))
 
     def hit(self, block):
-        """Use a block; whether it is here."""
+        """Use a block; returns whether it is here."""
         k = next((k for k, segment in enumerate(self.segments) if block in segment), None)
         if k is None:
             return False
@@ -77,7 +77,7 @@ class Segments:
         self.segments[free[0] if free else 0][block] = True
 
     def victim(self):
-        """The block that goes next."""
+        """The next block to leave."""
         return next(iter(next(segment for segment in self.segments if segment)))
 
     def evict(self):
@@ -101,7 +101,7 @@ class SLRU(Reference):
         self.segments = Segments(capacity, (1, 1, 1, 1))
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         if self.segments.hit(block):
             return True
         if self.segments.limits[0]:
@@ -171,7 +171,7 @@ class WTinyLFU(Reference):
         self.number = {}  # of each block, from 1, in order of first use
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         number = self.number.setdefault(block, len(self.number) + 1)
         if block in self.window:
             self.window.move_to_end(block)
@@ -225,7 +225,7 @@ class LIRS(Reference):
         self.gone = OrderedDict()  # blocks of S that are not in the cache, evicted first first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = self._find(block)
         if not hit and self.lirs:
             self._load(block)

@@ -1,10 +1,10 @@
-"""LIRS: keep the blocks whose last two uses lay close together; the others pass through a small queue.
+"""LIRS: keep the blocks whose last two uses were close together; the others pass through a small queue.
 
-A block's inter-reference recency (IRR) is the number of other blocks used between its last two uses. Blocks of low
-IRR (LIR) fill all of the cache but a small share; those of high IRR (HIR) that are in the cache wait in the queue Q,
-whose front is the victim. The stack S holds, by recency, the LIR blocks and every HIR block used since the lowest LIR
-block was, in the cache or not. A HIR block used while it is in S has a lower IRR than the lowest LIR block and takes
-its place; that one becomes HIR, at the end of Q. HIR blocks that come to be lowest in S leave it (pruning).
+A block's inter-reference recency (IRR) is the number of other blocks used between its last two uses. Blocks of low IRR
+(LIR) fill all but a small share of the cache; those of high IRR (HIR) that are in the cache wait in the queue Q, whose
+front is the victim. The stack S holds, by recency, the LIR blocks and every HIR block used since the lowest LIR block
+was, in the cache or not. A HIR block used while it is in S has a lower IRR than the lowest LIR block and takes its
+place; that one becomes HIR, at the end of Q. HIR blocks that become the lowest in S leave it (pruning).
 
 Paper: S. Jiang, X. Zhang, "LIRS: an efficient low inter-reference recency set replacement policy to improve buffer
 cache performance", SIGMETRICS 2002, section 3; 1 % of the cache for HIR blocks as in section 4.
@@ -16,8 +16,8 @@ Deviations and decisions:
   there; a HIR block used again in Q but not in S moves to the end of Q and nothing else changes; S has no limit by
   default (the code allows one: the lowest HIR block leaves S first).
 - At least one block of the cache is for HIR blocks, as in libCacheSim; the authors' code keeps two.
-- The authors' code passes over a reference to the block referenced just before. Here it counts as a use as any
-  other, so it makes a HIR block LIR.
+- The authors' code skips a reference to the block referenced just before. Here it counts as a use like any other, so it
+  makes a HIR block LIR.
 """
 
 from collections import OrderedDict
@@ -44,7 +44,7 @@ class LIRS(Reference):
         self.q = OrderedDict()  # HIR blocks in the cache, the next victim first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.lir or block in self.q
         if not hit and len(self.lir) + len(self.q) == self.capacity:
             self.q.popitem(last=False)

@@ -1,7 +1,7 @@
 """LRFU: evict the block with the lowest combined recency and frequency (CRF) of its uses while it was in the cache.
 
 Every past use of a block adds (1/2)**(lam * age) to its CRF, age in accesses. With lam = 0 that is the access count,
-so LFU; with lam = 1 a use outweighs all before it, so LRU. Nothing is known of a block that is not in the cache.
+so LFU; with lam = 1 a use outweighs all earlier ones, so LRU. Nothing is known of a block that is not in the cache.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "LRFU: a spectrum of policies that subsumes
 the least recently used and least frequently used policies", IEEE Transactions on Computers 50(12), 2001; first in
@@ -10,12 +10,12 @@ Authors' code: none published.
 
 Deviations and decisions:
 
-- As LFRU (which see, lfru.py) without its history: the kernel is the same, log2(CRF) + lam * (time of last use) ranks
+- Like LFRU (see lfru.py) without its history: the kernel is the same, log2(CRF) + lam * (time of last use) ranks
   the blocks, ties go to the least recently used.
-- `correlated_period` is the paper's correlated period by its sense: a use that another of the same block follows
-  within as many accesses no longer counts, so a burst counts as its last use.
-- The default lam = 0.001 is the order of the best values in the paper as we remember it, found with small caches; as
-  lam times the cache size grows beyond 1 the policy comes close to LRU: vary it.
+- `correlated_period` follows the sense of the paper's correlated period: a use followed by another of the same block
+  within that many accesses no longer counts, so a burst counts as its last use.
+- The default lam = 0.001 is of the order of the best values in the paper as we remember it, found with small caches; as
+  lam times the cache size grows beyond 1 the policy approaches LRU: vary it.
 """
 
 from collections import OrderedDict
@@ -25,7 +25,7 @@ from misspenalty.policies._lfru import LFRU as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings an access", 0, 1, float, -1),
+    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings per access", 0, 1, float, -1),
     Parameter("correlated_period", 0, "accesses within which two uses of a block count as one", 0, 2**31, accesses=1),
 )
 
@@ -42,7 +42,7 @@ class LRFU(Reference):
         self.crf = OrderedDict()  # (CRF, time) at the last use of each block in the cache, least recently used first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         self.now += 1
         hit = block in self.crf
         if hit:
@@ -52,7 +52,7 @@ class LRFU(Reference):
             self.crf[block] = 1 + crf * exp2(-self.lam * (self.now - last)), self.now
         else:
             if len(self.crf) == self.capacity:
-                del self.crf[min(self.crf, key=self._rank)]  # the first of equals
+                del self.crf[min(self.crf, key=self._rank)]  # the first on a tie
             self.crf[block] = 1, self.now
         self.crf.move_to_end(block)
         return hit

@@ -1,9 +1,8 @@
-"""LRU: evict the block that was used longest ago.
+"""LRU: evict the least recently used block.
 
 Paper: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM
-Systems Journal 9(2), 1970, which also shows that it is a stack algorithm: a larger cache holds all that a smaller one
-does.
-Deviations: none.
+Systems Journal 9(2), 1970, which also shows that it is a stack algorithm: a larger cache holds everything that a
+smaller one does. Deviations: none.
 """
 
 from collections import OrderedDict
@@ -21,7 +20,7 @@ class LRU(Reference):
         self.stack = OrderedDict()  # oldest first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.stack
         if not hit and len(self.stack) == self.capacity:
             self.stack.popitem(last=False)

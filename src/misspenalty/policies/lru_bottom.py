@@ -4,9 +4,9 @@ Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replac
 III-A, where it is a baseline.
 
 Deviations and decisions: the paper says only "near the LRU end". A sequential track enters above the largest run
-of tracks from the LRU end whose pages are at most `insertion` of all that are cached then, itself included, and a hit
-puts it there again. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`) blocks are tracks of one
-page, and those of runs of `threshold` are sequential.
+of tracks from the LRU end whose pages are at most `insertion` of all cached pages at that time, including its own, and
+a hit puts it there again. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`) blocks are tracks of
+one page, and those of runs of `threshold` are sequential.
 """
 
 from misspenalty.policies._lru_bottom import LRUBottom as Kernel
@@ -16,13 +16,13 @@ from misspenalty.policies.tracks import TrackLists
 
 PARAMETERS = [
     THRESHOLD,
-    Parameter("insertion", 0.1, "share of the cached pages below a sequential track as it enters", 0, 1, float),
+    Parameter("insertion", 0.1, "share of the cached pages below a sequential track when it enters", 0, 1, float),
 ]
 
 
 @register("lru_bottom", Kernel, PARAMETERS, spatial=True)
 class LRUBottom(TrackLists):
-    """One LRU list, sequential tracks entering near the LRU end."""
+    """One LRU list that sequential tracks enter near the LRU end."""
 
     def __init__(self, capacity, insertion=0.1, **settings):
         super().__init__(capacity, **settings)

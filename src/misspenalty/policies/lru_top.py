@@ -12,10 +12,10 @@ from misspenalty.policies.tracks import TrackLists
 
 @register("lru_top", Kernel, spatial=True)
 class LRUTop(TrackLists):
-    """One LRU list, sequential tracks entering at the MRU end like all others."""
+    """One LRU list that sequential tracks enter at the MRU end like all others."""
 
     def victim(self):
-        """The track moved longest ago."""
+        """The least recently moved track."""
         return min(
             (next(iter(tracks.items())) for tracks in (self.seq, self.random) if tracks), key=lambda item: item[1]
         )[0]

@@ -1,12 +1,12 @@
-"""LRU-K: evict the block whose K-th-to-last use is the longest ago; LRU-2 unless another K is given.
+"""LRU-K: evict the block whose K-th-to-last use is oldest; LRU-2 unless another K is given.
 
 A block with fewer than K known uses is evicted before all others; among those the least recently used goes
-first. What is known of an evicted block is retained for a while, so that its next use adds to those before. K = 1 is
+first. The history of an evicted block is retained for a while, so that its next use adds to the earlier ones. K = 1 is
 LRU.
 
 Correlated reference period: uses of a block that are at most that many accesses apart (by one transaction, say) count
 as one use, which lasts from the first of them to the last. Within that period after its last use a block is spared. At
-the next uncorrelated use the time a use lasted is taken out, by moving the older ones nearer, so that only the
+the next uncorrelated use the duration of the previous use is removed, by moving the older ones closer, so that only the
 intervals between uses count.
 
 Paper: E. J. O'Neil, P. E. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk buffering",
@@ -19,9 +19,9 @@ Deviations and decisions:
   `history` times the cache, the oldest eviction forgotten first. The default, 4, is what the MQ paper gave LRU-2
   ("Simulation set-up").
 - The correlated reference period is in accesses; 0, the default, makes every access count.
-- An eviction takes time in proportion to the cache where every block is within its correlated period.
-- Where every block is within its correlated period, the one that would go without the period goes.
-- A use that is not known stays so: Figure 2.1 would add the time a use lasted to the 0 that stands for it.
+- An eviction takes time proportional to the cache size if every block is within its correlated period.
+- If every block is within its correlated period, the victim is the one that would be evicted without the period.
+- An unknown use stays unknown: Figure 2.1 would add the duration of a use to the 0 that represents it.
 """
 
 from collections import OrderedDict
@@ -30,7 +30,7 @@ from misspenalty.policies._lruk import LRUK as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("k", 2, "uses of a block that are known, of which the oldest decides", 1, 64),
+    Parameter("k", 2, "known uses per block, of which the oldest decides", 1, 64),
     Parameter("history", 4.0, "evicted blocks remembered, in multiples of the cache", 0, 1000, float),
     Parameter("correlated_period", 0, "accesses within which uses of a block count as one", 0, 2**32 - 1, accesses=1),
 )
@@ -51,7 +51,7 @@ class LRUK(Reference):
         self.history = OrderedDict()  # the same of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         self.now += 1
         hit = block in self.hist
         if not hit:
@@ -74,6 +74,6 @@ class LRUK(Reference):
             self.history.popitem(last=False)
 
     def _rank(self, block):
-        """K-th-to-last use, 0 where it is not known; the least recently used of equals."""
+        """K-th-to-last use, 0 if it is not known; the least recently used on a tie."""
         uses = self.hist[block]
         return uses[-1] if len(uses) == self.k else 0, self.last[block]

@@ -2,9 +2,9 @@
 
 A block with f accesses is in queue floor(log2 f). At each access the oldest block of each queue above the lowest
 moves one queue down if it has not been used for lifeTime accesses. The victim is the oldest block of the lowest queue
-that holds any; its count stays in the history Qout and is taken up again when the block returns. A miss first evicts,
-then enters the victim in Qout, from which the oldest entry may fall, then looks itself up there: the order of the
-paper's prose. With `recall_first` it looks itself up, and leaves Qout, before the eviction.
+that holds any; its count stays in the history Qout and is resumed when the block returns. A miss first evicts, then
+enters the victim in Qout, which may drop its oldest entry, then looks its own block up there: the order of the paper's
+prose. With `recall_first` it looks its block up, and removes it from Qout, before the eviction.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "MQ Algorithm" and "Simulation set-up": 8 queues, Qout of four times the cache, lifeTime from the statistics
@@ -13,11 +13,11 @@ Authors' code: none published.
 
 Deviations and decisions, where the paper is silent:
 
-- The steps of the expiry (one look at each queue's head an access, one queue down, a new lifeTime) follow two public
+- The steps of the expiry (one check of each queue's head per access, one queue down, a new lifeTime) follow two public
   implementations.
-- lifeTime is the peak temporal distance: re-accesses whose distance exceeds the cache size, as far as the block is
-  still in the cache or in Qout, are counted in power-of-two bins over the whole run so far, and every `capacity`
-  accesses lifeTime becomes the centre of the fullest bin. It starts as the cache size.
+- lifeTime is the peak temporal distance: re-accesses whose distance exceeds the cache size, if the block is still in
+  the cache or in Qout, are counted in power-of-two bins over the whole run so far, and every `capacity` accesses
+  lifeTime becomes the centre of the fullest bin. It starts as the cache size.
 - A count that reaches 2**queues leaves the block in the highest queue.
 """
 
@@ -39,7 +39,7 @@ PARAMETERS = (
     ),
     Parameter("life_time_factor", 1.0, "multiplies the estimated lifeTime, for sensitivity runs", 0, 1000, float),
     Parameter(
-        "recall_first", 0, "1 = a miss looks its block up in Qout before it evicts; 0 = after, as in print", 0, 1
+        "recall_first", 0, "1 = a miss looks its block up in Qout before it evicts; 0 = after, as in the paper", 0, 1
     ),
 )
 
@@ -62,7 +62,7 @@ class MQ(Reference):
         self.distances = {}  # floor(log2(distance)) -> re-accesses
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         home = next((queue for queue in self.queues if block in queue), None)
         full = home is None and sum(map(len, self.queues)) == self.capacity
         if full and not self.recall_first:

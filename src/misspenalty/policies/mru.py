@@ -1,4 +1,4 @@
-"""MRU: evict the block that was used last.
+"""MRU: evict the most recently used block.
 
 Paper: H.-T. Chou, D. J. DeWitt, "An evaluation of buffer management strategies for relational database systems", VLDB
 1985: best for loops larger than the cache, and the MQ paper's worst on-line policy.
@@ -20,7 +20,7 @@ class MRU(Reference):
         self.stack = OrderedDict()  # oldest first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.stack
         if not hit and len(self.stack) == self.capacity:
             self.stack.popitem()

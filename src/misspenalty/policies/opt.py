@@ -4,8 +4,8 @@ No policy has fewer misses.
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
 1966 (MIN); proof of optimality in Mattson et al. 1970.
-Deviations: none in the outcome of any access. The reference is MIN as it is written; the kernel finds the same hits and
-misses, and so the same number of evictions, without looking ahead and without naming victims (see its head).
+Deviations: none in the outcome of any access. The reference is MIN as published; the kernel finds the same hits and
+misses, and thus the same number of evictions, without looking ahead and without naming victims (see its head).
 """
 
 from collections import defaultdict, deque
@@ -21,12 +21,12 @@ class OPT(Reference):
     def __init__(self, capacity, future):
         self.capacity = capacity
         self.cached = set()
-        self.uses = defaultdict(deque)  # block -> numbers of its coming accesses
+        self.uses = defaultdict(deque)  # block -> numbers of its future accesses
         for number, block in enumerate(future):
             self.uses[block].append(number)
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         self.uses[block].popleft()
         hit = block in self.cached
         if not hit and len(self.cached) == self.capacity:

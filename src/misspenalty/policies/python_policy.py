@@ -1,6 +1,6 @@
 """Policies written in Python: a class with ``access`` takes the place of a compiled kernel, slowly.
 
-A class of one's own has ``access(block) -> bool``: it references a block, by its address in the trace, and returns
+Your own class has ``access(block) -> bool``: it references a block, by its address in the trace, and returns
 whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
 parameters; a second argument called ``future`` makes it an offline policy, which is given a list of the addresses of
 all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``, too.
@@ -22,15 +22,15 @@ from misspenalty.errors import InputError, ParameterError
 class PythonPolicy:
     """A Python policy behind the interface of a kernel.
 
-    Evictions are those of a cache that loads every miss, unless the policy has a count of its own, ``evictions``; ghost
-    hits are the policy's ``ghost_hits``, 0 where it has none.
+    Evictions are those of a cache that loads every miss, unless the policy has its own count, ``evictions``; ghost
+    hits are the policy's ``ghost_hits``, 0 if it has none.
 
     Parameters
     ----------
     name : str
         The policy's name, for messages.
     policy : object
-        What was constructed; its ``access`` is called.
+        The constructed object, whose ``access`` is called.
     capacity : int
         Cache size, blocks.
     address : uint64, shape (blocks,)
@@ -54,7 +54,7 @@ class PythonPolicy:
     def replay(self, ids: np.ndarray, hit: np.ndarray, refresh: np.ndarray | None = None) -> int:
         """Replay references; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is nothing to the policy unless its block is in the cache.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache.
 
         Returns
         -------
@@ -64,7 +64,7 @@ class PythonPolicy:
         Raises
         ------
         ParameterError
-            ``access`` raised an exception, or returned something else than a truth value; or `refresh` is given and the
+            ``access`` raised an exception, or returned something other than a boolean; or `refresh` is given and the
             policy has no ``__contains__``.
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):
@@ -90,12 +90,12 @@ class PythonPolicy:
 
 
 def was_held(name: str, block: int, found: Any) -> bool:
-    """What ``access(block)`` returned, as a truth value.
+    """The result of ``access(block)`` as a boolean.
 
     Raises
     ------
     ParameterError
-        It is none: most likely the method lacks a ``return``.
+        It is not a boolean: most likely the method lacks a ``return``.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def was_held(name: str, block: int, found: Any) -> bool:
     if found is not True and found is not False and not isinstance(found, int | np.integer | np.bool_):
         raise ParameterError(
             f"policy {name}: access({block}) returned {found!r};"
-            " expected True where the block was in the cache, else False"
+            " expected True if the block was in the cache, else False"
         )
     return bool(found)
 
@@ -136,14 +136,14 @@ def construct(
 
 
 def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
-    """What the constructor of a Python policy takes.
+    """The arguments of a Python policy's constructor.
 
     Returns
     -------
     offline : bool
         Whether the second argument is ``future``.
     parameters : dict
-        Name to default; `inspect.Parameter.empty` where there is none.
+        Name to default; `inspect.Parameter.empty` if there is none.
     further : bool
         Whether it takes parameters by any name.
 
@@ -182,7 +182,7 @@ def load_class(text: str) -> type:
     module_name = f"misspenalty_policy_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise InputError("is no Python file", path=file, expected="a name that ends in .py, as in ./mine.py:Mine")
+        raise InputError("is not a Python file", path=file, expected="a name that ends in .py, as in ./mine.py:Mine")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
@@ -197,7 +197,7 @@ def load_class(text: str) -> type:
 
 
 def shown(error: BaseException) -> str:
-    """An exception in a line, with the place it was raised at.
+    """An exception in one line, with the place where it was raised.
 
     Examples
     --------

@@ -7,7 +7,7 @@ references is that of FIFO.
 Authors' code: none.
 
 Deviations and decisions: the draws come from SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable
-pseudorandom number generators", OOPSLA 2014), started at `seed`; one draw an eviction. The upper 32 bits r
+pseudorandom number generators", OOPSLA 2014), started at `seed`; one draw per eviction. The upper 32 bits r
 of a draw choose place floor(r * capacity / 2**32), which favours no place by more than capacity / 2**32. The new block
 takes the place of the victim.
 """
@@ -29,7 +29,7 @@ class Random(Reference):
         self.cached = set()
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         if block in self.cached:
             return True
         if len(self.places) < self.capacity:

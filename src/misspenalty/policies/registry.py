@@ -1,6 +1,6 @@
 """The register of replacement policies.
 
-Each file of this folder registers its own; an installed package registers one by an entry point in the group
+Each file in this folder registers its own policy; an installed package registers one by an entry point in the group
 ``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
 """
 
@@ -35,15 +35,15 @@ class Parameter:
     name : str
         The field's standard name.
     default : int, float or None
-        None = chosen by the policy as `doc` says.
+        None = chosen by the policy as explained in `doc`.
     doc : str
-        What it is, with its unit.
+        Meaning, with its unit.
     minimum, maximum : float
-        The range, both ends included.
+        The range, inclusive.
     kind : type
         int or float.
     accesses : int
-        How its unit counts accesses: 1 where it is a number of them, -1 where it is per access, 0 where it is neither.
+        How its unit counts accesses: 1 if it is a number of accesses, -1 if it is per access, 0 if neither.
     """
 
     name: str
@@ -85,19 +85,19 @@ class Reference(ABC):
 
     @abstractmethod
     def access(self, block: int) -> bool:
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A registered policy, or a class of one's own.
+    """A registered policy, or a user's own class.
 
     Attributes
     ----------
     name : str
-        What ``--policy`` takes.
+        Name for ``--policy``.
     kernel : callable or None
-        ``kernel(capacity, blocks, **parameters)``; None where the policy exists in Python only.
+        ``kernel(capacity, blocks, **parameters)``; None if the policy exists only in Python.
     reference : type
         ``reference(capacity, **parameters)``, or with `offline` ``reference(capacity, future, **parameters)``.
     parameters : tuple of Parameter
@@ -106,7 +106,7 @@ class Definition:
     spatial : bool
         Whether it looks at which blocks are neighbours; the kernel then also takes ``tracks`` and ``places``.
     together : callable, optional
-        ``together(**parameters)`` raises a `ParameterError` where values that are possible alone don't go together.
+        ``together(**parameters)`` raises a `ParameterError` if individually valid values are incompatible.
     """
 
     name: str
@@ -127,12 +127,12 @@ class Definition:
         return any(parameter.name == name for parameter in self.parameters)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, defaults filled in.
+        """All parameters, with defaults filled in.
 
         Raises
         ------
         ParameterError
-            A name is unknown or a value impossible; the message names policy, parameter and range.
+            A name is unknown or a value is invalid; the message names policy, parameter and range.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in parameters:
@@ -170,12 +170,12 @@ class Definition:
         address : uint64, shape (blocks,)
         parameters : mapping
         future : callable, optional
-            Yields the ids of all references to come, in arrays; an offline policy that exists in Python only needs it.
+            Yields the ids of all references to come, in arrays; needed by an offline policy that exists only in Python.
 
         Raises
         ------
         ParameterError
-            As `check`; or what the constructor of a Python policy raised.
+            As in `check`; or the constructor of a Python policy raised an exception.
         """
         values = self.check(parameters)
         if self.kernel is None:
@@ -188,18 +188,18 @@ class Definition:
 
 @dataclass(frozen=True)
 class OwnParameter(Parameter):
-    """A parameter of a class of one's own, whose constructor alone knows what it may be."""
+    """A parameter of a user's own class; only the constructor knows which values are valid."""
 
     def check(self, value: Any, policy: str) -> Any:
-        """`value` as it is; a `ParameterError` where it has no default and none is given."""
+        """`value` unchanged; a `ParameterError` if it has no default and none is given."""
         if value is inspect.Parameter.empty:
-            raise ParameterError(f"{policy}: parameter {self.name} has no default; give it a value")
+            raise ParameterError(f"{policy}: parameter {self.name} has no default; set its value")
         return value
 
 
 @dataclass(frozen=True)
 class OwnDefinition(Definition):
-    """A class of one's own that is given to `simulate` in place of a name."""
+    """A user's own class that is passed to `simulate` in place of a name."""
 
     further: bool = False  # whether the constructor takes parameters by any name
 
@@ -226,7 +226,7 @@ def define(cls: type, name: str | None = None) -> Definition:
     Raises
     ------
     ParameterError
-        The class is no policy.
+        The class is not a policy.
 
     Examples
     --------
@@ -260,11 +260,11 @@ def register(
     name : str
         Lower case.
     kernel : callable, optional
-        Its compiled form; without one the class itself is used, as a class of one's own is.
+        Its compiled form; without one the class itself is used, like a user's own class.
     parameters : iterable of Parameter
-        Of a policy with a kernel; without one, and where none are named, those of the constructor.
+        Parameters of a policy with a kernel; without a kernel, and if none are named, those of the constructor.
     offline, spatial, check
-        As `Definition` has them, the last as ``together``.
+        As in `Definition`, the last as ``together``.
 
     Raises
     ------
@@ -328,7 +328,7 @@ def _import_policies() -> None:
 
 
 def _enter(name: str, value: Any) -> None:
-    """What an entry point names: a class that may have registered itself on import, or a module that did."""
+    """Resolve an entry point: a class that may have registered itself on import, or a module that did."""
     if isinstance(value, type) and not any(known.reference is value for known in _policies.values()):
         register(name)(value)
 
@@ -344,7 +344,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Raises
     ------
     ParameterError
-        No policy has this name, or the class is no policy.
+        No policy has this name, or the class is not a policy.
 
     Examples
     --------

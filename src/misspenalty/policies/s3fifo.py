@@ -1,9 +1,9 @@
 """S3-FIFO: a small FIFO filters blocks used once, a main FIFO with reinsertion keeps the rest, a ghost FIFO remembers.
 
 A new block enters the small queue S, a block that the ghost queue G remembers the main queue M. A hit adds one to the
-block's two-bit counter and moves nothing. While M is within its share the victim comes from S: its oldest blocks with
-a counter of at least `threshold` move to M with the counter cleared, the first without is evicted and its name goes
-to G. Otherwise it comes from M: its oldest blocks with a counter above zero are lowered by one and reinserted, the
+block's two-bit counter and moves nothing. While M is within its share the victim comes from S: its oldest blocks with a
+counter of at least `threshold` move to M with the counter cleared; the first one below is evicted and its name goes to
+G. Otherwise it comes from M: its oldest blocks with a counter above zero have it lowered by one and are reinserted; the
 first at zero is evicted.
 
 Paper: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023,
@@ -15,12 +15,12 @@ Deviations and decisions:
 
 - `fill_main=1`, as the authors now have it in libCacheSim: until the first eviction, a new block that finds S at its
   share enters M. `fill_main=0` is the paper's algorithm 1: all enter S.
-- A block found in G leaves it, and is looked for before its miss evicts another, as in the authors' code; algorithm 1
+- A block found in G leaves it, and is looked up before its miss evicts another, as in the authors' code; algorithm 1
   evicts first.
 - Blocks that S gives to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors' code,
   eviction goes on until there is room, and decides each time which queue gives up a block.
-- S has a share of at least one block, and M, where it holds no more than its share, gives the victim if S is empty.
-  libCacheSim cannot hold any block where that share is below two.
+- S has a share of at least one block, and M provides the victim if S is empty, even when M is within its share.
+  libCacheSim cannot hold any block if that share is below two.
 """
 
 from collections import OrderedDict, deque
@@ -29,7 +29,7 @@ from misspenalty.policies._s3fifo import S3FIFO as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("small", 0.1, "share of the cache that S has", 0, 1, float),
+    Parameter("small", 0.1, "share of the cache used for S", 0, 1, float),
     Parameter("ghost", 0.9, "names G holds, in multiples of the cache", 0, 1000, float),
     Parameter("threshold", 2, "hits in S that let a block move to M", 0, 3),
     Parameter("fill_main", 1, "1 = before the first eviction, blocks beyond the share of S enter M", 0, 1),
@@ -52,7 +52,7 @@ class S3FIFO(Reference):
         self.count = {}  # of the blocks in the cache
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         if block in self.count:
             self.count[block] = min(self.count[block] + 1, MAX_COUNT)
             return True

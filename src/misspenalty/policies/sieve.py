@@ -2,7 +2,7 @@
 
 New blocks join the queue at its head. A hit marks the block as visited and moves nothing. On a miss in a full cache
 the hand goes from where it stopped towards the head: it clears the marks it meets and evicts the first unmarked block;
-beyond the head it goes on at the tail. Unlike CLOCK's, the survivors are not mixed with the new.
+beyond the head it continues at the tail. Unlike CLOCK's, the survivors are not mixed with the new.
 
 Paper: Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction
 algorithm for web caches", NSDI 2024, section 3 and algorithm 1.
@@ -16,16 +16,16 @@ from misspenalty.policies.registry import Reference, register
 
 @register("sieve", Kernel)
 class SIEVE(Reference):
-    """SIEVE: FIFO order, and a hand that evicts what was not visited."""
+    """SIEVE: FIFO order, and a hand that evicts blocks that were not visited."""
 
     def __init__(self, capacity):
         self.capacity = capacity
         self.queue = []  # tail (oldest) first
         self.visited = {}  # of the blocks in the cache
-        self.hand = 0  # place in the queue
+        self.hand = 0  # position in the queue
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.visited
         if not hit:
             if len(self.queue) == self.capacity:

@@ -1,8 +1,8 @@
 """SLRU: LRU in segments; a hit moves a block one segment up, and overflow falls back into the segment below.
 
 A new block enters the probationary segment as its most recently used. A hit moves a block to the most recently used
-end of the next segment up, or of its own where that is the highest (with two: the protected one). A segment above its
-limit gives its least recently used block to the most recently used end of the one below. The victim is the least
+end of the next segment up, or of its own segment if that is the highest (with two: the protected one). A segment above
+its limit gives its least recently used block to the most recently used end of the one below. The victim is the least
 recently used block of the lowest segment that holds any. The limits bind the upper segments only: the probationary
 one has all the room they leave.
 
@@ -16,9 +16,9 @@ Deviations and decisions:
 - More than two segments are libCacheSim's generalisation. The upper ones share `protected` equally.
 - `fill_up=1` is another rule of libCacheSim's: until the cache is full a new block enters the lowest segment with
   room, so that the first blocks are protected without a hit. The paper has no such rule.
-- libCacheSim's SLRU is `segments=4, protected=0.75, fill_up=1`, and has equal misses if the cache can be cut into
-  four. If not, it binds the lowest segment too, and a hit may then evict a block from a cache that needs no room:
-  see `libcachesim`.
+- libCacheSim's SLRU is `segments=4, protected=0.75, fill_up=1`, and has equal misses if the cache divides by four. If
+  not, it binds the lowest segment too, and a hit may then evict a block from a cache that needs no room: see
+  `libcachesim`.
 """
 
 from collections import OrderedDict
@@ -29,7 +29,7 @@ from misspenalty.policies.registry import Parameter, Reference, register
 PARAMETERS = (
     Parameter("segments", 2, "number of segments", 2, 16),
     Parameter(
-        "protected", 0.8, "limit of the segments above the lowest together, as a share of the cache", 0, 1, float
+        "protected", 0.8, "limit of all segments above the lowest combined, as a share of the cache", 0, 1, float
     ),
     Parameter("fill_up", 0, "1 = until the cache is full, new blocks enter the lowest segment with room", 0, 1),
 )
@@ -47,7 +47,7 @@ class SLRU(Reference):
         self.fill_up = fill_up
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         for k, segment in enumerate(self.segments):
             if block in segment:
                 del segment[block]

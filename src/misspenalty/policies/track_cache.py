@@ -1,8 +1,8 @@
 """A cache of tracks with sequential detection and prefetching: what SARC, LRU Top and LRU Bottom have in common.
 
 The definition of the prefetcher, with paper, decisions and deviations, is in
-`misspenalty.prefetch.sequential.prefetcher`; here is its readable reference, from which the policies on tracks derive
-theirs.
+`misspenalty.prefetch.sequential.prefetcher`; this is its readable reference, from which the policies on tracks are
+derived.
 """
 
 import math
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from misspenalty.policies.registry import Parameter, Reference
 
 DEMAND, SYNCHRONOUS, ASYNCHRONOUS = range(3)
-THRESHOLD = Parameter("threshold", 3, "run of tracks that is taken for a sequential stream", 1, 255)
+THRESHOLD = Parameter("threshold", 3, "run of tracks that counts as a sequential stream", 1, 255)
 
 
 @dataclass
 class Mark:
-    """What a cached track carries."""
+    """State of a cached track."""
 
     counter: int = 0  # 0 = not set
     trigger: bool = False
@@ -24,7 +24,7 @@ class Mark:
 
 
 class Tracks(Reference):
-    """The prefetcher, slow and readable; what is cached is up to the kinds derived from it."""
+    """The prefetcher, slow and readable; subclasses decide what is cached."""
 
     def __init__(self, capacity, track_pages=1, threshold=3, degree=0, trigger=-1, remedy=True, writes_sequential=True):
         self.capacity, self.whole = capacity, (1 << track_pages) - 1
@@ -34,11 +34,11 @@ class Tracks(Reference):
         self.now, self.reads, self.sequential_misses, self.staged = 0, [], 0, [0, 0, 0]
 
     def access(self, block):
-        """Reference `block`, a track of one page; whether it was in the cache."""
+        """Reference `block`, a track of one page; returns whether it was in the cache."""
         return self.request(block, self.whole) == 0
 
     def request(self, track, pages, write=False, end=math.inf):
-        """Access `pages` of `track`; the mask of those that were missing. What is to be read is in `reads`."""
+        """Access `pages` of `track`; returns the mask of missing ones. The reads to issue are in `reads`."""
         self.now, self.reads = self.now + 1, []
         have = self.cached(track)
         missing = pages & ~have
@@ -110,10 +110,10 @@ class Tracks(Reference):
         """A cached track is accessed, before anything moves."""
 
     def renew(self, track):
-        """Move a prefetched track up that a trigger renews."""
+        """Move up a prefetched track that a trigger renews."""
 
     def arrive_late(self, track):
-        """A drive operation that began with this track has arrived, and a read was waiting; AMP alone minds it."""
+        """A drive operation that began with this track has arrived, and a read was waiting; only AMP uses this."""
 
     def count_sequential_miss(self):
         """A read missed a sequential track."""

@@ -1,4 +1,4 @@
-"""Where the blocks of a trace lie to each other: which follows which is all that sequential prefetching looks at."""
+"""Relative positions of a trace's blocks: sequential prefetching only looks at which block follows which."""
 
 import numpy as np
 
@@ -7,29 +7,29 @@ from misspenalty.policies._track_cache import MOST_TRACKS
 
 
 def places(address, reach):
-    """A short line on which blocks are neighbours exactly where their addresses are.
+    """A compact numbering in which blocks are neighbours exactly if their addresses are.
 
-    Gaps between addresses are cut to what a prefetch can reach, so that the line holds every block that can come into
-    the cache, referenced or not, and no prefetch runs into a block that is not its neighbour.
+    Gaps between addresses are cut to what a prefetch can reach, so that the numbering contains every block that can
+    enter the cache, referenced or not, and no prefetch runs into a block that is not its neighbour.
 
     Parameters
     ----------
     address : uint64, shape (blocks,)
         Address of each dense id.
     reach : int
-        Blocks behind a referenced one that a prefetch may touch.
+        Blocks after a referenced one that a prefetch may touch.
 
     Returns
     -------
     place : uint32, shape (blocks,)
-        Place of each dense id on the line; the first is 1.
+        Place of each dense id in the numbering; the first is 1.
     length : int
-        Places of the line, those behind the last block that a prefetch may touch included.
+        Number of places, including those after the last block that a prefetch may touch.
 
     Raises
     ------
     ParameterError
-        The line would be longer than `MOST_TRACKS`.
+        There would be more than `MOST_TRACKS` places.
     """
     address = np.asarray(address, np.uint64)
     order = np.argsort(address, kind="stable")

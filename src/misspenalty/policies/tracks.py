@@ -2,12 +2,12 @@
 
 A track is in SEQ if it entered as sequential data, by a prefetch, a sequential miss or the write of a sequential
 track, else in RANDOM; a prefetch moves a track of RANDOM to SEQ. Sizes are counted in pages. A track's stamp is the
-number of the request that moved it to the MRU end last, and its list's bottom, deltaL pages, holds it if
+number of the request that last moved it to the MRU end, and its list's bottom, deltaL pages, holds it if
 
     stamp(x) - stamp(LRU) <= deltaL / |list| * (stamp(MRU) - stamp(LRU)).
 
 The ratio of section III-B, 2 * s * deltaL / |SEQ| with s sequential misses since the last hit in RANDOM's bottom, is
-observed whether the policy makes use of it or not.
+observed whether or not the policy uses it.
 """
 
 from collections import OrderedDict
@@ -19,7 +19,7 @@ DELTA = Parameter("delta", 0.05, "deltaL, the bottom of a list, as a share of th
 
 
 class TrackLists(Tracks):
-    """Both lists, the LRU end first."""
+    """Both lists, LRU end first."""
 
     def __init__(self, capacity, delta=0.05, large_ratio=20.0, count_writes=True, **settings):
         super().__init__(capacity, **settings)
@@ -30,7 +30,7 @@ class TrackLists(Tracks):
         self.evictions = self.unused = self.bottom_hits = 0
 
     def size(self, tracks):
-        """Pages of a list, or of all the cache."""
+        """Pages of a list, or of the whole cache."""
         return sum(self.pages[track].bit_count() for track in tracks)
 
     def cached(self, track):
@@ -38,11 +38,11 @@ class TrackLists(Tracks):
         return self.pages.get(track, 0)
 
     def ratio(self):
-        """Marginal utility of SEQ to that of RANDOM."""
+        """Ratio of the marginal utility of SEQ to that of RANDOM."""
         return 2 * self.seq_miss * self.delta / self.size(self.seq) if self.seq else 0
 
     def observe(self, track, hit, write):
-        """Adapt, where the track is hit in the bottom of its list."""
+        """Adapt if the track is hit in the bottom of its list."""
         ratio, tracks = self.ratio(), self.seq if track in self.seq else self.random
         if not hit or not self._in_bottom(tracks, track):
             return
@@ -70,7 +70,7 @@ class TrackLists(Tracks):
             self.attach(track, sequential)
 
     def renew(self, track):
-        """Move a track to MRU that a trigger renews."""
+        """Move to MRU a track that a trigger renews."""
         self.use(track, 0)
 
     def add_pages(self, track, pages):

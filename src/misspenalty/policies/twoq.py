@@ -1,12 +1,12 @@
 """2Q: blocks used once pass through a short FIFO; those asked for again after they left it enter the main LRU queue.
 
 Full version: a new block enters A1in, a FIFO, and hits there change nothing (references close together count as one).
-When A1in holds more than Kin blocks its oldest is the victim and its name goes to A1out, a FIFO of Kout names;
+When A1in holds more than Kin blocks, its oldest is the victim and its name goes to A1out, a FIFO of Kout names;
 otherwise the victim is the least recently used of Am and is forgotten. A block found in A1out enters Am.
 
 Simplified version (`simplified=1`): a new block enters A1, a FIFO, and a hit there moves it to Am. When A1 holds more
 blocks than a threshold its oldest is the victim, otherwise the least recently used of Am; neither is remembered.
-`kin` is the threshold, `kout` says nothing then.
+`kin` is then the threshold, and `kout` is ignored.
 
 Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB
 1994, section 3, "Simplified 2Q" and "2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for
@@ -18,7 +18,7 @@ Deviations and decisions:
 - A block found in A1out leaves it before the slot is reclaimed. In the paper's order (reclaim first) a full A1out
   could drop one more name.
 - Kin and Kout are rounded down to whole blocks.
-- Where Am is empty the victim comes from A1in (or A1) though it holds no more than Kin (possible when Kin is the whole
+- If Am is empty, the victim comes from A1in (or A1) although it holds no more than Kin (possible when Kin is the whole
   cache).
 """
 
@@ -29,14 +29,14 @@ from misspenalty.policies._twoq import TwoQ as Full2Q
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("kin", 0.25, "size from which A1in (or A1) gives the victim, as a share of the cache", 0, 1, float),
+    Parameter("kin", 0.25, "size above which A1in (or A1) provides the victim, as a share of the cache", 0, 1, float),
     Parameter("kout", 0.5, "names A1out holds, in multiples of the cache", 0, 1000, float),
     Parameter("simplified", 0, "1 = the simplified version, with A1 in place of A1in and A1out", 0, 1),
 )
 
 
 def make_kernel(capacity, blocks, kin=0.25, kout=0.5, simplified=0):
-    """The kernel of the version asked for."""
+    """The kernel of the requested version."""
     return Simplified2Q(capacity, blocks, kin) if simplified else Full2Q(capacity, blocks, kin, kout)
 
 
@@ -54,7 +54,7 @@ class TwoQ(Reference):
         self.am = OrderedDict()  # least recently used first
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         if block in self.am:
             self.am.move_to_end(block)
             return True

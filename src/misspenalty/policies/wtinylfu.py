@@ -2,9 +2,9 @@
 
 New blocks enter the window, an LRU of `window` of the cache. The block that overflows the window is the candidate for
 the main region, an SLRU. While there is room it is admitted; then its count is compared with that of the main region's
-victim, and the block counted less often is evicted, the candidate if both are equal. Counts are kept for all blocks
-ever seen, approximately, in a count-min sketch of four-bit counters; all of them are halved after `sample_size`
-increments for each block of the cache.
+victim, and the block with the lower count is evicted, the candidate on a tie. Counts are kept for all blocks ever seen,
+approximately, in a count-min sketch of four-bit counters; all of them are halved after `sample_size` increments per
+block of the cache.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017: the sections on TinyLFU (sketch, reset) and W-TinyLFU (window 1 %, SLRU with 80 % protected).
@@ -15,17 +15,19 @@ Deviations and decisions:
 
 - The hash is of a block's number in order of first use, so that the outcome does not depend on how blocks are named;
   the hash of the nth is the nth draw of SplitMix64 from 0. Caffeine hashes the key in another way: its counts differ.
-- As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters for
-  each block of the cache, rounded up to a power of two.
+- As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters per
+  block of the cache, rounded up to a power of two.
 - As in Caffeine, there is no doorkeeper, an increment that finds all four counters full does not count towards the
-  sample, and the reset takes off what halving odd counters lost.
-- Left out: the random admission of a few losing candidates that newer Caffeine has against attacks on its hash.
+  sample, and the reset subtracts what halving odd counters lost.
+- Left out: the random admission of a few losing candidates, which newer versions of Caffeine use against attacks on the
+  hash.
 - The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
-  misses than OPT, which loads always.)
+  misses than OPT, which always loads.)
 
-Other programs of this name have other misses. Caffeine's simulator (3.1.8) halves its counters after ten increments for
-each of its counters' words, whose number is the next power of two above the cache: `sample_size` = 10 times that power
-over the cache comes close, and the hash is what remains. libCacheSim's rules are others, see `libcachesim`.
+Other programs of this name have different misses. Caffeine's simulator (3.1.8) halves its counters after ten increments
+for each of its counters' words, whose number is the next power of two above the cache: `sample_size` = 10 times that
+power over the cache comes close, and the remaining difference is the hash. libCacheSim's rules differ, see
+`libcachesim`.
 """
 
 from collections import OrderedDict
@@ -57,7 +59,7 @@ class Sketch:
         return [(row, draw >> (44 + 5 * k) & 31) for k, row in enumerate(line)]
 
     def frequency(self, number):
-        """The count, or more where another block shares all four counters."""
+        """The count, or more if another block shares all four counters."""
         return min(row[column] for row, column in self._counters(number))
 
     def increment(self, number):
@@ -86,7 +88,7 @@ def _mix(z):
 
 @register("wtinylfu", Kernel, PARAMETERS)
 class WTinyLFU(Reference):
-    """W-TinyLFU: an LRU window and SLRU behind admission by frequency."""
+    """W-TinyLFU: an LRU window, and an SLRU behind admission by frequency."""
 
     def __init__(self, capacity, window=0.01, protected=0.8, sample_size=10.0):
         self.capacity = capacity
@@ -97,7 +99,7 @@ class WTinyLFU(Reference):
         self.number = {}  # of each block, in order of first use
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         self.sketch.increment(self.number.setdefault(block, len(self.number)))
         if block in self.window:
             self.window.move_to_end(block)

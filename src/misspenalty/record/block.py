@@ -1,4 +1,4 @@
-"""Record the requests queued to block devices, as blkparse prints them: the format `blkparse` reads the file."""
+"""Record the requests queued to block devices, as blkparse prints them; the format `blkparse` reads the file."""
 
 import tempfile
 import time
@@ -19,25 +19,25 @@ def device_number(path):
     Raises
     ------
     CaptureError
-        It is no block device.
+        It is not a block device.
     """
     path = Path(path)
     if not path.is_block_device():
-        raise CaptureError(f"{path} is no block device; lsblk lists them")
+        raise CaptureError(f"{path} is not a block device; lsblk lists them")
     raw = path.stat().st_rdev
     return (raw >> 8 & 0xFFF) << MINOR_BITS | (raw & 0xFF) | (raw >> 12 & 0xFFF00)
 
 
 def blkparse_lines(lines, source, begin=0, end=2**64):
-    """Lines of the probe as lines of blkparse, in order of time.
+    """Lines of the probe as lines of blkparse, in time order.
 
     Parameters
     ----------
     lines : iterable of str
     source : str
-        For messages.
+        Name of the recording, for messages.
     begin, end : int
-        Events outside are left out, ns.
+        Events outside this interval are left out, ns.
 
     Yields
     ------
@@ -73,14 +73,14 @@ def blkparse_lines(lines, source, begin=0, end=2**64):
 
 
 def record(device, output, *, seconds=None, ring_pages=4096, told=print):
-    """Record the requests of a block device until some seconds are over, or until Ctrl-C.
+    """Record the requests of a block device for some seconds, or until Ctrl-C.
 
     Parameters
     ----------
     device : path-like or None
         None records all devices.
     output : path-like
-        Text file to write, whole or not at all; compressed if its name ends so.
+        Text file, written atomically; compressed if its suffix says so.
     seconds, ring_pages, told
         As in `misspenalty.record.postgres.record`.
 
@@ -106,7 +106,7 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
         with lines.open(errors="replace") as stream:
             found = list(blkparse_lines(stream, str(output), begin, when))
     if not found:
-        raise CaptureError(f"{device or 'no device'} was asked for nothing meanwhile")
+        raise CaptureError(f"{device or 'no device'} received no requests meanwhile")
     with atomic_path(output) as partial, open_output(partial) as stream:
         for line in found:
             stream.write(f"{line}\n".encode())

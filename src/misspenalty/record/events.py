@@ -20,12 +20,12 @@ EXPECTED = "expected 'R|W file offset count nanoseconds'"
 
 @dataclass(frozen=True)
 class Events:
-    """Block reads and writes in the order they were issued, one array element for each.
+    """Block reads and writes in the order in which they were issued, one array element each.
 
     Attributes
     ----------
     names : list of str
-        Relations, each fork on its own (``stock``, ``stock.fsm``).
+        Relations, with a separate entry per fork (``stock``, ``stock.fsm``).
     nanoseconds : ndarray of uint64
         Monotonic clock.
     relation : ndarray of uint16
@@ -55,7 +55,7 @@ class Events:
 
 
 class Nodes(dict):
-    """Names of relations by file node; a node without a name is called by its number.
+    """Names of relations by file node; a node without a name is represented by its number.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
     Raises
     ------
     KeyError
-        If the file is not one of a known relation.
+        If the file does not belong to a known relation.
     """
     parts = FILE_NAME.fullmatch(file_name)
     if parts is None:
@@ -91,14 +91,14 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
     ----------
     lines : iterable of str
     relations : mapping
-        File node (as text) to relation name; see `Nodes` where names are not known.
+        File node (as text) to relation name; see `Nodes` if names are not known.
     source : str
         Name of the recording, for messages.
 
     Raises
     ------
     CaptureError
-        On a malformed line, lost events, or a file of no known relation; the message names source and line.
+        On a malformed line, lost events, or a file of an unknown relation; the message names source and line.
     """
     names: list[str] = []
     numbers: dict[str, int] = {}
@@ -106,7 +106,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
     nanoseconds, relation, block, write = array("Q"), array("H"), array("L"), array("B")
     for number, line in enumerate(lines, start=1):
         fields = line.split()
-        if not fields or fields[0] == "Attaching":  # what bpftrace itself says at start and end
+        if not fields or fields[0] == "Attaching":  # printed by bpftrace itself at start and end
             continue
         if fields[0] == "Lost":
             raise CaptureError(
@@ -148,7 +148,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
         np.array(block, np.uint32),
         np.array(write, bool),
     )
-    # Each processor has a buffer of its own, so lines of different processors arrive out of order.
+    # Each processor has its own buffer, so lines of different processors arrive out of order.
     return events.take(np.argsort(events.nanoseconds, kind="stable"))
 
 
@@ -192,16 +192,16 @@ def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray
 
 
 def distinct_blocks(events: Events) -> int:
-    """Number of different blocks read or written."""
+    """Number of distinct blocks read or written."""
     return len(np.unique((events.relation.astype(np.uint64) << np.uint64(32)) | events.block))
 
 
 def write_parquet(events: Events, path: Path, relations: Iterable[str] = ()) -> None:
     """Write the capture: ``time_ms``, ``relation``, ``block``, ``write`` in capture order.
 
-    The dictionary lists the relations of the events and, besides, those in `relations`: from 129 entries on an index
-    takes a whole byte, which zstd packs a quarter smaller than the five bits the relations in use would need.
-    It is sorted, so equal events give equal bytes.
+    The dictionary lists the relations of the events and also those in `relations`: with 129 entries or more an index
+    takes a whole byte, which zstd compresses to three quarters of the size of the five bits that the relations in use
+    would need. It is sorted, so equal events give equal bytes.
     """
     used = np.unique(events.relation)
     names = sorted({events.names[index] for index in used} | set(relations))

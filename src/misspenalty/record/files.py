@@ -1,8 +1,8 @@
 """Record what a command and all its children do with files: reads, writes and pages touched, as an SPC trace.
 
-A file is a unit of its own, by its inode; requests have the bytes that were asked for. The command runs below a process
-that bpftrace follows (the gate), with the probe of the builds that the EPCM study reads. Two file systems may number
-files alike; such files count as one.
+Each file, identified by its inode, is a unit; requests have the number of bytes that were asked for. The command runs
+below a process that bpftrace follows (the gate), with the same probe as the builds of the EPCM study. Files with equal
+inode numbers on two file systems count as one.
 """
 
 import json
@@ -30,7 +30,7 @@ POSITIONED = {17, 18}
 OPENS = {2, 85, 257}
 SETTINGS = {"BPFTRACE_STRLEN": "128", "BPFTRACE_MAP_KEYS_MAX": "65536"}
 ATTACH_TRIES = 60
-# One command at a time as a child of this process; the answer, to a descriptor of its own, is its exit status.
+# One command at a time as a child of this process; the answer, on a separate descriptor, is its exit status.
 GATE = """
 import json, os, subprocess, sys
 answers = os.fdopen(int(sys.argv[1]), "w")
@@ -65,12 +65,12 @@ def parse(lines, source):
     lines : iterable of str
         See ``probes/files.bt``.
     source : str
-        For messages.
+        Name of the recording, for messages.
 
     Returns
     -------
     accesses : list of Access
-        In order of time; of regular files, and without empty ones.
+        In time order; only of regular files, and without empty accesses.
     names : dict of int to str
         The name by which each inode was last opened.
 
@@ -96,7 +96,7 @@ def parse(lines, source):
                 fields = rest.rstrip("\n").split(" ", 14)
                 names[int(fields[12])] = fields[14] if len(fields) > 14 else ""
         except (ValueError, IndexError):
-            raise CaptureError(f"{source}, line {number}: {line.strip()[:80]!r} is no line of the probe") from None
+            raise CaptureError(f"{source}, line {number}: {line.strip()[:80]!r} is not a line of the probe") from None
     accesses.sort(key=lambda access: access.time)
     return accesses, names
 
@@ -113,7 +113,7 @@ def _call(fields):
 def spc_lines(accesses):
     """Accesses as lines of an SPC trace: ``ASU,LBA,size,opcode,timestamp``.
 
-    A unit is a file, numbered in the order of first use; a request begins at the sector that its first byte is in.
+    A unit is a file, numbered in order of first use; a request begins at the sector that its first byte is in.
 
     Yields
     ------
@@ -153,7 +153,7 @@ class Gate:
         self.process = subprocess.Popen(
             [sys.executable, "-c", GATE, str(writing)],
             stdin=subprocess.PIPE,
-            stdout=sys.__stderr__,  # ours is for what the recording came to
+            stdout=sys.__stderr__,  # ours is for the result of the recording
             pass_fds=[writing],
             text=True,
             start_new_session=True,
@@ -173,7 +173,7 @@ class Gate:
         return int(answer)
 
     def close(self):
-        """End it, and what it runs."""
+        """End it and whatever it is running."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.process.poll() is None:
                 os.killpg(self.process.pid, number)
@@ -198,7 +198,7 @@ class _Running:
 
 
 def _attached(gate, lines, probe, log):
-    """Run nothing in particular until all of it is seen; where the recording begins."""
+    """Run trivial commands until the tracer sees everything; returns where the recording begins."""
     for _ in range(ATTACH_TRIES):
         size = lines.stat().st_size
         gate.begin(["true"])
@@ -213,14 +213,14 @@ def _attached(gate, lines, probe, log):
 
 
 def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=print):
-    """Record a command until it ends, some seconds are over, or Ctrl-C.
+    """Record a command until it ends, for some seconds, or until Ctrl-C.
 
     Parameters
     ----------
     command : sequence of str
         Run as the user who called sudo, if one did.
     output : path-like
-        SPC trace to write, whole or not at all; compressed if its name ends so.
+        SPC trace, written atomically; compressed if its suffix says so.
     names : path-like, optional
         Table of the files to write.
     seconds, ring_pages, told
@@ -238,7 +238,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
     """
     tracer.check(*PROBED)
     if not command:
-        raise CaptureError("there is no command to record: misspenalty record files OUTPUT -- make")
+        raise CaptureError("no command to record; expected, for example, misspenalty record files OUTPUT -- make")
     gate = Gate()
     try:
         with tempfile.TemporaryDirectory(prefix="misspenalty-record-") as work:
@@ -260,7 +260,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
     finally:
         gate.close()
     if not accesses:
-        raise CaptureError(f"{command[0]} read and wrote no file (exit status {running.answer})")
+        raise CaptureError(f"{command[0]} read and wrote no files (exit status {running.answer})")
     with atomic_path(output) as partial, open_output(partial) as stream:
         for line in spc_lines(accesses):
             stream.write(f"{line}\n".encode())
@@ -280,7 +280,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
 
 
 def _caller():
-    """Who called sudo, as options of `subprocess`: the command runs as that user."""
+    """The user who called sudo, as options of `subprocess`: the command runs as that user."""
     user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
     if not (user and group and user.isdecimal() and group.isdecimal()):
         return {}

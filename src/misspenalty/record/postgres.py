@@ -1,4 +1,4 @@
-"""Record the data-file reads and writes of a PostgreSQL server that runs: what a cache below the database would see.
+"""Record the data-file reads and writes of a running PostgreSQL server: what a cache below the database would see.
 
 Every read that misses the server's buffers and every write of a block of one database is recorded, as a `capture`:
 Parquet with time, relation (table or index), block and direction. The write-ahead log is left out.
@@ -33,7 +33,7 @@ def ask(query, database, user=None):
     ----------
     query, database : str
     user : str, optional
-        User of the system to run psql as.
+        System user to run psql as.
 
     Returns
     -------
@@ -74,20 +74,20 @@ def folder_of(database, user=None):
 
 
 def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=print):
-    """Record a database's block reads and writes until some seconds are over, or until Ctrl-C.
+    """Record a database's block reads and writes for some seconds, or until Ctrl-C.
 
     Parameters
     ----------
     database : str
     output : path-like
-        Parquet file to write, whole or not at all.
+        Parquet file, written atomically.
     seconds : float, optional
     user : str, optional
         See `ask`.
     ring_pages : int
-        Pages of each processor's event buffer, a power of two.
+        Pages per processor's event buffer, a power of two.
     told : callable
-        Called with what happens.
+        Called with progress messages.
 
     Returns
     -------
@@ -109,12 +109,12 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
             told(f"recording {folder}; Ctrl-C ends it")
             begin = time.monotonic_ns()
             why, when = tracer.ended(probe, log, seconds)
-        names = dict(ask(RELATIONS, database, user)) | names  # relations that were made meanwhile
+        names = dict(ask(RELATIONS, database, user)) | names  # relations that were created meanwhile
         with lines.open(errors="replace") as stream:
             events = parse(stream, Nodes(names), str(output))
     events = events.take((events.nanoseconds >= begin) & (events.nanoseconds <= when))
     if not len(events):
-        raise CaptureError(f"database {database} read and wrote no block meanwhile: all it needs is in its buffers")
+        raise CaptureError(f"database {database} read and wrote no blocks meanwhile: all it needs is in its buffers")
     with atomic_path(output) as partial:
         write_parquet(events, partial)
     return {

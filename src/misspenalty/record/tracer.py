@@ -1,4 +1,4 @@
-"""bpftrace, run on the package's probes: from attached to drained."""
+"""bpftrace, run on the package's probes, from attaching to draining."""
 
 import contextlib
 import ctypes
@@ -14,7 +14,7 @@ from misspenalty.errors import MissPenaltyError
 PROBES = Path(__file__).parent / "probes"
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 ATTACH_SECONDS = 5
-DRAIN_SECONDS = 3  # for what is in the buffers when a recording ends
+DRAIN_SECONDS = 3  # to drain the buffers when a recording ends
 PARENT_DEATH_SIGNAL = 1  # of prctl
 
 
@@ -36,7 +36,7 @@ def check(*events):
         raise CaptureError("bpftrace is missing: apt-get install bpftrace, or dnf install bpftrace")
     roots = [Path(root) for root in TRACEFS if Path(root, "events").is_dir()]
     if not roots:
-        raise CaptureError("the kernel's trace points are not there: mount -t tracefs none /sys/kernel/tracing")
+        raise CaptureError("the kernel's trace points are not available: mount -t tracefs none /sys/kernel/tracing")
     for event in events:
         if not any((root / "events" / event).is_dir() for root in roots):
             raise CaptureError(f"this kernel has no trace point {event}")
@@ -45,20 +45,20 @@ def check(*events):
 def start(probe, argument, output, log, *, buffering="full", settings=None):
     """Start bpftrace on a probe.
 
-    It is out of the reach of the terminal's Ctrl-C, so that it ends when it is told to, and ends with this process.
+    The terminal's Ctrl-C does not reach it, so it ends only when told to, or together with this process.
 
     Parameters
     ----------
     probe : str
         File of `PROBES`.
     argument : int
-        What the probe calls ``$1``.
+        The probe's ``$1``.
     output, log : path-like
-        For the probe's lines, and for what bpftrace says.
+        Files for the probe's lines, and for bpftrace's messages.
     buffering : str
-        Of the output, see bpftrace's ``-B``.
+        Buffering of the output, see bpftrace's ``-B``.
     settings : mapping of str to str
-        Its environment variables.
+        Environment variables for bpftrace.
 
     Returns
     -------
@@ -79,12 +79,12 @@ def start(probe, argument, output, log, *, buffering="full", settings=None):
 
 
 def stop(tracer, log, seconds=120):
-    """End bpftrace in order, so that everything it saw is written.
+    """End bpftrace in an orderly way, so that everything it saw is written.
 
     Raises
     ------
     CaptureError
-        It had stopped by itself, or does not end.
+        It has stopped by itself, or does not end.
     """
     if tracer.poll() is not None:
         raise stopped(log)
@@ -103,7 +103,7 @@ def stopped(log):
 
 @contextlib.contextmanager
 def tracing(probe, argument, output, log, *, attach=ATTACH_SECONDS, drain=DRAIN_SECONDS, **options):
-    """bpftrace on a probe, from attached to drained; see `start` for the parameters and `stop` for the errors."""
+    """bpftrace on a probe, from attaching to draining; see `start` for the parameters and `stop` for the errors."""
     tracer = start(probe, argument, output, log, **options)
     try:
         time.sleep(attach)
@@ -123,7 +123,7 @@ def ended(tracer, log, seconds=None, process=None, pause=0.2):
     why : str
         ``time``, ``command`` or ``interrupted``.
     when : int
-        Of the monotonic clock, ns: what is recorded later belongs to the tracer's end.
+        Monotonic clock, ns: anything recorded later belongs to the tracer's shutdown.
 
     Raises
     ------

@@ -44,15 +44,15 @@ def byte_hit_ratio_curve(
     writes : {"count", "ignore", "only"}
         As in `simulate`.
     warm_up : int
-        References at the head that are not counted.
+        References at the start that are not counted.
     threads : int, optional
-        Caches replayed at a time; by default one per processor.
+        Caches replayed in parallel; by default one per processor.
 
     Returns
     -------
     DataFrame
         One row per policy and size: ``policy, cache_bytes, requests, hits, misses, hit_ratio, requested_bytes,
-        hit_bytes, byte_hit_ratio, refused`` (misses of objects larger than the cache, warm-up included) and
+        hit_bytes, byte_hit_ratio, refused`` (misses of objects larger than the cache, including the warm-up) and
         ``evictions``.
 
     Raises
@@ -60,7 +60,7 @@ def byte_hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        A policy has no definition for sizes, or a size or parameter is impossible.
+        A policy has no definition for sizes, or a size or parameter is invalid.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Tables of what a trace is like: its rate and working set over time, request sizes, runs, reuse, frequency.
+"""Tables that characterize a trace: its rate and working set over time, request sizes, runs, reuse, frequency.
 
-Together with the summary of `misspenalty.replay.profile` they are what is needed to know a workload. Where a trace has
-no times, windows are of equally many references and rates are left out.
+Together with the summary of `misspenalty.replay.profile` they describe a workload. If a trace has no times, windows
+have equal numbers of references and rates are left out.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from misspenalty.replay.curves import SLICE
 from misspenalty.traces._stack import StackDistances
 from misspenalty.traces.trace import Trace
 
-WINDOWS = 60  # of the whole trace, at most
-POINTS = 60  # ranks of the frequency table, at most
+WINDOWS = 60  # at most, over the whole trace
+POINTS = 60  # at most, ranks in the frequency table
 
 
 def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
@@ -21,8 +21,8 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``window``; ``start_s, references_per_s, mb_per_s`` where the trace has times; ``references, read_share``;
-        ``working_set_blocks``, the distinct blocks of the window; ``new_blocks``, those of them not used before;
+        ``window``; ``start_s, references_per_s, mb_per_s`` if the trace has times; ``references, read_share``;
+        ``working_set_blocks``, the distinct blocks of the window; ``new_blocks``, those not used before;
         ``footprint_blocks`` so far. A window without a reference has no read share.
 
     Examples
@@ -57,7 +57,7 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
 
 
 def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
-    """The window of each reference, and its length in s; None where the trace has no times."""
+    """The window of each reference, and its length in s; None if the trace has no times."""
     n = len(trace)
     span = 0 if trace.time is None else int(trace.time.max() - trace.time.min())
     if trace.time is None or not span:
@@ -67,7 +67,7 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
 
 
 def request_sizes(trace: Trace) -> pd.DataFrame:
-    """How many requests had which size: ``blocks_up_to, requests, share``; no rows where that is not known.
+    """Number of requests by size: ``blocks_up_to, requests, share``; no rows if sizes are not known.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def request_sizes(trace: Trace) -> pd.DataFrame:
 
 
 def runs(trace: Trace) -> pd.DataFrame:
-    """Sequential runs by length: maximal rows of references, each to the block after the one before.
+    """Sequential runs by length: maximal sequences of references, each to the block after the previous one.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def reuse_distances(trace: Trace) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``blocks_up_to, references, share, cumulative_share``, distances in powers of two; first uses are in none.
+        ``blocks_up_to, references, share, cumulative_share``, distances in powers of two; first uses are not included.
 
     Examples
     --------
@@ -146,13 +146,13 @@ def reuse_distances(trace: Trace) -> pd.DataFrame:
 
 
 def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
-    """How often the blocks are used, by rank.
+    """How often blocks are used, by rank.
 
     Returns
     -------
     DataFrame
-        ``rank`` (1 = used most), ``references`` of the block at it, ``cumulative_share`` of the references that go to
-        blocks up to it; ranks in geometric steps, the first and the last among them.
+        ``rank`` (1 = used most), ``references`` to the block of that rank, ``cumulative_share`` of the references that
+        go to blocks up to that rank; ranks in geometric steps, including the first and the last.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
 
 
 def octaves(values: np.ndarray) -> np.ndarray:
-    """Number of the least power of two that is not below each value, which is at least 1.
+    """Exponent of the smallest power of two not below each value, which is at least 1.
 
     Examples
     --------

@@ -5,9 +5,9 @@ Systems Journal 9(2), 1970: a reference hits in every cache that is at least as 
 
 Sampled: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, at a
 fixed rate R (section 3) with the adjustment of section 3.4 (SHARDS-adj). Blocks whose hashed address falls below a
-threshold are kept with all their references. Deviations: of a stack distance d, which counts the block itself, only
-the d - 1 other blocks are divided by R; the standard error is that of eight samples at rate R / 8 each, which the
-sample is split into by the same hash (the paper has no error bar).
+threshold are kept with all their references. Deviations: of a stack distance d, which counts the block itself, only the
+d - 1 other blocks are divided by R; the standard error is that of eight samples at rate R / 8 each, into which the
+sample is split by the same hash (the paper has no error bars).
 """
 
 import os
@@ -26,7 +26,7 @@ from misspenalty.traces.trace import Trace
 
 
 class _Stack:
-    """An LRU stack with the histogram of its distances: of the requests that count, and of all references."""
+    """An LRU stack with histograms of its distances, over the requests that count and over all references."""
 
     def __init__(self, blocks: int) -> None:
         self.stack = StackDistances(blocks)
@@ -40,7 +40,7 @@ class _Stack:
         tally(self.distances[: ids.size], counted, self.counted, self.everything)
 
     def misses(self, depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Misses, of the requests and of all references, in caches that hold the upmost `depth` blocks of the stack."""
+        """Misses, of the requests and of all references, in caches that hold the top `depth` blocks of the stack."""
         depth = np.minimum(depth, self.counted.size - 1)
         histograms = self.counted, self.everything
         counted, everything = (each.sum() - (np.cumsum(each) - each[0])[depth] for each in histograms)
@@ -55,20 +55,20 @@ def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writ
     trace : Trace, path-like or array of integers
         As in `simulate`.
     writes : {"count", "ignore", "only"}
-        Which references reach the stack; as in `simulate`. With ``"refresh"`` that would depend on the cache size.
+        Which references reach the stack; as in `simulate`. Not ``"refresh"``, which would depend on the cache size.
 
     Returns
     -------
     uint32, shape (references that reach the stack,)
-        Distinct blocks used since the block was used last, itself included: the smallest LRU cache, in blocks, that
-        has it. 0 for a block's first reference.
+        Distinct blocks used since the block was last used, including itself: the smallest LRU cache, in blocks, that
+        holds it. 0 for a block's first reference.
 
     Raises
     ------
     InputError
         The trace cannot be read.
     ParameterError
-        The trace or `writes` is impossible.
+        The trace or `writes` is invalid.
 
     Examples
     --------
@@ -99,26 +99,27 @@ def lru_curve(
     Parameters
     ----------
     trace, writes, warm_up
-        As in `simulate`, whose numbers these are, without `sample` to the last hit.
+        As in `simulate`. Without `sample`, the results are exactly those of `simulate`.
     cache_blocks : sequence of int, optional
-        Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`: every size that it tells).
+        Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`: every size that it can
+        resolve).
     sample : float, optional
         Share of the blocks to look at, above 0 and below 1.
     sample_seed : int
-        Chooses the sampled blocks.
+        Seed that chooses the sampled blocks.
     advance : callable
-        Called with the number of references done since the last call.
+        Called with the number of references processed since the last call.
 
     Returns
     -------
     DataFrame
-        As in `hit_ratio_curve`. Of a sample, hits, misses and evictions are estimates, requests and cold misses exact,
-        and ``hit_ratio_error`` is the standard error of the hit ratio.
+        As in `hit_ratio_curve`. With a sample, hits, misses and evictions are estimates, requests and cold misses are
+        exact, and ``hit_ratio_error`` is the standard error of the hit ratio.
 
     Raises
     ------
     ParameterError
-        A parameter is impossible.
+        A parameter is invalid.
 
     Examples
     --------
@@ -184,7 +185,7 @@ def _sampled(
 def _estimate(stack: _Stack, sizes: np.ndarray, rate: float, requests: int) -> tuple[np.ndarray, np.ndarray]:
     """Hit ratio, and misses of all references, at each size.
 
-    References missing from the sample, or too many in it, are taken for hits at the smallest distance (SHARDS-adj): so
+    References missing from the sample, or too many in it, are treated as hits at the smallest distance (SHARDS-adj), so
     only the sample's misses matter.
     """
     misses, loads = stack.misses(scaled(sizes, rate))

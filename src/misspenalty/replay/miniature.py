@@ -1,15 +1,15 @@
-"""The hit ratio of any policy from a sample of the blocks, by a small cache that sees the sample alone.
+"""The hit ratio of any policy from a sample of the blocks, by a small cache that sees only the sample.
 
 C. A. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations",
 USENIX ATC 2017: a cache of R times the size, over the references to a share R of the blocks, has about the hit ratio
 of the whole. Deviations: the sample and its error bar are those of `misspenalty.replay.sampling`; the hit ratio is
 adjusted as for LRU (SHARDS-adj), so that LRU's is that of `lru_curve`; a parameter that counts accesses is scaled with
-the sample; a policy that looks at neighbours is given groups of 32 adjacent addresses, sampled as one.
+the sample; a policy that looks at neighbours is given groups of 32 adjacent addresses, sampled together.
 
-The error bar is that of the sample alone. What depends on absolute numbers adds a bias: MQ's lifeTime is a power of two
-and may be the next one in a sample, which is three points of hit ratio on the trace OLTP.
+The error bar covers only the sampling. Anything that depends on absolute numbers adds a bias: MQ's lifeTime is a power
+of two and may be the next one in a sample, which is three points of hit ratio on the trace OLTP.
 
-The eight parts have caches of an eighth of the sample's. Where these hold but a few blocks, both the estimate and its
+The eight parts have caches of an eighth of the sample's. If these hold only a few blocks, both the estimate and its
 error bar are rough: a size should be at least 100 / R blocks.
 """
 
@@ -45,11 +45,11 @@ def estimate(
     size : int
         Cache size over the whole trace, blocks.
     parameters : dict
-        The policy's own, for the whole trace.
+        The policy's parameters, for the whole trace.
     requests, cold : int
         Requests and cold misses of the whole trace.
     replay : callable
-        Replays a piece of the trace through a cache of that many blocks with these parameters.
+        Replays a piece of the trace through a cache of a given number of blocks with given parameters.
 
     Returns
     -------

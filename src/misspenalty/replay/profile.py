@@ -1,4 +1,4 @@
-"""What kind of trace a trace is: volume, rate, request sizes, reads, sequentiality, reuse."""
+"""Profile of a trace: volume, rate, request sizes, reads, sequentiality, reuse."""
 
 from typing import Any
 
@@ -17,12 +17,11 @@ def profile(trace: Trace) -> dict[str, Any]:
     dict
         ``name, format``; ``references, reads, writes, blocks, block_bytes, footprint_bytes, seconds``; ``read_share``;
         ``requests`` with their ``request_blocks_mean, _median, _p95, _max`` (before they were split into blocks) and
-        ``requests_per_s``, ``references_per_s``, ``mb_per_s`` (2**20 bytes); of objects ``object_bytes_mean, _median,
-        _max``, over the objects; ``sequential_share``: of the references,
-        those to the block after that of the reference before; ``used_once_share``: of the blocks;
-        ``reused_share``: of the references, those to a block used before; of these the quantiles
-        ``reuse_distance_p50, _p90, _p99``, the LRU cache in blocks that serves that share of them. None where the trace
-        does not tell.
+        ``requests_per_s``, ``references_per_s``, ``mb_per_s`` (2**20 bytes); for objects ``object_bytes_mean, _median,
+        _max``, over the objects; ``sequential_share``: of the references, those to the block after that of the previous
+        reference; ``used_once_share``: of the blocks; ``reused_share``: of the references, those to a block used
+        before; of these the quantiles ``reuse_distance_p50, _p90, _p99``, the size in blocks of the LRU cache that
+        serves that share of them. None if the trace does not tell.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def _walk(trace: Trace) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def describe(found: dict[str, Any]) -> str:
-    """A profile for a reader; what the trace does not tell is left out.
+    """A profile as text; facts that the trace does not tell are left out.
 
     Examples
     --------

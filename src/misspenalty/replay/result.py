@@ -1,4 +1,4 @@
-"""What came out of one replay."""
+"""Result of one replay."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of one replay.
+    """Result of one replay.
 
     Attributes
     ----------
@@ -15,12 +15,12 @@ class Result:
     requests : int
         References that count towards the hit ratio.
     hits : int
-        Those of them that found their block in the cache.
+        Requests that found their block in the cache.
     cold_misses : int
-        Requests that no cache of any size could serve: no earlier reference, warm-up and writes included, reached the
-        cache with their block.
+        Requests that no cache of any size could serve: no earlier reference to their block, including warm-up and
+        writes, reached the cache.
     evictions, ghost_hits : int
-        Over the whole replay, warm-up and writes included.
+        Over the whole replay, including warm-up and writes.
     """
 
     policy: str
@@ -38,11 +38,11 @@ class Result:
 
     @property
     def hit_ratio(self) -> float:
-        """Hits over requests, a fraction; NaN where nothing was counted."""
+        """Hits over requests, a fraction; NaN if nothing was counted."""
         return self.hits / self.requests if self.requests else float("nan")
 
     def row(self) -> dict[str, Any]:
-        """The result as a flat dict, hit ratio included."""
+        """The result as a flat dict, including the hit ratio."""
         return {
             "policy": self.policy,
             "cache_blocks": self.cache_blocks,

@@ -2,7 +2,7 @@
 
 C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, section 3:
 blocks whose hashed address falls below a threshold are kept. The same hash splits the sample into eight, from whose
-spread the standard error is taken (the paper has no error bar).
+spread the standard error is computed (the paper has no error bars).
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from misspenalty.traces.selection import NONE
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 20  # references at a time
-PARTS = 8  # samples that the standard error is taken from
+PARTS = 8  # samples from which the standard error is computed
 GROUP = 5  # bits of an address below a group: a policy that looks at neighbours is given 32 of them together
 
 
 def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
-    """Share of the blocks and seed, or a `ParameterError` where they are impossible."""
+    """Share of the blocks and seed, or a `ParameterError` if they are invalid."""
     if not isinstance(sample, float | np.floating) or not 0 < sample < 1:
         raise ParameterError(f"sample is {sample!r}; expected a share of the blocks above 0 and below 1, such as 0.01")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
@@ -30,7 +30,7 @@ def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
 
 
 def scaled(blocks: Any, rate: float) -> Any:
-    """A cache of that many blocks in a sample: the block itself, and of the others the share that was sampled.
+    """The scaled-down cache for a sample: the block itself, plus the sampled share of the others.
 
     Examples
     --------
@@ -43,8 +43,8 @@ def scaled(blocks: Any, rate: float) -> Any:
 def adjusted(misses: Any, rate: float, requests: int) -> Any:
     """Hit ratio of all requests from the misses of a sample.
 
-    References missing from the sample, or too many in it, are taken for hits (SHARDS-adj): they belong to the few
-    blocks with most references, so only the sample's misses matter.
+    References missing from the sample, or too many in it, are treated as hits (SHARDS-adj): they belong to the few
+    blocks with the most references, so only the sample's misses matter.
     """
     return np.clip(1 - misses / rate / max(requests, 1), 0, 1)
 
@@ -60,9 +60,9 @@ class Choice:
     numbers : uint32, shape (blocks,)
         Number of each block in the sample plus 1; 0 outside of it.
     part_of : uint8, shape (sampled blocks,)
-        Part that each is in.
+        Part of each sampled block.
     number_in_part : uint32, shape (sampled blocks,)
-        Its number there.
+        Number of each block within its part.
     """
 
     rate: float
@@ -85,7 +85,7 @@ def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Ch
     Raises
     ------
     ParameterError
-        It would be empty.
+        The sample would be empty.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Ch
         numbers[part][chosen] = np.arange(count + 1, count + 1 + kept[-1].size)
         count += kept[-1].size
     if not count:
-        raise ParameterError(f"sample {rate:g} takes none of {address.size} blocks; choose a larger share")
+        raise ParameterError(f"sample {rate:g} contains none of {address.size} blocks; choose a larger share")
     x = np.concatenate(kept)
     part_of = np.minimum(x // np.uint64(max(threshold // PARTS, 1)), PARTS - 1).astype(np.uint8)
     number_in_part = np.empty(part_of.size, np.uint32)
@@ -127,11 +127,11 @@ class Piece:
     Attributes
     ----------
     trace : Trace
-        They alone.
+        Only those references.
     rate : float
         Share of the blocks of the whole trace.
     warm_up : int
-        References at its head that are not counted.
+        References at its start that are not counted.
     """
 
     trace: Trace
@@ -161,7 +161,7 @@ class Sample:
         trace : Trace
         choice : Choice
         warm_up : int
-            References at the head of the whole trace that are not counted.
+            References at the start of the whole trace that are not counted.
         """
         chosen = [_taken(trace, part, choice.numbers) for part in _slices(len(trace))]
         ids, write = (np.concatenate(column) for column in zip(*chosen, strict=True))

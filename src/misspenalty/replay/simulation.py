@@ -24,7 +24,7 @@ from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
-ONE_PASS = 3  # sizes from which the stack is faster than as many caches
+ONE_PASS = 3  # number of sizes from which the stack is faster than separate caches
 
 TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 Policy: TypeAlias = str | type
@@ -54,38 +54,38 @@ def simulate(
         From `open_trace`; or the path of a trace; or block addresses in order of reference.
     policy : str or type, or a sequence of them
         Name of a policy, in either case, see `policies`; or a class with ``access(block)``, see
-        `misspenalty.policies.python_policy`. Of several, each is given a cache of its own.
+        `misspenalty.policies.python_policy`. If there are several, each has its own cache.
     cache_blocks : int
         Cache size, blocks.
     prefetch : "sequential" or "amp" or mapping, optional
-        Put a sequential prefetcher in front of the cache, with its defaults or the settings given; see
+        Put a sequential prefetcher in front of the cache, with its defaults or the given settings; see
         `misspenalty.prefetch.sequential.prefetcher` and `misspenalty.prefetch.sequential.amp`. A block is a track, and
-        a write reads ahead like a read. A prefetched block may be a hit that no cache alone could have, so that hits
-        and cold misses may add up to more than the requests.
+        a write reads ahead like a read. A prefetched block may be a hit that no cache alone could have, so hits and
+        cold misses may add up to more than the requests.
     writes : {"count", "ignore", "refresh", "only"}
-        What a write is to the cache: an access that updates it like a read (but never counts as a request); nothing; an
-        access where its block is in the cache and else nothing; or the only thing replayed (and counted). A policy that
-        looks into the future gains nothing from a refresh: for it, writes that load no block are nothing.
+        How the cache treats a write: as an access that updates it like a read (but never counts as a request); not at
+        all; as an access if its block is cached, otherwise not at all; or as the only thing replayed (and counted). A
+        policy that looks into the future gains nothing from a refresh: it ignores writes that load no block.
     warm_up : int
-        References at the head of the trace that fill the cache and are not counted.
+        References at the start of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional
         Filled with the outcome of each reference, for one policy; ignored references are left as they are.
     progress : bool
         Whether to show a progress bar on the terminal.
     **parameters
-        The policy's own. Of several policies, each takes those it has.
+        The policy's parameters. With several policies, each takes those that it has.
 
     Returns
     -------
     Result or DataFrame
-        Of several policies a table with one row per policy, its columns those of `hit_ratio_curve`.
+        For several policies, a table with one row per policy and the columns of `hit_ratio_curve`.
 
     Raises
     ------
     InputError
         The trace cannot be read.
     ParameterError
-        The trace, the policy, a parameter or the cache size is unknown or impossible.
+        The trace, the policy, a parameter or the cache size is unknown or invalid.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def simulate(
         raise ParameterError("hits holds the outcomes of one policy; name one, or leave hits out")
     opened = as_trace(trace)
     if hits is not None and (getattr(hits, "dtype", None) != np.bool_ or hits.shape != (len(opened),)):
-        raise ParameterError(f"hits is no bool array of shape ({len(opened)},), one entry per reference")
+        raise ParameterError(f"hits is not a bool array of shape ({len(opened)},), one entry per reference")
     results = []
     for definition, own in zip(definitions, settings, strict=True):
         with _bar(len(opened), progress, definition.name) as bar:
@@ -124,9 +124,9 @@ def hit_ratio_curve(
 ) -> pd.DataFrame:
     """Replay a trace through caches of several sizes.
 
-    LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is taken for three or more of them
-    (`lru_curve`). OPT, MRU and LFU with its whole history are stack algorithms as well, but their stacks are ordered
-    by more than recency and cost time in proportion to their depth; like all other policies they are replayed size by
+    LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is used for three or more of them
+    (`lru_curve`). OPT, MRU and LFU with its whole history are stack algorithms as well, but their stacks are ordered by
+    more than recency and cost time in proportion to their depth; like all other policies they are replayed size by
     size, in parallel threads.
 
     Parameters
@@ -134,14 +134,14 @@ def hit_ratio_curve(
     trace, policy, prefetch, writes, warm_up, **parameters
         As in `simulate`.
     cache_blocks : int or sequence of int, optional
-        Cache sizes, blocks; by default every size from 1 to the footprint, for LRU alone.
+        Cache sizes, blocks; by default every size from 1 to the footprint, for LRU only.
     threads : int, optional
-        Caches replayed at a time; by default one per processor. The result does not depend on it.
+        Caches replayed in parallel; by default one per processor. The result does not depend on it.
     sample : float, optional
         Share of the blocks to look at: LRU's curve is estimated by SHARDS, see `lru_curve`, any other policy's by a
         small cache on the same sample, see `misspenalty.replay.miniature`. Sizes below 100 / `sample` blocks are rough.
     sample_seed : int
-        Chooses the sampled blocks.
+        Seed that chooses the sampled blocks.
     progress : bool
         Whether to show a progress bar on the terminal.
 
@@ -156,8 +156,8 @@ def hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        As `simulate`; also an empty list of sizes, a thread count below 1, every size asked of another policy than LRU,
-        or a sample behind a prefetcher.
+        As in `simulate`; also an empty list of sizes, a thread count below 1, every size of a policy other than LRU, or
+        a sample behind a prefetcher.
 
     Examples
     --------
@@ -178,9 +178,9 @@ def hit_ratio_curve(
     if not all(stacks) and sizes is None:
         other = definitions[stacks.index(False)].name
         instead = other if prefetch is None else f"{other} behind a prefetcher"
-        raise ParameterError(f"every size at once is for lru, not for {instead}; name the sizes")
+        raise ParameterError(f"every size at once is only possible for lru, not for {instead}; name the sizes")
     if sample is not None and prefetch is not None:
-        raise ParameterError("a sample does not show what a prefetcher reads ahead; leave sample or prefetch out")
+        raise ParameterError("a sample does not show what a prefetcher reads ahead; leave out sample or prefetch")
     opened = as_trace(trace)
     check(opened, writes, warm_up)
     jobs: list[Job] = []
@@ -215,7 +215,7 @@ class _Miniatures:
         self.requests = counted_requests(trace, writes, warm_up)
 
     def sample(self, spatial: bool) -> Sample:
-        """The sample, of groups of neighbours for a policy that looks at them; made once."""
+        """The sample, in groups of neighbours for a policy that looks at them; built once."""
         if spatial not in self.samples:
             choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
             self.samples[spatial] = Sample.of(self.trace, choice, self.warm_up)
@@ -292,12 +292,12 @@ def make_kernel(
     prefetch: str | Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Any:
-    """The kernel of a policy for this trace, behind the prefetcher where one is asked for, every parameter checked.
+    """The kernel of a policy for this trace, behind the prefetcher if one is asked for, with every parameter checked.
 
     Raises
     ------
     ParameterError
-        As `simulate`; or the policy exists in Python only.
+        As in `simulate`; or the policy exists only in Python.
     """
     definition = find_policy(policy)
     if definition.kernel is None:
@@ -320,7 +320,7 @@ def _kernel(
         return definition.cache(size, trace.address, parameters, future)
     if definition.kernel is None:
         raise ParameterError(
-            f"{definition.name} is written in Python and cannot work behind the prefetcher; leave prefetch out"
+            f"{definition.name} is written in Python and cannot work behind the prefetcher; leave out prefetch"
         )
     return track_cache(definition.name, size, address=trace.address, prefetch=prefetch, **parameters)
 

@@ -7,23 +7,23 @@ from misspenalty.traces.trace import Trace, format_bytes
 
 OF_HITS = (0.5, 0.9, 0.99)  # of the hits at the largest size
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the footprint
-STEPS = 1000  # of the hit ratio, to which a curve is thinned out before its hull is taken
+STEPS = 1000  # of the hit ratio, to which a curve is thinned out before computing its hull
 FALL = 2.0  # at a knee the slope of the hull falls by this factor or more
-APART = 0.02  # least difference in hit ratio between two knees
+APART = 0.02  # smallest difference in hit ratio between two knees
 
 
 def knees(table: pd.DataFrame) -> pd.DataFrame:
-    """The knees of a curve: where its concave hull turns, so that a further block is worth at most half as much.
+    """The knees of a curve: where its concave hull bends, so that another block is worth at most half as much.
 
     Parameters
     ----------
     table : DataFrame
-        Of `misspenalty.hit_ratio_curve`, one policy.
+        From `misspenalty.hit_ratio_curve`, for one policy.
 
     Returns
     -------
     DataFrame
-        The rows at the knees, by size. A knee has at least 2 % more hit ratio than the one before it.
+        The rows at the knees, by size. The hit ratio of a knee is at least 2 points above that of the previous one.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def _hull(x: np.ndarray, y: np.ndarray) -> list[int]:
 
 
 def text(trace: Trace, table: pd.DataFrame) -> str:
-    """The curve of one policy at every size, for a reader."""
+    """The curve of one policy at every size, as text."""
     requests, cold = int(table["requests"].iloc[0]), int(table["cold_misses"].iloc[0])
     sizes = table["cache_blocks"].to_numpy()
     marks = [max(int(share * trace.blocks + 0.5), 1) for share in SHARES]

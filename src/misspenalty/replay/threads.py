@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-Job: TypeAlias = Callable[[Callable[[int], Any]], pd.DataFrame]  # called with a function that counts references done
+Job: TypeAlias = Callable[[Callable[[int], Any]], pd.DataFrame]  # takes a function that counts references
 
 
 def processors() -> int:

@@ -1,1 +1,1 @@
-"""What a run was made from (provenance), and the paper that shows what came out."""
+"""The provenance of a run, and the paper that reports its results."""

@@ -1,4 +1,4 @@
-"""What a run took, as README.md and ARTIFACT.md say it: read from the manifest of the run and from the disk."""
+"""The cost of a run, as stated in README.md and ARTIFACT.md: read from the run's manifest and from the disk."""
 
 import json
 import math
@@ -26,7 +26,7 @@ ITEMS = {  # study -> a table of it, and claims to look at
 
 
 def whole(run, root):
-    """Whether a manifest has a time for every rule that makes a final file: sums are then those of a whole run."""
+    """Whether a manifest has a time for every rule that makes a final file, so that sums cover a complete run."""
     index = Path(root, "results", "index.json")
     if not index.is_file():
         return False
@@ -46,13 +46,13 @@ def gigabytes(n, step=0.1):
 
 
 def cost(jobs):
-    """``(CPU seconds, bytes of the largest)`` of jobs."""
+    """``(CPU seconds, peak bytes of the largest)`` of jobs."""
     cpu = sum(job["cpu_s"] or 0 for job in jobs)
     return cpu, 2**20 * max((job["peak_rss_mb"] or 0 for job in jobs), default=0)
 
 
 def disk(root, names):
-    """Bytes that files in folders take; a file with several names counts once."""
+    """Bytes that files in folders occupy; a file with several names counts once."""
     seen, total = set(), 0
     for name in names:
         for folder, _, files in os.walk(Path(root, name)):
@@ -65,7 +65,7 @@ def disk(root, names):
 
 
 def readme_text(run, root):
-    """What `make reproduce` takes, a paragraph; None where the manifest is not of a whole run.
+    """What `make reproduce` costs, as a paragraph; None if the manifest is not of a complete run.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ environment takes {environment}, the checkout with its traces {checkout}, result
 
 
 def artifact_text(run, root):
-    """A table with a study's command, CPU minutes, memory, disk and expected values; None as `readme_text`."""
+    """A table with a study's command, CPU minutes, memory, disk and expected values; None as in `readme_text`."""
     if not whole(run, root):
         return None
     ledger = read_yaml(Path(root, "data", "published", "claims.yaml"))
@@ -108,12 +108,12 @@ def artifact_text(run, root):
 
 
 def expected_text(claims):
-    """A table with the values and verdicts that a run is expected to give, of the claims that `ITEMS` names.
+    """A table with the values and verdicts expected from a run, for the claims in `ITEMS`.
 
     Parameters
     ----------
     claims : DataFrame
-        ``results/claims.csv``; what it lacks is left out.
+        ``results/claims.csv``; claims that it lacks are left out.
     """
     rows = claims.astype(str).set_index("id")
     lines = ["| Claim | Published | Expected value | Expected verdict |", "|---|---|---|---|"]

@@ -1,4 +1,4 @@
-"""What the workflow's scripts share: a job names a function, reads its inputs, and writes the tables it returns.
+"""Code shared by the workflow's scripts: a job names a function, reads its inputs, and writes the tables it returns.
 
 A rule names the function by its dotted name (``misspenalty.studies.mq.tables.bounds``). The same name gives the digest
 of the rule's code (`misspenalty.reporting.provenance.code_digest`), so a rule never lists the modules it depends on.
@@ -18,7 +18,7 @@ from misspenalty.io.files import atomic_path, write_csv
 
 @contextmanager
 def logged(path):
-    """Send what a job prints on ``stderr``, and the traceback of a failure, to its log file."""
+    """Send a job's ``stderr``, and the traceback of a failure, to its log file."""
     with open(path, "w", buffering=1) as stream:
         sys.stderr = stream
         try:
@@ -31,7 +31,7 @@ def logged(path):
 
 
 def function_of(name):
-    """The function that a dotted name stands for.
+    """The function with a dotted name.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ def caption_of(function):
 
 
 def read_tables(source):
-    """Tables as a function takes them.
+    """Tables in the form that a function takes.
 
     Parameters
     ----------
     source : str, list of str or dict of str to str
         The file of a table (CSV or Parquet); a list of files of the same columns, which are concatenated; or
-        files by name. A YAML document is left to the function, which is given its path.
+        files by name. A YAML document is left to the function, which receives its path.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def read_tables(source):
 
 
 def write_table(table, path):
-    """Write a table as its suffix says, whole or not at all."""
+    """Write a table atomically, in the format of its suffix."""
     if str(path).endswith(".parquet"):
         with atomic_path(path) as partial:
             table.to_parquet(partial, compression="zstd")
@@ -106,7 +106,7 @@ def write_table(table, path):
 
 
 def write_tables(found, outputs):
-    """Write what a function returned.
+    """Write the tables that a function returned.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def write_tables(found, outputs):
     Raises
     ------
     ParameterError
-        The function returned other tables than the rule has outputs.
+        The tables returned do not match the rule's outputs.
     """
     found = {next(iter(outputs)): found} if isinstance(found, pd.DataFrame) else found
     if found.keys() != outputs.keys():

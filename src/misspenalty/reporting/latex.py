@@ -1,4 +1,4 @@
-"""Result tables as LaTeX: a file per table, for the packages booktabs and longtable, and a document of all of them."""
+"""Result tables as LaTeX: one file per table, for booktabs and longtable, and a document of all of them."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pandas as pd
 from misspenalty.errors import InputError
 from misspenalty.io.files import atomic_path
 
-LONGEST = 250  # rows of a table that can be printed
+LONGEST = 250  # most rows of a printable table
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -22,7 +22,7 @@ SPECIAL = {
 
 
 def escaped(text):
-    """A text in which LaTeX sees no command.
+    """A text with LaTeX's special characters escaped.
 
     >>> escaped("cache_mb: 50 %")
     'cache\\\\_mb: 50 \\\\%'
@@ -47,7 +47,7 @@ def latex_table(path, label):
     path : path-like
         A CSV file with a header.
     label : str
-        Caption and label: which table it is.
+        Caption and label of the table.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def write_latex(paths, folder):
     paths : iterable of path-like
         CSV files ``<study>/<table>.csv``.
     folder : path-like
-        Replaced whole.
+        Replaced as a whole.
 
     Returns
     -------

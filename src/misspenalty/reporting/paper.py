@@ -12,19 +12,20 @@ _PLACE = re.compile(r"┌─ (.+):(\d+):\d+")
 
 
 def paper_inputs(source, root):
-    """Every file that a paper is made of.
+    """Every file that a paper is made from.
 
     Parameters
     ----------
     source : path-like
         The main Typst file; all Typst and bibliography files in its folder and below belong to the paper.
     root : path-like
-        Folder that the absolute paths inside the sources begin at.
+        Folder at which the absolute paths inside the sources start.
 
     Returns
     -------
     list of Path
-        Sorted, relative to `root`: the sources, and what they name by an absolute path (tables, figures, facts).
+        Sorted, relative to `root`: the sources, and the files that they name by an absolute path (tables, figures,
+        facts).
 
     Raises
     ------
@@ -35,7 +36,7 @@ def paper_inputs(source, root):
     if not source.is_file():
         raise InputError("no such file", path=source, expected="the main Typst file of a paper")
     if not source.is_relative_to(root):
-        raise InputError(f"lies outside {root}", path=source, remedy="name a root that holds it")
+        raise InputError(f"lies outside {root}", path=source, remedy="name a root that contains it")
     sources = [path for path in source.parent.rglob("*") if path.suffix in (".typ", ".bib")]
     texts = [path.read_text(encoding="utf-8") for path in sources if path.suffix == ".typ"]
     named = {Path(name.lstrip("/")) for text in texts for name in _READ.findall(text)}
@@ -50,11 +51,11 @@ def compile_paper(source, root, output, config=None):
     source : path-like
         The main Typst file.
     root : path-like
-        Folder that holds the sources and everything they read.
+        Folder that contains the sources and everything they read.
     output : path-like
-        The PDF; written whole or not at all.
+        The PDF, written atomically.
     config : dict, optional
-        The run's configuration, where it is not ``config/config.yaml`` below `root`.
+        The run's configuration, if it is not ``config/config.yaml`` below `root`.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def compile_paper(source, root, output, config=None):
         raise ParameterError("the paper needs the Typst compiler: install the package typst") from error
     for path in paper_inputs(source, root):
         if not (Path(root) / path).is_file():
-            raise InputError("is missing, and the paper reads it", path=path, remedy="make it with `make reproduce`")
+            raise InputError("is missing, but the paper reads it", path=path, remedy="make it with `make reproduce`")
     inputs = {} if config is None else {"config": json.dumps(config, sort_keys=True)}
     try:
         pdf = typst.compile(

@@ -1,4 +1,4 @@
-"""What a result was made from: digests of sources and files, versions, times."""
+"""Provenance of results: digests of sources and files, versions, times."""
 
 import csv
 import functools
@@ -16,7 +16,7 @@ from pathlib import Path
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 
-# meson.build is not among them: it is not installed, and a wheel's digest has to equal its checkout's
+# meson.build is not included: it is not installed, and a wheel's digest has to equal its checkout's
 SOURCES = {".py", ".pyx", ".pxd", ".h"}
 PACKAGES = (
     "misspenalty", "numpy", "pandas", "pyarrow", "scipy", "matplotlib", "pyyaml", "jsonschema", "cython", "meson",
@@ -25,15 +25,15 @@ PACKAGES = (
 
 
 class Sources:
-    """Sources of the package as they are now: which of them a function depends on, and their digest.
+    """Current sources of the package: which of them a function depends on, and their digest.
 
-    A function depends on its module and on every module of the package that this imports, however far, compiled ones
-    included. A module that imports by a computed name (a registry) depends on everything in its folder.
+    A function depends on its module and on every module of the package that it imports, directly or indirectly,
+    including compiled ones. A module that imports by a computed name (a registry) depends on everything in its folder.
 
     Parameters
     ----------
     root : path-like, optional
-        Folder of the package; by default the one that is running.
+        Folder of the package; by default the running one.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Sources:
             yield from (one for one in self._paths if one.startswith(f"{folder}."))
 
     def _relative(self, names):
-        """Paths of what the named functions or modules depend on; of all there is without a name."""
+        """Paths of the sources that the named functions or modules depend on; of all sources without a name."""
         waiting, seen = [], set()
         for name in names:
             module = name if name in self._paths else name.rpartition(".")[0]
@@ -104,7 +104,7 @@ class Sources:
         ----------
         *names : str
             Dotted names of functions (``misspenalty.studies.mq.tables.bounds``), modules or packages; without a name,
-            all of the package.
+            the whole package.
 
         Returns
         -------
@@ -114,15 +114,15 @@ class Sources:
         Raises
         ------
         ParameterError
-            A name that does not lead to a module of the package.
+            A name does not belong to a module of the package.
         """
         return [self.root / path for path in self._relative(names)]
 
     def digest(self, *names):
         """sha256 of what functions or modules depend on, by relative path and content.
 
-        Given to a Snakemake rule as a parameter, it reruns what depends on an edited source. Parameters and errors are
-        those of `files`.
+        Given to a Snakemake rule as a parameter, it reruns whatever depends on an edited source. Parameters and errors
+        are those of `files`.
         """
         lines = (f"{path}\0{self._digests[path]}\0" for path in self._relative(names))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -144,12 +144,12 @@ def file_digest(path):
 
 
 def describe_files(paths, root="."):
-    """Digest and size of each file, by path relative to `root`; a folder stands for the files below it.
+    """Digest and size of each file, by path relative to `root`; a folder means the files below it.
 
     Raises
     ------
     InputError
-        A path that does not exist.
+        A path does not exist.
     """
     described = {}
     for path in map(Path, paths):
@@ -169,8 +169,8 @@ def read_benchmark(path):
     Returns
     -------
     dict
-        ``wall_s`` and ``cpu_s`` (sums, if the job was repeated) and ``peak_rss_mb`` (the maximum), None where the
-        file says nothing: a job too short to be sampled has ``NA`` or ``-`` there, a killed one no line at all.
+        ``wall_s`` and ``cpu_s`` (sums, if the job was repeated) and ``peak_rss_mb`` (the maximum), None if the file has
+        no value: a job too short to be sampled has ``NA`` or ``-``, a killed one no line at all.
     """
     try:
         with open(path, newline="", encoding="utf-8", errors="replace") as stream:
@@ -202,7 +202,7 @@ def read_benchmarks(folder):
 
 
 def versions():
-    """Versions of Python and of the packages that make the results; None where one is not installed."""
+    """Versions of Python and of the packages that make the results; None if one is not installed."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -214,7 +214,7 @@ def versions():
 
 @functools.cache
 def compiler():
-    """Name and version of the compiler of the kernels, which it leaves in what it compiles; None if it does not."""
+    """Name and version of the kernels' compiler, as recorded in its output; None if it is not."""
     try:
         spec = importlib.util.find_spec("misspenalty.traces._compile")
         content = Path(spec.origin).read_bytes()
@@ -225,7 +225,7 @@ def compiler():
 
 
 def git_commit(root="."):
-    """Commit of the checkout at `root` and whether tracked files differ from it; None outside of one (a tarball)."""
+    """Commit of the checkout at `root` and whether tracked files differ from it; None if there is none (a tarball)."""
 
     def git(*arguments):
         done = subprocess.run(
@@ -243,16 +243,16 @@ def git_commit(root="."):
 
 
 def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):
-    """Everything a run was made from and what it made.
+    """Everything that a run was made from and that it made.
 
     Parameters
     ----------
     inputs, outputs : iterable of path-like
         Files or folders, relative to `root`: raw data, published values, configuration; tables and figures.
     seeds : mapping, optional
-        Every seed by its name.
+        Every seed by name.
     benchmarks : path-like, optional
-        Folder of Snakemake's benchmark files. Times and memory stand here only, so that results stay equal.
+        Folder of Snakemake's benchmark files. Times and memory appear only here, so that results stay equal.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):
 
 
 def write_manifest(manifest, path):
-    """Write a manifest as JSON, keys sorted, whole or not at all."""
+    """Write a manifest atomically as JSON with sorted keys."""
     text = json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     with atomic_path(path) as partial:
         partial.write_text(text + "\n", encoding="utf-8")

@@ -30,7 +30,7 @@ def json_schema(model):
 
 
 def _tidied(node):
-    """Without generated titles; optional keys as what they are when present; names of a mapping as such."""
+    """The schema without generated titles; optional keys as their type when present; names of a mapping as such."""
     if isinstance(node, list):
         return [_tidied(value) for value in node]
     if not isinstance(node, dict):
@@ -95,7 +95,7 @@ def default_text(model, head):
     lines = head.splitlines()
     data = model().plain()
     for key, field in model.model_fields.items():
-        if key not in data:  # it may be left out
+        if key not in data:  # the key may be left out
             continue
         inside = block_of(field)
         lines += ["", *_comment(_told(field), 0)]
@@ -130,7 +130,7 @@ def _entry(key, value, field, indent):
 
 
 def _remarked(lines, note, indent):
-    """Lines with a comment: behind the first where it fits, otherwise above."""
+    """Lines with a comment: after the first line if it fits, otherwise above."""
     if not note:
         return lines
     joined = f"{lines[0]}  # {note}"
@@ -180,16 +180,16 @@ def table_text(model, prefix, allowed, nested=True):
     ----------
     model : type
     prefix : str
-        What comes before each key, such as ``mq.``.
+        Prefix of each key, such as ``mq.``.
     allowed : callable
-        ``(node, schema)`` -> what a part of the schema allows, see `misspenalty.settings.messages.allowed`.
+        ``(node, schema)`` -> the values that a part of the schema allows, see `misspenalty.settings.messages.allowed`.
     nested : bool
         Whether blocks are shown, each followed by its keys; otherwise they are left out.
 
     Returns
     -------
     str
-        ``key``, what it says, what is allowed.
+        ``key``, its meaning, its allowed values.
     """
     rows = ["| key | what it says | allowed |", "|---|---|---|"]
     rows += [f"| `{key}` | {what} | {values} |" for key, what, values in _rows(model, prefix, allowed, nested)]

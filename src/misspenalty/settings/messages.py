@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: file, key, value, what is allowed, and the nearest key to a misspelt one."""
+"""Errors in a configuration: file, key, value, what is allowed, and the nearest key to a misspelt one."""
 
 import difflib
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ class SettingError(ParameterError):
     what : str
         What is wrong, what is allowed, and the remedy.
     *key : str
-        Where, from the block whose check fails.
+        Path of the key, from the block whose check fails.
     """
 
     def __init__(self, what, *key):
@@ -28,7 +28,7 @@ class SettingError(ParameterError):
 
 @contextmanager
 def at(*key, remedy=""):
-    """Give errors of the library the key of the setting that caused them, and a remedy.
+    """Add to the library's errors the key of the setting that caused them, and a remedy.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def at(*key, remedy=""):
 
 
 def nearest(name, names):
-    """``; did you mean NAME?``, or nothing where no name is like this one.
+    """``; did you mean NAME?``, or nothing if no name is similar.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def explain(error, model, data, files=()):
     ----------
     error : pydantic.ValidationError
     model : type
-        The `Settings` that were not fulfilled.
+        The `Settings` that were violated.
     data : dict
         The configuration, as merged from `files`.
     files : sequence of path-like
@@ -97,7 +97,7 @@ def _line(error, schema):
         return place, f"missing; expected {allowed(node, schema)} ({node.get('description', 'required').rstrip('.')})"
     if place[-1] == "[key]":
         names = _node(schema, place[:-2]).get("propertyNames", {})
-        return place[:-2], f"{place[-2]!r} is not a possible name; expected {allowed(names, schema)}"
+        return place[:-2], f"{place[-2]!r} is not a valid name; expected {allowed(names, schema)}"
     text = f"{error['input']!r}; expected {allowed(_node(schema, place), schema)}"
     return place, text + _hint(error["input"], kind)
 
@@ -105,7 +105,7 @@ def _line(error, schema):
 def _hint(value, kind):
     if kind == "float_type" and isinstance(value, str):
         try:
-            return f"; YAML takes it for text: write {float(value):.1e}" if float(value) else ""
+            return f"; YAML reads it as text; write {float(value):.1e}" if float(value) else ""
         except ValueError:
             pass
     return ""
@@ -173,7 +173,7 @@ def _key(place):
 
 
 def _source(place, data, contents):
-    """The file that gives a key its value; the last of those that hold most of the key's path."""
+    """The file that gives a key its value; the last of those that contain most of the key's path."""
     found, path_of = 0, None
     for path, content in contents:
         depth = len(_followed(content, place))
@@ -185,7 +185,7 @@ def _source(place, data, contents):
 
 
 def _followed(content, place):
-    """The values along a key's path, as far as it leads."""
+    """The values along a key's path, as far as it exists."""
     values = []
     for step in place:
         inside = isinstance(content, list) and isinstance(step, int) and step < len(content)
@@ -197,7 +197,7 @@ def _followed(content, place):
 
 
 def _overridden(place, data, content):
-    """Whether neither the value nor a part of it is the file's."""
+    """Whether neither the value nor any part of it comes from the file."""
     merged, own = _followed(data, place), _followed(content, place)
     if len(merged) != len(own):
         return len(merged) > len(own)

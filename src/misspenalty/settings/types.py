@@ -6,7 +6,7 @@ from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, 
 from pydantic.fields import PydanticUndefined
 
 T = TypeVar("T")
-OWN = ("why", "notes", "block", "expected")  # what `setting` notes of a key beyond JSON Schema
+OWN = ("why", "notes", "block", "expected")  # attributes of a key beyond JSON Schema
 
 
 class Settings(BaseModel):
@@ -26,22 +26,22 @@ def setting(default=PydanticUndefined, what="", why=None, *, notes=None, block=F
     Parameters
     ----------
     default : object, optional
-        Its value in the default configuration, as YAML gives it; None = it may be left out; without it the key is
-        required.
+        Value in the default configuration, as YAML gives it; None = the key may be left out; without a default the key
+        is required.
     what : str
-        What it says, with its unit.
+        Meaning of the key, with its unit.
     why : str, optional
-        Why the default is what it is: the paper's words, a source, a reason.
+        Reason for the default: the paper's words, a source, an argument.
     notes : dict of str to str, optional
         A comment for entries of a mapping or a list.
     block : bool
-        Whether the default file shows it in lines of its own, one per entry.
+        Whether the default file shows it on separate lines, one per entry.
     **constraints
-        Of `pydantic.Field`: ``ge``, ``gt``, ``le``, ``lt``, ``min_length``, ``alias``.
+        Constraints of `pydantic.Field`: ``ge``, ``gt``, ``le``, ``lt``, ``min_length``, ``alias``.
     """
     extra = {"why": why, "notes": notes, "block": block}
     extra = {name: value for name, value in extra.items() if value}
-    if extra:  # an empty one would take the place of what the type says
+    if extra:  # an empty one would override that of the type
         constraints["json_schema_extra"] = extra
     return Field(default, description=what, **constraints)
 
@@ -61,7 +61,7 @@ def _distinct(values):
 def _without_braces(path):
     if "{" in path or "}" in path:
         raise ValueError(
-            f"{path!r} has braces, which the workflow would take for a wildcard; rename the file or its folder"
+            f"{path!r} has braces, which the workflow would treat as a wildcard; rename the file or its folder"
         )
     return path
 
@@ -70,10 +70,10 @@ def _named(pattern):
     return Annotated[str, Field(pattern=pattern, json_schema_extra={"expected": NAMES[pattern]})]
 
 
-NAMES = {  # what patterns of names say, in words
+NAMES = {  # patterns of names, in words
     "^[a-z0-9][a-z0-9-]*$": "a name of lower-case letters, digits and hyphens",
     "^[a-z0-9][a-z0-9_]*$": "a name of lower-case letters, digits and underscores",
-    "^[a-z][a-z0-9_]*$": "a name of lower-case letters, digits and underscores, a letter first",
+    "^[a-z][a-z0-9_]*$": "a name of lower-case letters, digits and underscores that starts with a letter",
 }
 
 Number = Annotated[

@@ -1,1 +1,1 @@
-"""The results as a site: static pages with all claims, figures that answer to a pointer, and what made each file."""
+"""The results as a site: static pages with all claims, interactive figures, and the provenance of each file."""

@@ -9,13 +9,13 @@ from misspenalty.site.pages import build_site
 
 
 def main(arguments=None):
-    """Build the site; exits with 2 and one line where that is not possible."""
+    """Build the site; exits with 2 and a one-line message if that is not possible."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty.site", description=__doc__)
-    parser.add_argument("--root", default=".", help="the checkout that holds results/ (default: this folder)")
+    parser.add_argument("--root", default=".", help="the checkout that contains results/ (default: this folder)")
     parser.add_argument("--out", default="results/site", help="folder of the site (default: results/site)")
     parser.add_argument(
         "--with", dest="extras", action="append", default=[], metavar="NAME=FOLDER",
-        help="a further folder to be part of the site: docs, notebooks, play",
+        help="a further folder to include in the site: docs, notebooks, play",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     try:

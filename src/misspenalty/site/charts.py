@@ -1,7 +1,7 @@
-"""Figures as charts that answer to a pointer: what Matplotlib drew in, one Vega-Lite chart per panel out.
+"""Figures as interactive charts: a Matplotlib figure in, one Vega-Lite chart per panel out.
 
-A study's figure has one description, the function that draws it. Its lines, bars and rules are read back from the drawn
-figure in the units of its axes, so that the chart on a page shows the numbers that the printed figure shows.
+A study's figure has a single description, the function that draws it. Its lines, bars and rules are read back from the
+drawn figure in the units of its axes, so that the chart on a page shows the numbers that the printed figure shows.
 """
 
 import re
@@ -21,18 +21,18 @@ SHAPES = {
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
 HEIGHT = 260  # pixels of a panel
-LINE = 14  # … per name where its y axis has names
+LINE = 14  # … per name if the y axis has names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SOLID = (1, 0)  # dashes of a line that has none
-HUE = 0.05  # difference of red, green and blue from which a colour is not grey
-ROOM = 36  # letters that fit below a panel of a phone's width
-PALE = 0.93  # lightness above which an edge tells more than a face
+SOLID = (1, 0)  # dash pattern of a solid line
+HUE = 0.05  # difference of red, green and blue above which a colour is not grey
+ROOM = 36  # letters that fit below a panel on a phone
+PALE = 0.93  # lightness above which the edge identifies better than the face
 
 
 @dataclass
 class Series:
-    """What one entry of the legend stands for."""
+    """Look of one entry of the legend."""
 
     name: str
     color: str
@@ -43,7 +43,7 @@ class Series:
 
 @dataclass
 class Panel:
-    """What one pair of axes shows.
+    """Contents of one pair of axes.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def read_figure(figure):
     Returns
     -------
     panels : list of Panel
-        Of the axes that show something, from the top left.
+        Panels of the axes that show something, from the top left.
     series : dict of str to Series
         By name, in the order of the legends.
 
@@ -140,7 +140,7 @@ def charts(figure):
 
 
 class _Names:
-    """Names of what is drawn, by its own label or by the entry of the legend that looks like it."""
+    """Name of an artist, from its own label or from the legend entry that looks like it."""
 
     def __init__(self, entries):
         self.entries, self.series = entries, {}
@@ -158,14 +158,14 @@ class _Names:
     def of(self, artist, label=None):
         label = label or str(artist.get_label())
         look = _look(artist)
-        if look["hollow"]:  # the colour says of which policy, the hollow entry of the legend what of it
+        if look["hollow"]:  # the colour identifies the policy, the hollow legend entry the quantity
             of = [name for name, other in self.entries if other["color"] == look["color"] and not other["hollow"]]
             what = [name for name, other in self.entries if other["hollow"] and other["color"] != look["color"]]
             if of and what:
                 return self._add(f"{of[0]}, {what[0]}", look)
         if label and not label.startswith("_"):
             return self._add(label, look)
-        if look["dash"] != SOLID:  # likewise where a grey dashed entry says what is dashed
+        if look["dash"] != SOLID:  # likewise if a grey dashed entry explains the dashes
             of = [name for name, other in self.entries if other["color"] == look["color"]]
             what = [name for name, other in self.entries if other["dash"] == look["dash"] and _grey(other["color"])]
             if of and what and not set(of) & set(what) and not any(self._same_dash(name, look) for name in of):
@@ -181,7 +181,7 @@ class _Names:
 
 
 def _look(artist):
-    """What tells an artist from others: colour, marker, dashes, hatching."""
+    """What distinguishes an artist from others: colour, marker, dashes, hatching."""
     if isinstance(artist, Line2D):
         marker = SHAPES.get(artist.get_marker(), "")
         dash = artist._dash_pattern[1] if artist.get_linestyle() not in ("None", "none", "", " ") else None
@@ -254,7 +254,7 @@ def _label(axis, key):
 
 
 def _plain(text):
-    """A text without Matplotlib's formulas: powers as raised digits."""
+    """A text without Matplotlib's formulas: powers as superscript digits."""
     text = _POWER.sub(lambda found: found[1] + found[2].translate(_RAISED), text)
     return re.sub(r"\\(?:mathdefault|mathregular|mathrm)\{([^}]*)\}|\$", lambda found: found[1] or "", text)
 
@@ -283,13 +283,13 @@ def _number(value):
 
 
 def _ticks(axis):
-    """Labels by value where they are no plain numbers, or None."""
+    """Labels by value if they are not plain numbers, or None."""
     formatter = axis.get_major_formatter()
     if isinstance(formatter, NullFormatter) or not isinstance(formatter, FixedFormatter | FuncFormatter):
         return None
     low, high = sorted(axis.get_view_interval())
     values = [float(value) for value in axis.get_majorticklocs()]
-    texts = map(str, formatter.format_ticks(values))  # given by place, so of all values
+    texts = map(str, formatter.format_ticks(values))  # depends on position, so format all values
     return {value: _plain(text) for value, text in zip(values, texts, strict=True) if low <= value <= high}
 
 
@@ -387,7 +387,7 @@ def _axis(panel, key):
         axis |= {"values": list(ticks), "labelExpr": _labels(ticks)}
         if key == "x" and _crowded(ticks.values()):
             axis |= {"labelAngle": -90, "labelOverlap": False}
-    if key == "x" and panel.ticks["y"]:  # names take much of a phone's width
+    if key == "x" and panel.ticks["y"]:  # names take up much of a phone's width
         axis["titleAnchor"] = "end"
     scale = {"type": panel.scales[key], "domain": panel.domains[key], "nice": False}
     if scale["type"] == "linear":
@@ -401,21 +401,21 @@ def _crowded(texts):
 
 
 def _labels(ticks):
-    """A Vega expression that gives the label of a tick by its place."""
+    """A Vega expression that gives the label of a tick by its position."""
     texts = [text.split("\n") if "\n" in text else text for text in ticks.values()]
     return f"{texts!r}[indexof({list(ticks)!r}, datum.value)]"
 
 
 def _row(panel, place, mark):
-    """A row of a chart's data, with the words that a pointer on it shows."""
-    upright = panel.ticks["y"] is None  # bars stand on x; where y has the labels they lie
+    """A row of a chart's data, with its tooltip text."""
+    upright = panel.ticks["y"] is None  # bars are vertical, or horizontal if y has the labels
     if mark["mark"] == "bar":
         along, low, high = ("x", "y", "y2") if upright else ("y", "x", "x2")
         middle = (mark[along] + mark[f"{along}2"]) / 2
         value = mark[high] - mark[low]
     else:
         along, middle, value = "x", mark["x"], mark["y"]
-    for key in "xy":  # a logarithmic axis has no zero for a bar to begin at
+    for key in "xy":  # a logarithmic axis has no zero at which a bar could start
         if mark["mark"] == "bar" and panel.scales[key] == "log":
             mark[key] = max(mark[key], panel.domains[key][0])
     return {**mark, "place": place, "at": _at(panel.ticks[along], middle), "value": _number(value)}
@@ -430,7 +430,7 @@ def _at(ticks, value):
 
 
 def _description(panel):
-    """What a screen reader says of a panel."""
+    """A panel's description for screen readers."""
     found = dict.fromkeys(mark["series"] for mark in panel.marks)
     title = f"{panel.title}: " if panel.title else ""
     return _flat(f"{title}{panel.ylabel or 'values'} over {panel.xlabel or 'cases'}, of {', '.join(found)}")

@@ -1,4 +1,4 @@
-"""The pages of the site: results in, a folder of HTML out that needs no server and asks no other host for anything."""
+"""The pages of the site: results in, a folder of HTML out, which needs no server and loads nothing from other hosts."""
 
 import html
 import json
@@ -19,7 +19,7 @@ from misspenalty.site.charts import charts
 from misspenalty.site.readings import Reading
 
 HERE = Path(__file__).parent
-MOST_ROWS = 400  # of a table that a page shows; the whole is there to download
+MOST_ROWS = 400  # of a table shown on a page; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
 VERDICTS = {
     "reproduced": "reproduced",
@@ -48,7 +48,7 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     Raises
     ------
     InputError
-        The results are not there, or one of their files is damaged.
+        The results are missing, or one of their files is damaged.
     """
     root, out = Path(root), Path(out)
     index = root / "results" / "index.json"
@@ -60,7 +60,7 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
 
 
 class _Site:
-    """One building of the site."""
+    """One build of the site."""
 
     def __init__(self, root, out, index, extras, progress):
         self.root, self.out, self.results = root, out, root / "results"
@@ -79,7 +79,7 @@ class _Site:
         self.pages.filters["claim_page"] = claim_page
 
     def _readings(self):
-        """What each claim rests on; the rows by path of the table, relative to the results."""
+        """What each claim is based on; the rows by path of the table, relative to the results."""
         found = {}
         for study in sorted(set(self.claims["study"])):
             path = self.results / study / "runs" / "readings.json"
@@ -214,7 +214,7 @@ class _Site:
         return {"path": f"src/{path}", "line": line, "first": first, "lines": shown}
 
     def _code(self, function):
-        """Where a function begins."""
+        """Where a function starts."""
         path = self.sources.path_of(function.rpartition(".")[0])
         text = path.read_text()
         start = re.search(rf"^def {function.rpartition('.')[2]}\b", text, re.MULTILINE)
@@ -282,7 +282,7 @@ def _under(root, source):
 
 
 def _tuples(options):
-    """Options as the workflow gives them: lists of pairs, which JSON has made lists of lists."""
+    """Options in the workflow's form: lists of pairs, which JSON has turned into lists of lists."""
     return {
         name: [tuple(one) if isinstance(one, list) else one for one in value] if isinstance(value, list) else value
         for name, value in options.items()
@@ -290,7 +290,7 @@ def _tuples(options):
 
 
 def _paragraphs(text):
-    """A docstring's paragraphs as HTML: `code` is marked, all else is text."""
+    """A docstring's paragraphs as HTML: `code` is marked up, everything else is text."""
     parts = (html.escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
     return "".join("<p>" + re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", part) + "</p>" for part in parts)
 

@@ -1,4 +1,4 @@
-"""What each claim rests on: the line of code that decides it, the rows that it reads, the figures that show them."""
+"""What each claim is based on: the line of code that decides it, the rows that it reads, the figures that show them."""
 
 import importlib
 import inspect
@@ -15,17 +15,17 @@ from misspenalty.io.files import atomic_path
 from misspenalty.reporting.jobs import read_tables
 from misspenalty.studies.claims import STUDIES
 
-AT_ONCE = 20  # rows of a table that one process is given
+AT_ONCE = 20  # rows of a table given to one process
 
 
 @dataclass
 class Reading:
-    """What one claim rests on.
+    """What one claim is based on.
 
     Attributes
     ----------
     path, line : str, int
-        Of the line that records it; the path is relative to the folder that holds the package.
+        The line that records it; the path is relative to the folder that contains the package.
     rows : dict of str to list of int
         By item of the study's result tables, the rows that the claim reads, counted from 0.
     """
@@ -36,7 +36,7 @@ class Reading:
 
 
 def write_readings(study, tables, out, *, threads=1):
-    """Write down what the claims of a study rest on.
+    """Write down what the claims of a study are based on.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ def write_readings(study, tables, out, *, threads=1):
 
 
 def readings(module, tables, *, threads=1):
-    """What the claims of a study rest on.
+    """What the claims of a study are based on.
 
-    A row belongs to a claim if the claim has no answer without it: each row of each table that claims read is taken
-    away in turn.
+    A row belongs to a claim if the claim has no answer without it: each row of each table that claims read is removed
+    in turn.
 
     Parameters
     ----------
     module : module
-        What the study says of its claims.
+        The study's `claims` module.
     tables : mapping of str to DataFrame
-        Its result tables by item; one that is absent has not been made.
+        Its result tables by item; an absent one has not been made.
     threads : int
         Processes that share the work.
 
@@ -95,7 +95,7 @@ def _study(module, tables):
 
 
 def _begin(module, tables):
-    """Give a process the study that it is to look at."""
+    """Give a process the study that it examines."""
     global _LOOKED_AT
     _LOOKED_AT = _study(importlib.import_module(module), tables)
 
@@ -110,7 +110,7 @@ def _readers(task):
 
 
 class _Lines(Recorder):
-    """A recorder that notes from where it is called."""
+    """A recorder that notes where it is called from."""
 
     def __init__(self, module):
         super().__init__()
@@ -131,7 +131,7 @@ def lines(module, frames):
     Parameters
     ----------
     module : module
-        What the study says of its claims.
+        The study's `claims` module.
     frames : dict of str to DataFrame
         Its result tables, see `misspenalty.claims.report.Study`.
 

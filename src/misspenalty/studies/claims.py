@@ -53,7 +53,7 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     Parameters
     ----------
     results : path-like
-        Folder of the result tables, such as ``mq/table4.csv``; a table that is not there makes its claims not testable.
+        Folder of the result tables, such as ``mq/table4.csv``; claims whose table is missing are not testable.
     out : path-like, optional
         Table of verdicts; by default ``claims.csv`` in `results`.
     data : path-like
@@ -71,7 +71,7 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     Raises
     ------
     InputError
-        A file that does not fit its schema, or is no CSV table; see `misspenalty.claims.judge` for the rest.
+        A file does not match its schema, or is not a CSV table; see `misspenalty.claims.judge` for the rest.
     """
     results, data = Path(results), Path(data)
     out = Path(out or results / f"claims{variant}.csv")
@@ -94,7 +94,7 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
 
 
 def write_conditions(study, results="results", out=None, *, data="data"):
-    """Judge the claims that a study misses on its tables under other conditions, and write what came out.
+    """Judge the claims that a study misses on its tables under other conditions, and write the results.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def write_conditions(study, results="results", out=None, *, data="data"):
         One of `STUDIES`.
     results : path-like
         Folder of the result tables. Those under conditions are in ``<study>/runs/conditions``, with the names and
-        columns of the result tables and a column ``condition`` more.
+        columns of the result tables and an additional column ``condition``.
     out : path-like, optional
         By default ``<study>/conditions.csv`` in `results`.
     data : path-like
@@ -116,7 +116,7 @@ def write_conditions(study, results="results", out=None, *, data="data"):
     Raises
     ------
     InputError
-        A table that does not fit; see `misspenalty.claims.under_conditions`.
+        A table does not match; see `misspenalty.claims.under_conditions`.
     """
     results, module = Path(results), STUDIES[study]
     ledger = [claim for claim in load_ledger(Path(data) / "published" / "claims.yaml") if claim.study == study]
@@ -132,7 +132,7 @@ def write_conditions(study, results="results", out=None, *, data="data"):
 
 
 def _tables(results, variant="", studies=STUDIES):
-    """The tables that claims read and that are in the folder, by study and item."""
+    """The tables in the folder that claims read, by study and item."""
     files = table_files(variant, studies)
     return {name: _table(results / path) for name, path in files.items() if (results / path).is_file()}
 

@@ -79,7 +79,8 @@ def statements(study, chosen=MISSED, table="results/claims.csv"):
 
 
 def normalised(content):
-    """A notebook's content without what changes from run to run: counts, random names, addresses, live widgets.
+    """A notebook's content without the parts that change from run to run: counts, random names, addresses, live
+    widgets.
 
     Saving a notebook that was run to its end then gives the same bytes again, as long as its results are the same.
     Pictures become PNG files with a palette of 256 colours, a third as large.
@@ -87,7 +88,7 @@ def normalised(content):
     Parameters
     ----------
     content : dict
-        As in the file; it is changed.
+        Content of the file, modified in place.
 
     Returns
     -------
@@ -105,12 +106,12 @@ def normalised(content):
 
 
 def without_controls(content):
-    """A notebook's content with a line of text next to live widgets, for where no kernel runs.
+    """A notebook's content with a line of text next to live widgets, for readers without a running kernel.
 
     Parameters
     ----------
     content : dict
-        As in the file, outputs included; it is changed.
+        Content of the file, outputs included; modified in place.
 
     Returns
     -------
@@ -131,12 +132,12 @@ def without_controls(content):
 
 
 def alternatives(content):
-    """Words for who cannot see them, of each picture among a notebook's outputs, in order.
+    """Alternative text of each picture among a notebook's outputs, in order.
 
     Parameters
     ----------
     content : dict
-        As in the file, outputs included.
+        Content of the file, outputs included.
 
     Returns
     -------

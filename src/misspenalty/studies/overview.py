@@ -1,4 +1,4 @@
-"""The picture at the head of the README: what was published, what came out, and how the claims were judged."""
+"""The picture at the head of the README: published values, our results, and how the claims were judged."""
 
 import matplotlib
 import pandas as pd
@@ -58,10 +58,10 @@ _LARGER = {
 
 @styled
 def overview(table4, printed4, fig7, printed7, claims, fitted=()):
-    """Table 4 and Figure 7 of the MQ paper next to what came out, and the verdicts on every claim.
+    """Table 4 and Figure 7 of the MQ paper next to our results, and the verdicts on every claim.
 
     Reproduced claims are shown as predicted, calibrated and fitted, and claims that hold for any numbers as conditions.
-    At the right is where the traces of the study come from.
+    The right-hand column says where a study's traces come from.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
@@ -72,7 +72,7 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     printed4, printed7 : DataFrame
         ``data/published/mq_table4.csv`` and ``mq_fig7.csv``.
     claims : dict of str to DataFrame
-        Capture -> table of verdicts. Of the first every study that was built is counted, of the others `mq`.
+        Capture -> table of verdicts. From the first, every built study is counted; from the others, `mq` only.
     fitted : iterable of (cache_mb, policy)
         Bars of `fig7` that a parameter was fitted to.
     """
@@ -116,7 +116,7 @@ def _verdict_rows(claims):
 
 
 def _kinds(claims):
-    """How each claim is counted: what is reproduced by its basis, conditions by themselves."""
+    """How each claim is counted: reproduced claims by their basis, conditions separately."""
     basis, verdict = claims["basis"], claims["verdict"]
     reproduced = basis.where(basis.isin(["calibrated", "fitted", "condition"]), "predicted")
     return reproduced.where((verdict == "reproduced") | (basis == "condition"), verdict)

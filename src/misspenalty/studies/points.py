@@ -7,7 +7,7 @@ import pandas as pd
 
 
 def as_written(table, **options):
-    """A table as it reads once it has been written: numbers have 10 significant digits; `options` of ``read_csv``.
+    """A table as it reads back from a file, with 10 significant digits; `options` go to ``read_csv``.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def in_threads(function, items, threads):
     Parameters
     ----------
     function : callable
-        Called with one item; whatever it shares must not change.
+        Called with one item; it must not modify shared state.
     items : iterable
     threads : int
 

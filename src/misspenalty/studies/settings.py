@@ -1,6 +1,6 @@
 """The configuration of a run: one typed model, from which the default file, its schema and its documentation are made.
 
-``python -m misspenalty.studies.settings`` tells which of these files are stale, and with ``--write`` writes them:
+``python -m misspenalty.studies.settings`` lists which of these files are stale and, with ``--write``, writes them:
 ``config/config.yaml``, ``workflow/schemas/config.schema.yaml`` and the tables in ``config/README.md``.
 """
 
@@ -54,18 +54,18 @@ class Configuration(Settings):
         },
         "Raw traces, by names that become part of file names; paths are relative to the folder that Snakemake runs in. "
         "Any format that `misspenalty trace info` reads will do.",
-        "A name says how much memory the first level had, that is, the database's own buffer cache.",
+        "A name says how much memory the first level, that is, the database's own buffer cache, had.",
         notes={
-            "128mb": "as the paper says: Oracle had 128 MB",
+            "128mb": "like the paper's Oracle, which had 128 MB",
             "16mb": "the paper's second trace",
             "2mb": "almost every logical reference: the client's side",
-            "2mb-long": "the same for four times as long: larger first levels are simulated over it",
+            "2mb-long": "the same, four times as long: larger first levels are simulated over it",
         },
         block=True,
     )
     mirror: settings.Path | None = setting(
         None,
-        "Folder with copies of the files that data/external.yaml names; what is in it need not be downloaded. The "
+        "Folder with copies of the files that data/external.yaml names; files in it need not be downloaded. The "
         "environment variable MISSPENALTY_MIRROR does the same.",
     )
     traces: settings.Path = setting(
@@ -84,22 +84,22 @@ class Configuration(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """The parts of the MQ study are played by captures."""
+        """Every role of the MQ study has a capture."""
         self.mq.check_captures(list(self.captures))
         return self
 
 
 def checked(config, files=(), data=None):
-    """A configuration with its defaults filled in, once all of it is possible.
+    """A checked configuration, with its defaults filled in.
 
     Parameters
     ----------
     config : dict
         As merged from `files`.
     files : sequence of path-like
-        In the order in which they were read; errors name the one that is wrong.
+        In the order in which they were read; errors name the file at fault.
     data : path-like, optional
-        The folder ``data``, whose machines and calibration the settings have to fit.
+        The folder ``data``, whose machines and calibration must match the settings.
 
     Returns
     -------
@@ -108,11 +108,11 @@ def checked(config, files=(), data=None):
     Raises
     ------
     ParameterError
-        Says for each key that is wrong which file it is in, its value, and what is allowed.
+        Names each wrong key, its file, its value, and what is allowed.
     """
     context = {}
     if data is not None:
-        from misspenalty.claims import load_calibration  # which takes a second to import, and jobs do without
+        from misspenalty.claims import load_calibration  # takes a second to import, and jobs do not need it
 
         context = {"data": Path(data), "fits": load_calibration(Path(data) / "calibration.yaml")}
     try:
@@ -167,7 +167,7 @@ def _tables():
 
 
 def stale(root="."):
-    """Differences between the files and what the settings make, as a unified diff; empty where there are none."""
+    """Differences between the files and those made from the settings, as a unified diff; empty if there are none."""
     lines = []
     for path, text in documents(root).items():
         own = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -178,7 +178,7 @@ def stale(root="."):
 
 
 def main(arguments=None):
-    """Run the command line; the exit status: 0, or 1 where a file is stale."""
+    """Run the command line; returns the exit status: 0, or 1 if a file is stale."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty.studies.settings", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the files instead of showing what is stale")
     parser.add_argument("--root", default=".", help="the project's folder (default: the current one)")

@@ -1,8 +1,8 @@
 """Kernel: block addresses to dense ids in order of first use.
 
 Low addresses, of which many are likely to be used, index an array; the others are looked up in an open-addressing table.
-What is low is decided again whenever the tables grow, so either kind of trace is compiled in memory that its distinct
-blocks bound.
+The bound of "low" is chosen again whenever the tables grow, so memory is bounded by the distinct blocks for either kind
+of trace.
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
 
 cdef enum:
-    AHEAD = 16                  # addresses whose slot is fetched before it is needed
-    LEAST = 1 << 11             # addresses that fit at first
-    REACH = 4                   # low addresses for each one that fits
+    AHEAD = 16                  # how many addresses ahead slots are prefetched
+    LEAST = 1 << 11             # initial number of addresses that fit
+    REACH = 4                   # low addresses per address that fits
     MOST_BLOCKS = 0xFFFFFF00    # ids above are kept for list heads and marks
 
 
@@ -38,7 +38,7 @@ cdef class Interner(Kernel):
 
     cdef uint32_t* low          # dense id + 1 by address; 0 = not seen
     cdef uint64_t reach         # addresses below are low
-    cdef Slot* slots            # of the others; at most half full
+    cdef Slot* slots            # slots of the others; at most half full
     cdef uint64_t mask          # slots - 1, a power of two less one
     cdef uint64_t* addresses    # by id
     cdef uint64_t size          # distinct addresses
@@ -56,7 +56,7 @@ cdef class Interner(Kernel):
         return self.size
 
     cdef int _make_room(self, uint64_t room) except -1 nogil:
-        """Tables for `room` addresses, with those there are in them."""
+        """Build tables for `room` addresses that contain the existing ones."""
         cdef uint64_t reach = REACH * room, mask = 2 * room - 1, i
         cdef uint32_t* low = <uint32_t*>calloc(reach, sizeof(uint32_t))
         cdef Slot* slots = <Slot*>calloc(mask + 1, sizeof(Slot))
@@ -86,7 +86,7 @@ cdef class Interner(Kernel):
         return &self.slots[at]
 
     cdef uint64_t _enter(self, uint64_t address) except 0 nogil:
-        """Number an address that has no number yet; its id + 1."""
+        """Number an address that has no number yet; returns its id + 1."""
         if self.size >= MOST_BLOCKS:
             with gil:
                 raise OverflowError(f"more than {MOST_BLOCKS} distinct blocks")

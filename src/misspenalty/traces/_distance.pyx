@@ -50,7 +50,7 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
 
 
 def next_use(const uint32_t[::1] ids, Py_ssize_t blocks):
-    """Number of the next access to the same block, counted from 0; `NEVER` where there is none; uint32, shape (n,).
+    """Number of the next access to the same block, counted from 0; `NEVER` if there is none; uint32, shape (n,).
 
     Raises
     ------

@@ -1,7 +1,7 @@
 # The SPC-1-like workload as a stream of requests, one at a time. Everything here is inlined where it is cimported.
 #
 # All streams of all business scaling units (BSUs) are Poisson processes, so their superposition is one as well: the next
-# request comes after an exponential gap, from a BSU drawn evenly and a stream drawn by intensity. That is the same
+# request comes after an exponential gap, from a BSU drawn uniformly and a stream drawn by intensity. That is the same
 # process as a queue of 8 * BSUs clocks, at a cost that does not grow with the load.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -16,9 +16,9 @@ cdef enum:
     STREAMS = 8                     # streams of a BSU
     ASUS = 3                        # application storage units
     TREES = 3                       # streams that walk a tree
-    PARTS = 1000                    # intensities are thousandths
+    PARTS = 1000                    # intensities are in thousandths
     SIZES = 25                      # the size mix, equal parts
-    LEAF = 8                        # blocks of a leaf
+    LEAF = 8                        # blocks per leaf
     RUN_ALIGN = 15                  # mask: runs begin and end at 64 KB
 
 cdef enum:                          # what a stream does
@@ -40,8 +40,8 @@ cdef struct kind_t:                 # a stream, the same in every BSU
     uint8_t asu                     # unit, 0 to 2
     uint8_t tree                    # which tree it walks; only WALK
     uint64_t reads                  # probability of a read, of 2**32
-    int64_t first                   # first block where it begins: of the unit, or of the starts of a run
-    int64_t extent                  # blocks from there: of the unit, or of the starts of a run
+    int64_t first                   # first block: of the unit, or of the starts of runs
+    int64_t extent                  # blocks from there: of the unit, or of the starts of runs
     int64_t run                     # blocks of a run; only SEQUENTIAL
 
 
@@ -54,7 +54,7 @@ cdef struct tree_t:
 
 
 cdef struct stream_t:               # a stream of one BSU
-    int64_t block                   # SEQUENTIAL: next block; WALK: block visited last
+    int64_t block                   # SEQUENTIAL: next block; WALK: last visited block
     int64_t limit                   # SEQUENTIAL: end of the run; WALK: block that the next write repeats, or -1
     int64_t base                    # WALK: first block of its tree
 
@@ -63,7 +63,7 @@ cdef struct spc1_t:
     uint64_t state                  # of SplitMix64
     int64_t due                     # when the next request arrives, ns; may be read, and set by `set_load`
     double gap                      # mean time between arrivals, ns
-    uint32_t bsus                   # BSUs that send requests now; there are as many streams as made, times 8
+    uint32_t bsus                   # BSUs that currently send requests; there are 8 streams per BSU made
     uint64_t climb                  # probability of a walk to climb one more level, of 2**32
     uint8_t stream_of[PARTS]        # stream of each thousandth
     uint8_t size_of[SIZES]          # blocks of each part of the size mix
@@ -101,14 +101,14 @@ cdef inline void draw_gap(spc1_t* w, int64_t since) noexcept nogil:
 
 
 cdef inline void set_load(spc1_t* w, int64_t now, uint32_t bsus, double iops) noexcept nogil:
-    """From `now` on, `bsus` of the BSUs made send `iops` requests per second together. No stream loses its place."""
+    """From `now` on, `bsus` of the BSUs made send `iops` requests per second in total. No stream loses its place."""
     w.bsus = bsus
     w.gap = 1e9 / iops
     draw_gap(w, now)
 
 
 cdef inline void next_request(spc1_t* w, spc1_request_t* r) noexcept nogil:
-    """The request that arrives at `w.due`; then `w.due` is that of the one after it."""
+    """The request that arrives at `w.due`; afterwards `w.due` is the arrival of the next one."""
     cdef uint64_t bits = draw(w)
     cdef kind_t* kind
     cdef stream_t* stream
@@ -133,7 +133,7 @@ cdef inline void next_request(spc1_t* w, spc1_request_t* r) noexcept nogil:
 
 
 cdef inline void run_on(spc1_t* w, kind_t* kind, stream_t* stream, spc1_request_t* r) noexcept nogil:
-    """Behind the last request, or at the start of a new run where that would pass the end of this one."""
+    """Continue after the last request, or start a new run if that would pass the end of this one."""
     cdef int64_t start
     if stream.block + r.blocks >= stream.limit:
         start = kind.first + <int64_t>draw_below(w, kind.extent)

@@ -7,7 +7,7 @@ from misspenalty._kernel cimport Kernel
 from misspenalty.errors import ParameterError
 
 SLOWEST, FASTEST = 1e-3, 1e9        # requests per second
-LATEST = 10 ** 18                   # ns: a load begins no later, and times stay far below 2**63
+LATEST = 10 ** 18                   # ns: latest start of a load, so that times stay far below 2**63
 
 cdef uint64_t ONE = <uint64_t>1 << 32
 
@@ -38,7 +38,7 @@ cdef class Spc1(Kernel):
         set_load(&self.state, 0, bsus, iops)
 
     cdef int add_streams(self, streams) except -1:
-        """What each stream does; `streams` holds (asu, parts of 1000, reads, pattern, first %, extent %, run %)."""
+        """Set what each stream does; `streams` holds (asu, parts of 1000, reads, pattern, first %, extent %, run %)."""
         cdef int number, trees = 0, part = 0, upto
         cdef kind_t* kind
         for number, (asu, parts, reads, pattern, first, extent, run) in enumerate(streams):
@@ -72,7 +72,7 @@ cdef class Spc1(Kernel):
         return 0
 
     cdef void place(self, stream_t* stream, tree_t* tree) noexcept:
-        """A BSU's own place of the tree in the region, and of the walk in the tree."""
+        """Place a BSU's tree in the region, and its walk in the tree."""
         stream.base = (tree.first + <int64_t>draw_below(&self.state, tree.slack + 1)) & ~<int64_t>(LEAF - 1)
         stream.block = stream.base + <int64_t>draw_below(&self.state, tree.blocks)
         stream.limit = -1
@@ -94,7 +94,7 @@ cdef class Spc1(Kernel):
         Raises
         ------
         ParameterError
-            A value is impossible.
+            A value is invalid.
         """
         self.check_unused()
         if not (0 <= now <= LATEST and 1 <= bsus <= self.bsus and SLOWEST <= iops <= FASTEST):
@@ -106,7 +106,7 @@ cdef class Spc1(Kernel):
 
     def fill(self, int64_t[::1] time, int64_t[::1] block, int32_t[::1] blocks, uint32_t[::1] bsu, uint8_t[::1] asu,
              uint8_t[::1] stream, uint8_t[::1] write, int64_t until):
-        """The next requests, one per row, up to those that arrive at `until` or later; how many there were."""
+        """The next requests, one per row, up to those that arrive at `until` or later; returns how many there were."""
         cdef Py_ssize_t i = 0, n = time.shape[0]
         cdef spc1_request_t request
         with self, nogil:

@@ -1,14 +1,14 @@
-"""Kernel: LRU stack distances, exact, of all references in one pass.
+"""Kernel: exact LRU stack distances of all references in one pass.
 
-A reference's stack distance is the number of distinct blocks used since its block was used last, that block included:
+A reference's stack distance is the number of distinct blocks used since its block was last used, including that block:
 its depth in the LRU stack, so it hits in every cache of at least that many blocks (Mattson et al. 1970). Every block
 holds the position, in the order of use, of its latest use; these positions are marked in an array of bits. A
-reference's distance is the number of marks from its block's on; then that mark moves to the end.
+reference's distance is the number of marks from its block's mark on; then that mark moves to the end.
 
-Above the bits is a tree with 64 children per node. A child knows how many marks its older siblings hold, so that
-counting the marks before a position reads one number a level, and taking one away subtracts 1 from the younger
-siblings, up to 63 neighbours in memory, a level. When the positions run out, the marks are closed up. Memory: 4 bytes
-a block, and with SPARE = 4 positions per block about 0.8 more.
+Above the bits is a tree with 64 children per node. A child knows how many marks its older siblings hold, so counting
+the marks before a position reads one number per level, and removing one subtracts 1 from the younger siblings, up to 63
+neighbours in memory, per level. When the positions run out, the marks are compacted. Memory: 4 bytes per block, and
+with SPARE = 4 positions per block about 0.8 more.
 """
 
 import numpy as np
@@ -23,15 +23,15 @@ cdef extern from *:
     void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
 cdef enum:
-    AHEAD = 16                  # references whose block's position is fetched before it is needed
-    SPARE = 4                   # positions for each block
+    AHEAD = 16                  # how many references ahead positions are prefetched
+    SPARE = 4                   # positions per block
     SMALLEST = 4096             # positions
     LEVELS = 6                  # of the tree, at most: 64 ** 6 words
-    UNUSED = 0                  # position of a block not used so far
+    UNUSED = 0                  # position of a block not yet used
 
 
 cdef int _check(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
-    """IndexError where an id is not below `blocks`."""
+    """IndexError if an id is not below `blocks`."""
     cdef Py_ssize_t i
     cdef uint32_t highest = 0
     with nogil:
@@ -43,7 +43,7 @@ cdef int _check(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
 
 
 cdef inline int _ones(uint64_t x) noexcept nogil:
-    """Bits set; not by the instruction for it, which not every processor has."""
+    """Number of set bits, without the instruction for it, which not every processor has."""
     x -= (x >> 1) & 0x5555555555555555ULL
     x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL)
     return <int>((((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL) * 0x0101010101010101ULL) >> 56)
@@ -52,11 +52,11 @@ cdef inline int _ones(uint64_t x) noexcept nogil:
 cdef class StackDistances(Kernel):
     """The LRU stack of ids below `blocks`."""
 
-    cdef readonly Py_ssize_t blocks         # distinct blocks there can be
+    cdef readonly Py_ssize_t blocks         # largest number of distinct blocks
     cdef readonly Py_ssize_t live           # distinct blocks so far
     cdef readonly int64_t memory            # bytes of all arrays
     cdef uint32_t* last                     # position of each block's latest use, or UNUSED
-    cdef uint64_t* marks                    # a bit a position
+    cdef uint64_t* marks                    # one bit per position
     cdef uint32_t* older[LEVELS]            # marks in older siblings; one per node
     cdef int levels
     cdef uint64_t room                      # positions
@@ -150,11 +150,11 @@ cdef class StackDistances(Kernel):
         word = self.end >> 6
         memset(self.marks, 0xFF, word * 8)
         self.marks[word] |= (<uint64_t>1 << (self.end & 63)) - 1
-        self.marks[0] &= ~<uint64_t>1       # position 0 stands for UNUSED
+        self.marks[0] &= ~<uint64_t>1       # position 0 means UNUSED
         self._count()
 
     cdef void _count(self) noexcept nogil:
-        """Count the tree again, all marks lying before the end."""
+        """Rebuild the counts of the tree, with all marks before the end."""
         cdef uint64_t node, nodes, first, covered
         cdef int level
         for level in range(self.levels):
@@ -195,7 +195,7 @@ cdef class StackDistances(Kernel):
 
 
 def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1] histogram, int64_t[::1] of_all):
-    """Add each distance to `of_all`, and to `histogram` where `counted` is not 0 (or is empty: everywhere)."""
+    """Add each distance to `of_all`, and to `histogram` if `counted` is not 0 (or is empty: always)."""
     cdef Py_ssize_t i, n = distances.shape[0]
     cdef bint everywhere = counted.shape[0] == 0
     with nogil:
@@ -210,8 +210,7 @@ def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1
 
 
 def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1] seen):
-    """How many of the references are their block's first and `counted` (empty: all are); `seen`, one per block, is
-    brought up to date."""
+    """How many of the references are their block's first and `counted` (empty: all are); updates `seen`, one per block."""
     cdef Py_ssize_t i, n = ids.shape[0]
     cdef int64_t found = 0
     cdef bint everywhere = counted.shape[0] == 0

@@ -19,7 +19,7 @@ cdef int64_t LIMIT = 0x7FFFFFFFFFFFFFFF
 cdef enum:
     QUOTE = 34
     BRACKET = 91                # [
-    SKIP = -1                   # in place of a field at fault: the line is none of those asked for
+    SKIP = -1                   # returned instead of a field at fault: the line is not one of those selected
 
 
 cdef inline bint _blank(uint8_t c) noexcept nogil:
@@ -27,7 +27,7 @@ cdef inline bint _blank(uint8_t c) noexcept nogil:
 
 
 cdef inline int _digits(const uint8_t* p, uint64_t* value) noexcept nogil:
-    """How many of the eight bytes at `p` are decimal digits before another, and the number they make."""
+    """How many of the eight bytes at `p` are decimal digits before any other byte, and the number they form."""
     cdef uint64_t eight, others
     cdef int digits
     memcpy(&eight, p, sizeof(uint64_t))                 # the first digit is the lowest byte
@@ -46,12 +46,12 @@ cdef inline int _digits(const uint8_t* p, uint64_t* value) noexcept nogil:
 
 cdef inline const uint8_t* _unsigned(const uint8_t* p, const uint8_t* end, const uint8_t* text_end,
                                      int64_t* value) noexcept nogil:
-    """Decimal digits before `end`; NULL where there are none or the number does not fit 63 bits."""
+    """Decimal digits before `end`; NULL if there are none or the number does not fit 63 bits."""
     cdef uint64_t v = 0
     cdef const uint8_t* start = p
     cdef const uint8_t* safe = start + 18 if start + 18 < end else end  # 18 digits always fit
     cdef int digits
-    if EIGHT_AT_ONCE and text_end - p >= 8:             # what is at `end` is no digit
+    if EIGHT_AT_ONCE and text_end - p >= 8:             # the byte at `end` is not a digit
         digits = _digits(p, &v)
         p += digits
         if digits < 8:
@@ -101,7 +101,7 @@ cdef inline const uint8_t* _decimal(const uint8_t* p, const uint8_t* end, const 
 
 
 cdef inline const uint8_t* _hexadecimal(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
-    """Hexadecimal digits, with 0x before them or not; NULL as `_unsigned`."""
+    """Hexadecimal digits, with or without a leading 0x; NULL as in `_unsigned`."""
     cdef int64_t v = 0
     cdef int digit
     cdef const uint8_t* start
@@ -126,14 +126,14 @@ cdef inline const uint8_t* _hexadecimal(const uint8_t* p, const uint8_t* end, in
 
 
 cdef inline const uint8_t* _word(const uint8_t* p, const uint8_t* end, uint8_t separator) noexcept nogil:
-    """End of the text that begins at `p`; blanks belong to it where they do not separate."""
+    """End of the text that begins at `p`; blanks are part of it if they are not separators."""
     while p < end and p[0] != separator and not (separator == 32 and _blank(p[0])):
         p += 1
     return p
 
 
 cdef inline bint _spells(const uint8_t* p, Py_ssize_t n, const char* word) noexcept nogil:
-    """Whether these n letters, in either case, are the first one or all of `word`."""
+    """Whether these n letters, in either case, are the first letter or all of `word`."""
     cdef Py_ssize_t i
     for i in range(n):
         if word[i] == 0 or (p[i] | 32) != <uint8_t>word[i]:
@@ -143,7 +143,7 @@ cdef inline bint _spells(const uint8_t* p, Py_ssize_t n, const char* word) noexc
 
 cdef inline const uint8_t* _choice(const uint8_t* p, const uint8_t* end, const char* zero, const char* one,
                                    int64_t* value) noexcept nogil:
-    """One of two words or their first letters; 0 or 1 stand for them as well."""
+    """One of two words or their first letters, or equivalently 0 or 1."""
     cdef const uint8_t* q = p
     while q < end and (97 <= (q[0] | 32) <= 122):
         q += 1
@@ -197,7 +197,7 @@ cdef inline const uint8_t* _field(const uint8_t* p, const uint8_t* end, const ui
 cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t* text_end, const uint8_t[::1] kinds,
                       uint8_t separator, bint open_ended, uint8_t chosen, int64_t[:, ::1] columns,
                       Py_ssize_t row) noexcept nogil:
-    """Parse one line into `row`; the number of the field at fault, counted from 1, 0, or SKIP."""
+    """Parse one line into `row`; returns the field at fault, counted from 1, or 0, or SKIP."""
     cdef Py_ssize_t k, n = kinds.shape[0]
     cdef const uint8_t* q
     cdef const uint8_t* stop
@@ -236,7 +236,7 @@ cdef Py_ssize_t _line(const uint8_t* p, const uint8_t* end, const uint8_t* text_
 
 cdef inline const uint8_t* _plain_line(const uint8_t* p, const uint8_t* text_end, Py_ssize_t n,
                                        int64_t[:, ::1] columns, Py_ssize_t row) noexcept nogil:
-    """Parse a line of `n` short numbers, one space between them; behind its newline, or NULL where it is another."""
+    """Parse a line of `n` short numbers separated by one space; returns the byte after its newline, or NULL."""
     cdef uint64_t value = 0
     cdef Py_ssize_t k
     cdef int digits
@@ -261,9 +261,9 @@ def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, 
     text : bytes
         Whole lines; the last one may lack its newline.
     kinds : bytes
-        One letter a field, as `misspenalty.traces.text.Lines` says.
+        One letter per field, see `misspenalty.traces.text.Lines`.
     separator : int
-        Byte between fields; a space stands for any run of blanks.
+        Byte between fields; a space means any run of blanks.
     open_ended : bool
         Whether further fields may follow.
     passed_over : bytes, length 256
@@ -276,7 +276,7 @@ def parse(const uint8_t[::1] text, const uint8_t[::1] kinds, uint8_t separator, 
     Returns
     -------
     rows, lines, field : int
-        Rows filled; lines read, the bad one included; the field at fault in that line (from 1), 0 where all is well.
+        Rows filled; lines read, including the bad one; the field at fault in that line (from 1), or 0 if there is none.
     """
     cdef const uint8_t* p
     cdef const uint8_t* stop

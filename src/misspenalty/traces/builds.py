@@ -4,10 +4,10 @@ A capture is three Parquet files, ``NAME.parquet`` (events), ``NAME_files.parque
 ``data/raw/builds/README.md`` describes their columns. `read` checks them and adds ``gap_ns``, the compute time before
 each event without the cost of the recording.
 
-Recording an event costs the process about 15 µs, which fall into the gap before its next event. The compute time of a
+Recording an event costs the process about 15 µs, which are part of the gap before its next event. The compute time of a
 process without recording is known (``plain_us``, measured separately). So the same time is subtracted from each gap of
-a process, never below zero, such that gaps and calls add up to ``plain_us`` again; neighbouring pages in one row were
-recorded one by one, and each counts as an event.
+a process, but never to below zero, such that gaps and calls again add up to ``plain_us``; neighbouring pages in one row
+were recorded one by one, and each counts as an event.
 """
 
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ class Capture:
     Attributes
     ----------
     name : str
-        Of the workload, such as ``andrew``.
+        Name of the workload, such as ``andrew``.
     events : DataFrame
-        `EVENT_COLUMNS` and ``gap_ns`` (int64), runs one after another, each in order of time; ``kind`` is categorical
+        `EVENT_COLUMNS` and ``gap_ns`` (int64), runs one after another, each in time order; ``kind`` is categorical
         with the codes of `KINDS`.
     files : DataFrame
         `FILE_COLUMNS`; an event's ``file`` is a row here.
@@ -70,9 +70,9 @@ def read(path, name=None):
     Parameters
     ----------
     path : path-like
-        The file of events, or the folder it lies in.
+        The file of events, or the folder that contains it.
     name : str, optional
-        Of the workload, where `path` is a folder.
+        Name of the workload, if `path` is a folder.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def _table(path, columns):
                 raise InputError(f"{parquet.metadata.num_rows} rows", path=path, expected=f"at most {MOST_ROWS}")
             return pd.DataFrame({name: _column(parquet.read([name])[name], name, path) for name in columns}, copy=False)
     except FileNotFoundError as error:
-        raise InputError("no such file", path=path, remedy="a capture is three files, side by side") from error
+        raise InputError("no such file", path=path, remedy="a capture is three files in one folder") from error
     except (pa.ArrowException, OSError, ValueError, LookupError) as error:
         if isinstance(error, InputError):
             raise
@@ -156,29 +156,29 @@ def _stop(wrong, path, what, expected=None):
 
 def _check_files(files, path):
     if files.empty:
-        raise InputError("holds no files", path=path)
+        raise InputError("contains no files", path=path)
     _stop(files["path"].duplicated(), path, "repeats a path")
     _stop((files["path"] == "") | (files["normal_path"] == ""), path, "has an empty path")
     size = files["size"].to_numpy()
-    _stop((size < -1) | (size > MOST_BYTES), path, "has an impossible size", f"-1 to {MOST_BYTES}")
+    _stop((size < -1) | (size > MOST_BYTES), path, "has an invalid size", f"-1 to {MOST_BYTES}")
 
 
 def _check_processes(processes, path):
     """First row of each run's processes, and one past the last, by run."""
     if processes.empty:
-        raise InputError("holds no processes", path=path)
+        raise InputError("contains no processes", path=path)
     run, number, parent = (processes[name].to_numpy() for name in ("run", "process", "parent"))
     _stop(np.diff(run, prepend=run[0]) < 0, path, "is of an earlier run than the row before")
     begins = np.flatnonzero(np.diff(run, prepend=run[0] - 1))
     first = dict(zip(run[begins].tolist(), zip(begins, [*begins[1:], len(run)], strict=True), strict=True))
     expected = np.arange(len(run)) - np.repeat(begins, np.diff([*begins, len(run)]))
     _stop(number != expected, path, "is not the next process of its run", "0, 1, 2, …")
-    _stop((parent < -1) | (parent >= number), path, "has a parent that is no earlier process")
+    _stop((parent < -1) | (parent >= number), path, "has a parent that is not an earlier process")
     start, end = processes["start_us"].to_numpy(), processes["end_us"].to_numpy()
     _stop((start < 0) | (end < start), path, "ends before it begins")
     for name in ("cpu_us", "plain_us", "step", "status"):
         values = processes[name].to_numpy()
-        _stop((values < 0) | (values >= 1 << 40), path, f"has an impossible {name}")
+        _stop((values < 0) | (values >= 1 << 40), path, f"has an invalid {name}")
     return first
 
 
@@ -192,9 +192,9 @@ def _kinds(column, path):
 
 
 def _check_events(events, files, processes, first, path):
-    """Stop at the first impossible event; the row of each event's process."""
+    """Stop at the first invalid event; returns the row of each event's process."""
     if events.empty:
-        raise InputError("holds no events", path=path)
+        raise InputError("contains no events", path=path)
     run, time, process = (events[name].to_numpy() for name in ("run", "time_us", "process"))
     kind, file, other = events["kind"].cat.codes.to_numpy(), events["file"].to_numpy(), events["other"].to_numpy()
     steps = np.diff(run, prepend=run[0])
@@ -206,17 +206,17 @@ def _check_events(events, files, processes, first, path):
         begin[run == number], count[run == number] = low, high - low
     _stop((process < 0) | (process >= count), path, "is of a process that its run does not have")
     _stop((file < -1) | (file >= len(files)), path, "is of an unknown file", f"-1 to {len(files) - 1}")
-    _stop((file < 0) & OF_A_FILE[kind], path, "names no file, which its kind does")
+    _stop((file < 0) & OF_A_FILE[kind], path, "names no file, but its kind requires one")
     _stop((kind == KINDS.index("rename")) & ((other < 0) | (other >= len(files))), path, "renames to an unknown file")
     related = (kind == KINDS.index("fork")) | (kind == KINDS.index("wait"))
     _stop(related & ((other < 0) | (other >= count)), path, "is about a process that its run does not have")
     parents = processes["parent"].to_numpy()[np.where(related, begin + other, 0)]
-    _stop(related & (parents != process), path, "is about a process that is no child of its own")
+    _stop(related & (parents != process), path, "is about a process that is not its child")
     limits = {"time_us": 1 << 40, "offset": MOST_BYTES, "length": MOST_BYTES, "asked": MOST_BYTES, "error": 256,
               "compute_us": 1 << 40, "system_us": 1 << 40}  # fmt: skip
     for name, limit in limits.items():
         values = events[name].to_numpy()
-        _stop((values < 0) | (values >= limit), path, f"has an impossible {name}", f"0 to {limit - 1}")
+        _stop((values < 0) | (values >= limit), path, f"has an invalid {name}", f"0 to {limit - 1}")
     pages = kind == KINDS.index("fault")
     odd = (events["offset"].to_numpy() % PAGE_BYTES != 0) | (events["length"].to_numpy() % PAGE_BYTES != 0)
     _stop(pages & (odd | (events["length"].to_numpy() == 0)), path, "touches no whole pages")
@@ -229,7 +229,7 @@ def _gaps(events, row, processes):
     spent = np.bincount(row, events["system_us"], number)
     target = np.maximum(processes["plain_us"].to_numpy() - spent, 0)
     gaps = np.empty(len(row), np.int64)
-    for part in _by_run(events["run"].to_numpy()):  # a process is of one run; one at a time takes less memory
+    for part in _by_run(events["run"].to_numpy()):  # a process belongs to one run; one run at a time takes less memory
         gap, length = events["compute_us"].to_numpy()[part], events["length"].to_numpy()[part]
         # lines that were written for an event: one, and one per page for pages that are one row
         faults = events["kind"].cat.codes.to_numpy()[part] == KINDS.index("fault")
@@ -240,13 +240,13 @@ def _gaps(events, row, processes):
 
 
 def _by_run(run):
-    """Slices of the events, a run each."""
+    """Slices of the events, one per run."""
     begins = np.flatnonzero(np.diff(run, prepend=run[0] - 1)).tolist()
     return [slice(*ends) for ends in zip(begins, [*begins[1:], len(run)], strict=True)]
 
 
 def _cost(row, gap, lines, target):
-    """Per process the least c ≥ 0 with ``sum(max(0, gap - lines * c)) <= target``, µs."""
+    """Per process, the smallest c ≥ 0 with ``sum(max(0, gap - lines * c)) <= target``, µs."""
     share = gap / lines
     order = np.lexsort((-share, row))
     row, share = row[order], share[order]

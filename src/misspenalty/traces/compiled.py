@@ -1,8 +1,8 @@
-"""Opening a trace: a compiled one is loaded or, where it is large, mapped; a raw one is compiled on the way.
+"""Opening a trace: a compiled one is loaded or, if large, mapped; a raw one is compiled on the fly.
 
 A mapped file that another process truncates ends this one with SIGBUS, and one that is changed after its checksum was
-compared gives other numbers. So columns of up to a gigabyte in all are read into memory, which costs no more than the
-comparison does. Larger ones are mapped, and must be left alone while they are open.
+verified gives wrong numbers. So columns of up to a gigabyte in total are read into memory, which costs no more than the
+verification. Larger ones are mapped, and must be left alone while they are open.
 """
 
 import contextlib
@@ -35,9 +35,9 @@ from misspenalty.traces.trace import (
     write_meta,
 )
 
-LONGEST_REQUEST = 1 << 18  # blocks; a longer request is taken for a damaged line
-MOST_REFERENCES = 0xFFFFFFFE  # what a kernel's 32-bit clock can count
-ALWAYS = 10_000_000  # references that any file may make
+LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
+MOST_REFERENCES = 0xFFFFFFFE  # most that a kernel's 32-bit clock can count
+ALWAYS = 10_000_000  # references that any file may contain
 PER_BYTE = 100  # more of them, per byte of the file as it is stored
 EXPANDED = 1 << 20  # references expanded at a time
 LOADED = 1 << 30  # bytes of a compiled trace that are read into memory; a larger one is mapped
@@ -56,7 +56,7 @@ def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
     Raises
     ------
     InputError
-        As `open_trace`; or the trace holds impossible ids.
+        As in `open_trace`; or the trace contains invalid ids.
     ParameterError
         It is none of these.
     """
@@ -88,18 +88,18 @@ def open_trace(
     ----------
     path : path-like
         A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
-        trace is compiled on the way into unnamed temporary files (``TMPDIR`` says where), in half a gigabyte of memory
-        and, from 7 million distinct blocks on, 4 bytes more for each. A pipe is first copied there; ``-`` is standard
+        trace is compiled on the fly into unnamed temporary files (``TMPDIR`` says where), in half a gigabyte of memory
+        and, above 7 million distinct blocks, 4 more bytes per block. A pipe is first copied there; ``-`` is standard
         input.
     format : str, optional
-        Format of a raw trace where the file doesn't tell, in either case; see `misspenalty.traces.formats`.
+        Format of a raw trace, if it cannot be told from the file, in either case; see `misspenalty.traces.formats`.
     block_bytes : int, optional
-        Block size that byte ranges are split by; by default the format's own.
+        Block size into which byte ranges are split; by default the format's own.
     most_references : int, optional
-        References to blocks that a raw trace may make, so that a small hostile file does not fill the disk; by default
-        10 million and 100 per byte of the file.
+        Most block references of a raw trace, so that a small hostile file does not fill the disk; by default 10 million
+        plus 100 per byte of the file.
     **options
-        What else the format can be told, such as ``columns`` of ``csv``; see its ``options``.
+        Further options of the format, such as ``columns`` of ``csv``; see its ``options``.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def open_trace(
     InputError
         The file is missing, empty, damaged or malformed; the message names file, line and what was expected.
     ParameterError
-        The format or an option is unknown, or the block size impossible.
+        The format or an option is unknown, or the block size is invalid.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def open_trace(
     if not os.fspath(path):
         raise InputError("the name of the trace is empty", expected="a trace file or a compiled trace")
     if "\0" in os.fsdecode(path):
-        raise InputError("the name of the trace holds a null character", path=repr(path))
+        raise InputError("the name of the trace contains a null character", path=repr(path))
     path = Path(os.fsdecode(path))
     if _is_compiled(path):
         if format or block_bytes is not None or most_references is not None or options:
@@ -151,10 +151,10 @@ def _open_raw(
     try:
         _compile(path, name, form, size, most_references, options, folder)
         trace = _open_compiled(folder, verify=False)
-        trace._known["checked"] = True  # the interner has made the ids
+        trace._known["checked"] = True  # the interner made the ids
         return trace
     except OSError as error:
-        raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a disk with room") from error
+        raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a larger disk") from error
     except (MemoryError, OverflowError) as error:
         remedy = "choose larger blocks (--block-size, block_bytes=…) or a shorter trace"
         raise InputError(f"has too many distinct blocks to compile here ({error})", path=path, remedy=remedy) from error
@@ -170,7 +170,7 @@ def _is_compiled(path: Path) -> bool:
 
 
 def _check_ids(trace: Trace, path: Path) -> Trace:
-    """`trace`, once no id can lead a kernel out of its arrays."""
+    """`trace`, after checking that no id can lead a kernel out of its arrays."""
     try:
         trace.check()
     except InputError as error:
@@ -211,7 +211,7 @@ def _compile(
                         values.tofile(file)
                         present.add(column)
         if not references:
-            raise InputError("holds no requests", path=path, expected=form.summary)
+            raise InputError("contains no requests", path=path, expected=form.summary)
         blocks = numbering.finish()
     if "size" in present:
         _object_bytes(folder)
@@ -236,10 +236,10 @@ def _object_bytes(folder: Path) -> None:
 
 
 def _check_references(references: int, most: int | None, path: Path) -> None:
-    """Raise an `InputError` where a file makes more references than it may, or than a kernel can count."""
+    """Raise an `InputError` if a file has more references than allowed, or than a kernel can count."""
     if references > MOST_REFERENCES:
         raise InputError(
-            f"holds more than {MOST_REFERENCES} references",
+            f"contains more than {MOST_REFERENCES} references",
             path=path,
             remedy="choose larger blocks (--block-size, block_bytes=…) or split the trace",
         )
@@ -247,23 +247,23 @@ def _check_references(references: int, most: int | None, path: Path) -> None:
     allowed = ALWAYS + PER_BYTE * stored if most is None else most
     if references > allowed:
         raise InputError(
-            f"{stored} bytes make more than {allowed} references",
+            f"{stored} bytes contain more than {allowed} references",
             path=path,
-            remedy="if they are meant, allow more with --most-references (most_references=…)",
+            remedy="if that is intended, allow more with --most-references (most_references=…)",
         )
 
 
 def _references(requests: Requests, path: Path, before: int) -> int:
-    """How many references of one block the requests make, after as many requests `before`."""
+    """Number of one-block references of the requests, after `before` earlier requests."""
     count = requests.count
     if count is None:
         return requests.start.size
     if (odd := np.flatnonzero((count > LONGEST_REQUEST) | (count < 1))).size:
         raise InputError(
-            f"request {before + int(odd[0]) + 1} is one of {int(count[odd[0]])} blocks",
+            f"request {before + int(odd[0]) + 1} has {int(count[odd[0]])} blocks",
             path=path,
             expected=f"1 to {LONGEST_REQUEST}",
-            remedy="mend or leave out the line, or choose larger blocks (--block-size, block_bytes=…)",
+            remedy="fix or leave out the line, or choose larger blocks (--block-size, block_bytes=…)",
         )
     return int(count.sum())
 
@@ -289,7 +289,7 @@ def _sizes(lengths: np.ndarray) -> RequestSizes:
 def _expand(
     requests: Requests,
 ) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
-    """Requests that span blocks to references of one block, a bounded number at a time."""
+    """Split requests that span blocks into references to one block, a bounded number at a time."""
     start, count, write, time, _ = requests
     if count is None:
         yield start, write, time
@@ -307,7 +307,7 @@ def _expand(
 
 
 def _open_compiled(folder: Path, verify: bool) -> Trace:
-    """Load or map a compiled trace; `verify` compares its columns with their checksums. One of our own is mapped."""
+    """Load or map a compiled trace; `verify` compares columns with their checksums. A temporary one is mapped."""
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
         if meta["version"] != VERSION:
@@ -320,7 +320,7 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
             raise _damaged(f"{META} does not have its checksum {meta['checksum']}", folder)
         for name in (meta["name"], meta["format"]):
             if not isinstance(name, str) or len(name) > LONGEST_NAME:
-                raise ValueError(f"{name!r:.40} is no name")
+                raise ValueError(f"{name!r:.40} is not a name")
         block_bytes = check_block(meta["block_bytes"])
         lengths = dict.fromkeys(BY_BLOCK, meta["blocks"])
         columns: dict[str, Any] = dict.fromkeys(COLUMNS)
@@ -335,12 +335,12 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         counts = (*dataclasses.astuple(sizes)[:-1], *sizes.octaves) if sizes else ()
         for number in (meta["references"], meta["blocks"], *counts):
             if type(number) is not int or number < 0:
-                raise ValueError(f"{number!r} is no count")
+                raise ValueError(f"{number!r} is not a count")
         return Trace(**columns, block_bytes=block_bytes, name=meta["name"], format=meta["format"], sizes=sizes)
     except InputError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"is no compiled trace ({error!r})", path=folder, remedy="compile it again") from error
+        raise InputError(f"is not a compiled trace ({error!r})", path=folder, remedy="compile it again") from error
 
 
 def _known_sizes(entries: dict[str, Any]) -> RequestSizes:
@@ -348,7 +348,7 @@ def _known_sizes(entries: dict[str, Any]) -> RequestSizes:
 
 
 def _damaged(what: str, folder: Path) -> InputError:
-    return InputError(what, path=folder, remedy="the compiled trace is damaged: compile it again")
+    return InputError(what, path=folder, remedy="the compiled trace is damaged; compile it again")
 
 
 def _column(path: Path, dtype: type, length: int, load: bool) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""Dense ids of a trace in bounded memory: in one table while its blocks fit, else in shards by hash on disk.
+"""Dense ids of a trace in bounded memory: in one table while its blocks fit, otherwise in shards by hash on disk.
 
-Shards: every address goes to the file of its hash. Each file is numbered alone, several at a time, in a table that
-holds its own blocks only. A last pass follows the references in order, and gives a block its id where its shard has a
-new one, so that the ids are those of one table: in order of first use. Memory: the tables of the shards that are
-numbered at a time, and 4 bytes per distinct block. Disk: 13 bytes per reference, in the folder of the compiled trace,
-till the end.
+Shards: every address goes to the file of its hash. Each file is numbered separately, several in parallel, in a table
+that holds only its own blocks. A last pass follows the references in order, and gives a block its id when its shard has
+a new one, so the ids are the same as with one table: in order of first use. Memory: the tables of the shards that are
+numbered in parallel, and 4 bytes per distinct block. Disk: 13 bytes per reference, in the folder of the compiled trace,
+until the end.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from misspenalty.traces._compile import Interner
 
 IN_MEMORY = 7 << 20  # distinct blocks of one table, which then takes half a gigabyte
 SHARDS = 128
-AT_A_TIME = 4  # shards that are numbered at a time
+AT_A_TIME = 4  # shards that are numbered in parallel
 CHUNK = 1 << 20  # references at a time
 MOST_BLOCKS = 0xFFFFFF00  # as in _compile.pyx
 
@@ -28,7 +28,7 @@ class Numbering:
     ----------
     folder : Path
     in_memory : int
-        Distinct blocks from which on shards are used.
+        Number of distinct blocks from which shards are used.
     """
 
     def __init__(self, folder: Path, in_memory: int = IN_MEMORY) -> None:
@@ -38,7 +38,7 @@ class Numbering:
         self.ids = open(folder / "ids", "wb")  # noqa: SIM115, closed by `finish`
 
     def add(self, addresses: np.ndarray) -> None:
-        """References to these addresses, uint64, after those so far."""
+        """Append references to these addresses, uint64."""
         if self.shards is not None:
             self.shards.add(addresses)
             return
@@ -47,7 +47,7 @@ class Numbering:
             self._divide()
 
     def finish(self) -> int:
-        """Write what is left; the number of distinct blocks."""
+        """Write what is left; returns the number of distinct blocks."""
         self.ids.close()
         if self.shards is not None:
             return self.shards.finish()
@@ -55,13 +55,13 @@ class Numbering:
         return len(self.interner)
 
     def close(self) -> None:
-        """Close the files; what is not finished is lost."""
+        """Close the files; unfinished work is lost."""
         self.ids.close()
         if self.shards is not None:
             self.shards.close()
 
     def _divide(self) -> None:
-        """Go over to shards, with the references so far."""
+        """Switch to shards, with the references so far."""
         self.ids.close()
         address, self.shards = self.interner.addresses_by_id(), Shards(self.folder)
         self.interner = Interner()
@@ -85,7 +85,7 @@ class Shards:
             file.close()
 
     def add(self, addresses: np.ndarray) -> None:
-        """References to these addresses."""
+        """Append references to these addresses."""
         shard = shard_of(addresses)
         shard.tofile(self.order)
         by_shard = addresses[np.argsort(shard, kind="stable")]
@@ -94,7 +94,7 @@ class Shards:
             part.tofile(file)
 
     def finish(self) -> int:
-        """Number each shard, then all together; the number of distinct blocks."""
+        """Number each shard, then all of them; returns the number of distinct blocks."""
         self.close()
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             self.blocks[:] = list(pool.map(self._number, range(SHARDS)))
@@ -114,7 +114,7 @@ class Shards:
         return len(interner)
 
     def _merge(self) -> None:
-        """Follow all references in order, and number a block where it comes first."""
+        """Follow all references in order, and number a block at its first reference."""
         begins = np.cumsum(self.blocks) - self.blocks
         number, seen, total = np.empty(int(self.blocks.sum()), np.uint32), np.zeros(SHARDS, np.int64), 0
         ids = [open(self.folder / f"ids{number}", "rb") for number in range(SHARDS)]  # noqa: SIM115
@@ -131,7 +131,7 @@ class Shards:
                 fresh = np.array([int(flags.sum()) for flags in np.split(new, np.cumsum(counts)[:-1])])
                 came = np.concatenate([np.fromfile(f, np.uint64, n) for f, n in zip(addresses, fresh, strict=True)])
                 key = np.concatenate([part + begin for part, begin in zip(own, begins, strict=True)])
-                at = np.argsort(place[new], kind="stable")  # blocks that come first here, in order of reference
+                at = np.argsort(place[new], kind="stable")  # blocks first referenced here, in order of reference
                 number[key[new][at]] = total + np.arange(at.size, dtype=np.uint64)
                 came[at].tofile(address)
                 result = np.empty(shard.size, np.uint32)

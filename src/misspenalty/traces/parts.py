@@ -1,4 +1,4 @@
-"""A part of a trace, two traces one after the other, and the references that warm a cache up."""
+"""Parts of a trace, two traces one after another, and the references that warm up a cache."""
 
 import dataclasses
 import os
@@ -17,19 +17,19 @@ ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
 
 
 def select(trace: Trace, selection: str) -> Trace:
-    """The references of a trace that a selection names.
+    """The references of a trace named by a selection.
 
     Parameters
     ----------
     trace : Trace
     selection : str
-        Items with commas between them: ``all``; ``reads`` or ``writes``; ``from=10m`` and ``to=2h``, times since the
-        trace began; ``skip=N`` and ``first=N``, references, counted after the other items.
+        Items separated by commas: ``all``; ``reads`` or ``writes``; ``from=10m`` and ``to=2h``, times since the
+        trace began; ``skip=N`` and ``first=N``, references, counted after applying the other items.
 
     Raises
     ------
     ParameterError
-        An item is unknown or impossible for this trace, or nothing is left.
+        An item is unknown or invalid for this trace, or nothing is left.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def parse_selection(selection: str) -> dict[str, int]:
     Raises
     ------
     ParameterError
-        An item is unknown, given twice, or has an impossible value.
+        An item is unknown, given twice, or has an invalid value.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def parse_selection(selection: str) -> dict[str, int]:
         else:
             raise ParameterError(f"selection {selection!r}: {text.strip()!r}; expected items of {ITEMS}")
         if name in items or (name in ("reads", "writes") and {"reads", "writes"} & items.keys()):
-            raise ParameterError(f"selection {selection!r}: {name} goes with no other such item")
+            raise ParameterError(f"selection {selection!r}: {name} cannot be combined with another such item")
         if name not in ("all", ""):
             items[name] = number
     return items
@@ -91,7 +91,7 @@ def parse_selection(selection: str) -> dict[str, int]:
 def join(first: Trace, second: Trace) -> Trace:
     """The trace `second` after `first`: blocks of equal address are the same block.
 
-    Times of the second begin where those of the first end.
+    Times of the second start where those of the first end.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def join(first: Trace, second: Trace) -> Trace:
 
 
 def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, int]:
-    """What is replayed, and how many references at its head are not counted.
+    """The trace to replay, and how many references at its start are not counted.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     InputError
         The other trace cannot be read.
     ParameterError
-        The warm-up is impossible, or leaves nothing to count.
+        The warm-up is invalid, or leaves nothing to count.
 
     Examples
     --------
@@ -165,13 +165,13 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
         references = int(text)
     if not 0 <= references < len(trace):
         raise ParameterError(
-            f"warm-up {text} is {references} references; {trace.name} has {len(trace)}, and one at least has to count"
+            f"warm-up {text} is {references} references; {trace.name} has {len(trace)}, and at least one has to count"
         )
     return trace, references
 
 
 def _rebuilt(like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np.ndarray | None) -> Trace:
-    """A trace of these blocks, in other respects like another; the sizes of its requests are not known."""
+    """A trace of these blocks, otherwise like another one; the sizes of its requests are not known."""
     interner = Interner()
     ids = interner.ids(np.ascontiguousarray(blocks))
     address, own = interner.addresses_by_id(), None

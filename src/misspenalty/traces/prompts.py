@@ -2,9 +2,9 @@
 
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, and the README of its traces. One JSON
 object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens), ``hash_ids`` (one
-number per block of the prompt). A block's hash covers its own tokens and all before it, so equal numbers mean an equal
-prefix. Further keys are passed over. The size of a block is not in the file: it is found from the lengths, or given.
-Other services release the same keys with times in seconds and blocks of another size.
+number per block of the prompt). A block's hash covers its own tokens and all earlier ones, so equal numbers mean an
+equal prefix. Further keys are ignored. The size of a block is not in the file: it is inferred from the lengths, or
+given. Other services release the same keys with times in seconds and blocks of another size.
 """
 
 import json
@@ -36,11 +36,11 @@ class Prompts:
         Arrival, ns since the first.
     input_tokens, output_tokens : int64, shape (n,)
     count : int64, shape (n,)
-        Blocks of each prompt.
+        Number of blocks of each prompt.
     blocks : uint64, shape (sum of `count`,)
         Hashes of the blocks of all prompts, one prompt after another.
     block_tokens : int
-        Tokens of a block; the last of a prompt may be partial.
+        Tokens per block; the last of a prompt may be partial.
     """
 
     time: np.ndarray
@@ -69,9 +69,9 @@ def read_prompts(path, unit="ms", block_tokens=None):
     path : path
         Compressed or not, by its suffix.
     unit : {"ms", "s"}
-        Of the timestamps.
+        Unit of the timestamps.
     block_tokens : int, optional
-        Tokens of a block; by default the size that fits the lengths of all prompts.
+        Tokens per block; by default the size that fits the lengths of all prompts.
 
     Returns
     -------
@@ -80,9 +80,9 @@ def read_prompts(path, unit="ms", block_tokens=None):
     Raises
     ------
     InputError
-        A line is no such object, has an impossible value, comes before its predecessor in time, or has a number of
-        hashes that no size of blocks explains, or that differs by more than one from what `block_tokens` gives; the
-        message names the line. Or there are no requests.
+        A line is not such an object, has an invalid value, is earlier than its predecessor, or has a number of hashes
+        that no block size explains, or that differs by more than one from what `block_tokens` gives; the message names
+        the line. Or there are no requests.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def read_prompts(path, unit="ms", block_tokens=None):
                     path=path,
                     line=number,
                     expected=f"{whole}, or one more or less, in blocks of {block_tokens} tokens",
-                    remedy="give the size of the trace's blocks, or leave it out",
+                    remedy="set the trace's actual block size, or leave it out",
                 )
             least, most = 1, MAX_TOKENS
         else:
@@ -139,7 +139,7 @@ def read_prompts(path, unit="ms", block_tokens=None):
         counts.append(len(ids))
         hashes.extend(ids)
     if not hashes:
-        raise InputError("holds no requests", path=path, expected=EXPECTED)
+        raise InputError("contains no requests", path=path, expected=EXPECTED)
     first = times[0]
     return Prompts(
         np.array([round((time - first) * UNITS[unit]) for time in times], np.int64),
@@ -172,7 +172,7 @@ def _request(line, path, number, limit, unit):
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:  # a UnicodeDecodeError is a ValueError
-        raise InputError(f"no JSON ({error})", path=path, line=number, expected=EXPECTED) from error
+        raise InputError(f"not JSON ({error})", path=path, line=number, expected=EXPECTED) from error
     if not isinstance(entry, dict):
         raise InputError(f"a JSON {type(entry).__name__}", path=path, line=number, expected=EXPECTED)
     for key in KEYS:
@@ -189,7 +189,7 @@ def _request(line, path, number, limit, unit):
             raise InputError(f"{key} is {value!r}", path=path, line=number, expected=expected)
     if not isinstance(ids, list) or not all(_is_whole(value) and 0 <= value <= MAX_HASH for value in ids):
         expected = f"a list of whole numbers from 0 to {MAX_HASH}"
-        raise InputError("hash_ids has something else in it", path=path, line=number, expected=expected)
+        raise InputError("hash_ids contains something else", path=path, line=number, expected=expected)
     return time, tokens, output, ids
 
 
@@ -207,7 +207,7 @@ def _sizes(tokens, count):
 
 
 def _block_tokens(low, high):
-    """The size among those that fit: that of the released traces, else a power of two, else the largest."""
+    """The chosen size among those that fit: that of the released traces, else a power of two, else the largest."""
     if low <= BLOCK_TOKENS <= high:
         return BLOCK_TOKENS
     power = 1 << (high.bit_length() - 1)

@@ -1,4 +1,4 @@
-"""Times and sizes as a user writes them: ``5ms``, ``10m``, ``512MB``, ``5%``."""
+"""Times and sizes as users write them: ``5ms``, ``10m``, ``512MB``, ``5%``."""
 
 import re
 
@@ -29,7 +29,7 @@ def parse_time(text: object, what: str = "time") -> int:
     Raises
     ------
     ParameterError
-        The text is no time.
+        The text is not a time.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
     Raises
     ------
     ParameterError
-        The text is no size, smaller than a block, or a share of more than 100 %.
+        The text is not a size, is smaller than a block, or is a share of more than 100 %.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def parse_bytes(text: str, what: str) -> int:
     Raises
     ------
     ParameterError
-        The text is no size, or smaller than a byte.
+        The text is not a size, or is smaller than a byte.
     """
     number, unit = _quantity(text, "bytes (8192)")
     size = int(float(number) * (unit or 1))
@@ -93,9 +93,11 @@ def parse_bytes(text: str, what: str) -> int:
 
 
 def _quantity(text: str, plain: str, further: str = "") -> tuple[str, int | None]:
-    """The digits of a size and the bytes of its unit, None where a whole number (of `plain`) has none."""
+    """The digits of a size and the bytes of its unit, None if a whole number (of `plain`) has none."""
     match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):
-        raise ParameterError(f"{text!r} is no size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB){further}")
+        raise ParameterError(
+            f"{text!r} is not a size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB){further}"
+        )
     return match[1], BYTES[match[2]] if unit else None

@@ -1,4 +1,4 @@
-"""What a trace reader is, and the register of them: one module a format, found by its name.
+"""Trace readers and their register: one module per format, found by its name.
 
 An installed package registers a format by an entry point in the group ``misspenalty.formats``, which names a `Format`,
 or a module that calls `register`.
@@ -35,9 +35,9 @@ class Requests(NamedTuple):
 
     start: np.ndarray  # uint64, first block of the request
     count: np.ndarray | None = None  # int64, blocks of the request; None = one each
-    write: np.ndarray | None = None  # bool; None = the format holds reads only
-    time: np.ndarray | None = None  # int64, ns since the trace began; None = the format holds no times
-    size: np.ndarray | None = None  # int64, bytes of the object; None = blocks are of one size
+    write: np.ndarray | None = None  # bool; None = the format contains only reads
+    time: np.ndarray | None = None  # int64, ns since the trace began; None = the format has no times
+    size: np.ndarray | None = None  # int64, bytes of the object; None = blocks have one size
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,18 @@ class Format:
     Attributes
     ----------
     name : str
-        What ``--format`` takes.
+        Name for ``--format``.
     summary : str
-        The grammar in a line.
+        The grammar in one line.
     read : callable
         ``read(path, block_bytes, **options) -> iterator of Requests``.
     sniff : callable
         ``sniff(name, head) -> bool``: whether a file of this name (compression suffix removed), whose decompressed
         content begins with `head`, is of this format. Of a Parquet file, `head` also holds the footer.
     block_bytes : int
-        Block size where the user names none.
+        Block size if the user names none.
     options : dict of str to str
-        What else the reader can be told: name to what it is.
+        Further options of the reader: name to meaning.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Format:
     options: dict[str, str] = field(default_factory=dict)
 
     def check(self, options):
-        """Raise a `ParameterError` where an option is not this format's."""
+        """Raise a `ParameterError` if an option is not one of this format's."""
         for name in options:
             if name not in self.options:
                 raise ParameterError(
@@ -77,7 +77,7 @@ class Format:
                 )
 
 
-LARGEST_ADDRESS = 1 << 56  # bytes: 64 PB a device
+LARGEST_ADDRESS = 1 << 56  # bytes: 64 PB per device
 MOST_DEVICES = 1 << 16
 DEVICE_SHIFT = 47  # the bits above hold a device's number, those below its block addresses
 LARGEST_REQUEST = 1 << 40  # bytes
@@ -85,7 +85,7 @@ LONGEST_TIME = 1 << 62  # ns, 146 years
 
 
 def extents(device, start, size, write, time, block_bytes, path):
-    """`Requests` for byte ranges on devices, each an address space of its own.
+    """`Requests` for byte ranges on devices, each with its own address space.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def extents(device, start, size, write, time, block_bytes, path):
     Raises
     ------
     InputError
-        A number is impossible.
+        A number is out of range.
     """
     for name, values, limit in (
         ("device", device, MOST_DEVICES),
@@ -106,7 +106,7 @@ def extents(device, start, size, write, time, block_bytes, path):
     ):
         if values.size and (values.max() >= limit or values.min() < 0):
             odd = int(values.min() if values.min() < 0 else values.max())
-            raise InputError(f"{name} {odd} is impossible", path=path, expected=f"0 to {limit - 1}")
+            raise InputError(f"{name} {odd} is out of range", path=path, expected=f"0 to {limit - 1}")
     first = start // block_bytes
     last = (start + np.maximum(size, 1) - 1) // block_bytes
     if last.size and last.max() >> DEVICE_SHIFT:
@@ -120,11 +120,11 @@ def sectors_to_bytes(sector, path, name="address"):
     Raises
     ------
     InputError
-        A sector number is impossible.
+        A sector number is out of range.
     """
     limit = LARGEST_ADDRESS // SECTOR
     if sector.size and sector.max() >= limit:
-        raise InputError(f"{name} {int(sector.max())} is impossible", path=path, expected=f"below {limit} sectors")
+        raise InputError(f"{name} {int(sector.max())} is out of range", path=path, expected=f"below {limit} sectors")
     return sector * SECTOR
 
 
@@ -135,7 +135,7 @@ class Devices:
         self.numbers = {}
 
     def number(self, *names):
-        """Number of each row; `names` are int64 arrays that together tell a device."""
+        """Number of each row; `names` are int64 arrays that together identify a device."""
         if not names[0].size:
             return names[0]
         if all(np.all(name == name[0]) for name in names):
@@ -155,12 +155,12 @@ class Clock:
         self.ns, self.path, self.first = ns, path, None
 
     def since_start(self, ticks):
-        """`ticks` of `ns` nanoseconds, int64, to ns since the first ever given.
+        """Convert `ticks` of `ns` nanoseconds, int64, to ns since the very first one.
 
         Raises
         ------
         InputError
-            A time is centuries from the first.
+            A time is centuries away from the first.
         """
         if not ticks.size:
             return ticks
@@ -169,7 +169,7 @@ class Clock:
         for tick in (int(ticks.min()), int(ticks.max())):
             if abs(tick - self.first) * self.ns > LONGEST_TIME:
                 raise InputError(
-                    f"time {tick} is impossible", path=self.path, expected=f"within {LONGEST_TIME} ns of the first"
+                    f"time {tick} is out of range", path=self.path, expected=f"within {LONGEST_TIME} ns of the first"
                 )
         return (ticks - self.first) * self.ns
 
@@ -180,7 +180,7 @@ def records(path, dtype):
     Raises
     ------
     InputError
-        The file ends within a record; the message names the byte where that one begins.
+        The file ends within a record; the message names the byte where that record begins.
     """
     done, rest = 0, b""
     with open_stream(path) as stream:
@@ -197,7 +197,7 @@ def records(path, dtype):
             path=path,
             byte=done,
             expected=f"records of {dtype.itemsize} bytes",
-            remedy="it may be truncated, or of another format",
+            remedy="it may be truncated, or in another format",
         )
 
 
@@ -227,7 +227,7 @@ def _import_readers():
 
 
 def _enter(name, value):
-    """What an entry point names: a `Format`, or a module that has registered one on import."""
+    """Resolve an entry point: a `Format`, or a module that registered one on import."""
     if isinstance(value, Format):
         register(value)
     elif name not in _formats:
@@ -235,14 +235,14 @@ def _enter(name, value):
 
 
 def find_format(path, name=None):
-    """The `Format` called `name`, or the one that `path` itself tells.
+    """The `Format` called `name`, or the one recognised from `path`.
 
     Raises
     ------
     ParameterError
         No format has this name.
     InputError
-        The file does not tell its format.
+        The format cannot be told from the file.
     """
     known = formats()
     if name is not None:
@@ -272,7 +272,7 @@ def find_format(path, name=None):
 
 
 def _complaint(path, name, head, known):
-    """What the format that follows the file furthest, by its suffix or its first lines, says of it; else None."""
+    """The error of the format that matches the file best, by its suffix or its first lines; otherwise None."""
     lines, complaints = head.splitlines(keepends=True), []
     beginnings = [b"".join(lines[:count]) for count in (1, 2)]
     for form in known.values():
@@ -294,13 +294,13 @@ def _complaint(path, name, head, known):
 
 
 PARQUET = b"PAR1"
-# What `disk replay` reads. No part matches what another does, so that blank lines are not tried in every way.
+# Input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
 DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
 LARGEST_FOOTER = 1 << 24  # bytes
 
 
 def _footer(path):
-    """The end of a Parquet file, where its columns are named; empty where it has none."""
+    """The end of a Parquet file, which names its columns; empty if there is none."""
     with open(path, "rb") as stream:
         size = stream.seek(0, 2)
         stream.seek(max(size - 8, 0))
@@ -320,7 +320,7 @@ _OPENERS = {
 
 
 def is_compressed(path):
-    """Whether the suffix says so."""
+    """Whether the suffix matches."""
     return path.suffix in _OPENERS
 
 
@@ -349,13 +349,13 @@ def read_some(stream, size, path):
 
 
 def unreadable(error, path):
-    """The `InputError` for what opening or reading `path` raised."""
+    """The `InputError` for an exception from opening or reading `path`."""
     if isinstance(error, FileNotFoundError):
         return InputError("no such file", path=path)
     if isinstance(error, IsADirectoryError):
         return InputError("is a folder", path=path, expected="a trace file or a compiled trace")
     if isinstance(error, PermissionError):
-        return InputError("may not be read", path=path, remedy="change its permissions")
+        return InputError("cannot be read: permission denied", path=path, remedy="change its permissions")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return InputError("the name is longer than the system allows", path=path, expected="the name of a trace")
     return InputError(

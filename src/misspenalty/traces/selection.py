@@ -1,4 +1,4 @@
-"""What a run replays, and which of that counts: reads and writes, warm-up, compulsory misses."""
+"""What a run replays, and what of it counts: reads and writes, warm-up, compulsory misses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
 def check(trace: Trace, writes: str, warm_up: int) -> None:
-    """Raise a `ParameterError` where `writes` or `warm_up` is impossible for this trace; checks its ids as well."""
+    """Raise a `ParameterError` if `writes` or `warm_up` is invalid for this trace; also checks its ids."""
     trace.check()
     if writes not in WRITES:
         raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
@@ -24,12 +24,12 @@ def check(trace: Trace, writes: str, warm_up: int) -> None:
 
 
 def check_stack(trace: Trace, writes: str, warm_up: int) -> None:
-    """As `check`, for a pass over all cache sizes at once."""
+    """Like `check`, for a pass over all cache sizes at once."""
     check(trace, writes, warm_up)
     if writes == "refresh":
         raise ParameterError(
             "writes is 'refresh': which writes reach the cache depends on its size, and one pass cannot give all sizes;"
-            " name the sizes, and leave sample out"
+            " name the sizes, and leave out sample"
         )
 
 
@@ -39,7 +39,7 @@ def check_size(cache_blocks: Any) -> int:
     Raises
     ------
     ParameterError
-        It is no whole number or out of range.
+        It is not a whole number, or is out of range.
     """
     whole = isinstance(cache_blocks, int | np.integer) and not isinstance(cache_blocks, bool)
     if not whole or not 1 <= cache_blocks <= LONGEST:
@@ -53,9 +53,9 @@ def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple
     Yields
     ------
     part : slice
-        Of the trace.
+        Slice of the trace.
     ids : uint32
-        Of the references in `part` that reach the cache, or may reach it.
+        Ids of the references in `part` that reach the cache, or may reach it.
     counted : bool, as `ids`, or None
         Which of them count towards the hit ratio; None = all.
     """
@@ -86,16 +86,15 @@ def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | 
 
 
 def as_mask(counted: np.ndarray | None) -> np.ndarray:
-    """`counted` as kernels take it."""
+    """`counted` in the form that kernels take."""
     return NONE if counted is None else counted.view(np.uint8)
 
 
 def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
     """Requests that miss in every cache, whatever its size and policy.
 
-    Those requests that count and whose block no earlier reference reached the cache with: a read of a block that a
-    write or the warm-up brought in is none. A write that only refreshes brings nothing in. Counted once per trace and
-    remembered.
+    These are the requests that count and whose block no earlier reference loaded: a read of a block that a write or the
+    warm-up loaded is not one. A write that only refreshes loads nothing. Computed once per trace and cached.
     """
     writes = "ignore" if writes == "refresh" else writes
     key = ("cold_misses", writes, warm_up)

@@ -1,4 +1,4 @@
-"""An SPC-1-like workload: eight streams for each business scaling unit (BSU), open loop, seeded.
+"""An SPC-1-like workload: eight streams per business scaling unit (BSU), open loop, seeded.
 
 Three application storage units (ASUs) hold 45, 45 and 10 % of the space, in blocks of 4 KB:
 
@@ -19,17 +19,18 @@ Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. A BSU sends up to 50 reques
 Sequential: each request follows the last; one that would reach the end of the run begins a new run, start and end
 rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
 complete binary tree that fits the region are walked; each BSU has its tree at a random place in the rest. A step climbs
-to 2**7 leaves around the last one, and with probability `climb` each to twice as many, and draws a leaf of these. A
-read takes the leaf's next block and advances it; a write takes the first of eight leaves, half the time a random block
-in it, otherwise the next one to be read, and with a probability of 15 % the stream's next write repeats it.
+to the 2**7 leaves around the last one, then repeatedly, with probability `climb`, to twice as many, and draws one of
+these leaves. A read takes the leaf's next block and advances it; a write takes the first of eight leaves, half the time
+a random block in it, otherwise the next one to be read, and with a probability of 15 % the stream's next write repeats
+it.
 
 Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests per second; their
 "SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
 walk follow NetApp's open generator (spc1.c, version 1.4, its "classic" walk); published full-disclosure reports give
 the same intensities. Deviations and decisions: instead of a clock per stream, one exponential gap leads to a BSU drawn
-evenly and a stream drawn by intensity, which is the same process as all clocks together (superposed Poisson processes)
-except for the unit of time, 1 ns here, 0.1 ms there. One context: all BSUs share the leaves' pointers, as a conforming
-run's do. Another public generator climbs with 0.56 and does not round written leaves; `climb` is a parameter.
+uniformly and a stream drawn by intensity, which is the same process as all clocks together (superposed Poisson
+processes) except for the unit of time, 1 ns here, 0.1 ms there. One context: all BSUs share the leaves' pointers, as in
+a conforming run. Another public generator climbs with 0.56 and does not round written leaves; `climb` is a parameter.
 """
 
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ SMALLEST = 8 * 128 * 20  # blocks of ASU-1 and ASU-2: 2**7 leaves in 5 %
 LARGEST = (1 << 32) - 1  # blocks of a unit
 MOST_BSUS = 1 << 20
 SLICE = 1 << 18  # requests made at a time
-FOREVER = 1 << 62  # ns: the times of requests end there
+FOREVER = 1 << 62  # ns: upper bound of request times
 
 UNIFORM, WALK, SEQUENTIAL = range(3)
 STREAMS = {  # asu, intensity in thousandths, reads %, pattern, first %, extent %, run %
@@ -68,25 +69,25 @@ SIZE_MIX = {1: 10, 2: 6, 4: 5, 8: 2, 16: 2}  # blocks: parts of 25
 
 @dataclass(frozen=True)
 class Workload:
-    """What is asked of the generator.
+    """Parameters of the generator.
 
     Attributes
     ----------
     space_bytes : int
-        All three units together.
+        Total of all three units.
     bsus : int
         Business scaling units.
     iops : float, optional
-        Requests a second of all BSUs together; by default 50 each.
+        Requests per second of all BSUs in total; by default 50 each.
     seed : int
-        Chooses every draw, 0 to 2**64 - 1.
+        Seed of all draws, 0 to 2**64 - 1.
     climb : float
-        Probability that a walk climbs one level more, 0 to 1.
+        Probability that a walk climbs one more level, 0 to 1.
 
     Raises
     ------
     ParameterError
-        A value is impossible; ASU-1 and ASU-2 need at least 80 MB each for the walk.
+        A value is invalid; ASU-1 and ASU-2 need at least 80 MB each for the walk.
     """
 
     space_bytes: int
@@ -111,11 +112,11 @@ class Workload:
 
     @property
     def rate(self):
-        """Requests a second."""
+        """Requests per second."""
         return float(IOPS_PER_BSU * self.bsus if self.iops is None else self.iops)
 
     def start(self):
-        """A kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, its requests come by `requests`."""
+        """A kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, `requests` yields its requests."""
         sizes = [blocks for blocks, parts in SIZE_MIX.items() for _ in range(parts)]
         return Spc1(self.blocks, self.bsus, self.rate, self.seed, float(self.climb), STREAMS.values(), sizes)
 
@@ -128,9 +129,9 @@ def requests(kernel, count, until=FOREVER):
     kernel : Spc1
         From `Workload.start`.
     count : int
-        How many at most.
+        Largest number of requests.
     until : int
-        ns, at most `FOREVER`; requests that arrive then or later are left to the next call.
+        ns, at most `FOREVER`; requests that arrive then or later are left for the next call.
 
     Returns
     -------
@@ -151,9 +152,9 @@ def slices(workload, count=None, seconds=None):
     ----------
     workload : Workload
     count : int, optional
-        Requests; one of `count` and `seconds` has to be given.
+        Number of requests; give one of `count` and `seconds`.
     seconds : float, optional
-        Length: all requests that arrive before.
+        Length: all requests that arrive earlier.
 
     Yields
     ------
@@ -162,17 +163,17 @@ def slices(workload, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        `count` or `seconds` is impossible, or the requests take longer than 10**9 s.
+        `count` or `seconds` is invalid, or the requests take longer than 10**9 s.
     """
     if (count is None) == (seconds is None):
-        raise ParameterError("either requests or seconds have to be given, not both")
+        raise ParameterError("expected either requests or seconds, not both")
     if count is None:
         _number("seconds", seconds, 1e-9, LATEST / 1e9)
         return _slices(workload.start(), FOREVER, int(seconds * 1e9))
     _whole("requests", count, 1, 1 << 40)
     if count / workload.rate > LATEST / 1e9:
         raise ParameterError(
-            f"spc1: {count} requests take {count / workload.rate:g} s at {workload.rate:g} a second; "
+            f"spc1: {count} requests take {count / workload.rate:g} s at {workload.rate:g} per second; "
             f"expected at most {LATEST / 1e9:g} s"
         )
     return _slices(workload.start(), count, FOREVER)
@@ -190,14 +191,14 @@ def _slices(kernel, left, until):
 
 
 def write_spc(workload, path, count=None, seconds=None):
-    """Write the workload as an SPC trace, compressed as the suffix says (.gz, .xz, .bz2, .zst).
+    """Write the workload as an SPC trace, compressed according to its suffix (.gz, .xz, .bz2, .zst).
 
     Parameters
     ----------
     workload, count, seconds
         Same as in `slices`.
     path : path-like
-        File to make; it appears whole or not at all.
+        File to write, atomically.
 
     Returns
     -------
@@ -207,23 +208,23 @@ def write_spc(workload, path, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        A value is impossible, or there is no request within `seconds`.
+        A value is invalid, or there is no request within `seconds`.
     """
     none = f"no request arrives within {seconds} s; choose more seconds or a higher load"
     return write_slices(slices(workload, count, seconds), path, none)
 
 
 def write_slices(parts, path, none):
-    """Write tables of requests as one SPC trace, compressed as the suffix says.
+    """Write tables of requests as one SPC trace, compressed according to its suffix.
 
     Parameters
     ----------
     parts : iterable of dict of str to array
         Tables for `spc_lines`, none of them empty.
     path : path-like
-        File to make; it appears whole or not at all.
+        File to write, atomically.
     none : str
-        What is said where there is no table.
+        Error message if there is no table.
 
     Returns
     -------
@@ -285,12 +286,12 @@ def self_test(workload, count=1_000_000):
     ----------
     workload : Workload
     count : int
-        Requests to look at.
+        Number of requests to examine.
 
     Returns
     -------
     DataFrame
-        One row a quantity: ``quantity, expected, measured``; shares are fractions of all requests, sizes in KB.
+        One row per quantity: ``quantity, expected, measured``; shares are fractions of all requests, sizes in KB.
     """
     by = np.zeros((len(STREAMS), 2), np.int64)
     kilobytes, last = 0.0, 0

@@ -21,15 +21,15 @@ MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2
 
 @contextlib.contextmanager
 def spooled(path: Path) -> Iterator[tuple[Path, str]]:
-    """A file with the content of `path` that can be read again and again, and the name to show for it.
+    """A file with the content of `path` that can be read repeatedly, and the name to show for it.
 
-    A regular file is itself. Standard input (``-``) and a pipe are copied whole into a folder of `tempfile`, which is
-    deleted at the end; messages name the pipe.
+    A regular file is used directly. Standard input (``-``) and pipes are copied completely into a temporary folder,
+    which is deleted at the end; messages name the pipe.
 
     Raises
     ------
     InputError
-        It can be neither: a terminal, another device; or the disk for the copy is full.
+        It is neither (a terminal or another device), or the disk for the copy is full.
     """
     piped = str(path) == STANDARD_INPUT
     if not piped and not _is_pipe(path):
@@ -52,7 +52,7 @@ def _is_pipe(path: Path) -> bool:
     try:
         mode = path.stat().st_mode
     except OSError:
-        return False  # whoever opens it says why
+        return False  # opening it will report why
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise InputError("is a device", path=path, expected="a trace file, a pipe, or - for standard input")
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
@@ -76,13 +76,13 @@ def _copy(path: Path, copy: Path, piped: bool) -> Path:
             raise InputError(
                 f"copying stopped ({os.strerror(error.errno or 0)})",
                 path=shown,
-                remedy="set TMPDIR to a disk with room",
+                remedy="set TMPDIR to a larger disk",
             ) from error
     return copy
 
 
 def _pour(source: BinaryIO, target: BinaryIO, name: str | Path) -> None:
-    """Copy to the end; white space without end is refused before it has filled the disk."""
+    """Copy to the end; endless white space is rejected before it fills the disk."""
     blank = True
     while chunk := source.read(CHUNK):
         blank = blank and chunk.isspace()
@@ -92,7 +92,7 @@ def _pour(source: BinaryIO, target: BinaryIO, name: str | Path) -> None:
 
 
 def _with_suffix(copy: Path) -> Path:
-    """`copy`, renamed where its content is compressed and its name does not say so."""
+    """`copy`, renamed if its content is compressed but its name does not say so."""
     if is_compressed(copy):
         return copy
     with open(copy, "rb") as file:

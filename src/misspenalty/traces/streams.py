@@ -1,13 +1,13 @@
 """Concurrent sequential streams at a constant rate, SPC-2-like: large reads, open loop, seeded.
 
-Each stream has a section of the space to itself and reads it in order from a random place on, round and round. It sends
-a read every ``read_kb / rate``, from a random moment on, as video on demand does.
+Each stream has its own section of the space and reads it in order, starting at a random place and wrapping around. It
+sends a read every ``read_kb / rate``, starting at a random moment, like video on demand.
 
-Sources: the SPC-2 benchmark's video on demand, by published descriptions of its specification: streams that only read,
-256 KB at a time. A hundred concurrent streams are those of B. S. Gill, L. A. D. Bathen, "AMP", FAST 2007, section IV,
-which paces them by a pause after each answer, whose length is not legible.
-Deviations and decisions: SPC-2 lets a stream have up to eight reads under way; here the next one is sent when its time
-has come. Its rate for each stream is not known to us: `mb_per_s` is a parameter.
+Sources: the SPC-2 benchmark's video on demand, from published descriptions of its specification: streams that only
+read, 256 KB at a time. A hundred concurrent streams are those of B. S. Gill, L. A. D. Bathen, "AMP", FAST 2007, section
+IV, which paces them by a pause after each answer, whose length is not legible.
+Deviations and decisions: SPC-2 lets a stream have up to eight reads in progress; here each read is sent when it is due.
+Its rate per stream is not known to us: `mb_per_s` is a parameter.
 """
 
 from dataclasses import dataclass
@@ -19,30 +19,30 @@ from misspenalty.errors import ParameterError
 from misspenalty.traces.spc1 import BLOCK, write_slices
 
 SLICE = 1 << 18  # requests made at a time
-LATEST = 10**18  # ns: the times of requests end there
+LATEST = 10**18  # ns: upper bound of request times
 
 
 @dataclass(frozen=True)
 class Streams:
-    """What is asked of the generator.
+    """Parameters of the generator.
 
     Attributes
     ----------
     space_bytes : int
-        All sections together.
+        Total of all sections.
     streams : int
-        How many.
+        Number of streams.
     read_kb : int
         Length of a read, a multiple of 4 KB.
     mb_per_s : float
-        Rate of each stream, 10**6 bytes a second.
+        Rate of each stream, 10**6 bytes per second.
     seed : int
-        Chooses where and when each stream begins, 0 to 2**64 - 1.
+        Seed that chooses where and when each stream begins, 0 to 2**64 - 1.
 
     Raises
     ------
     ParameterError
-        A value is impossible; a section has to hold a read at least.
+        A value is invalid; a section has to hold at least one read.
 
     Examples
     --------
@@ -68,32 +68,32 @@ class Streams:
 
     @property
     def read_blocks(self):
-        """Blocks of 4 KB of a read."""
+        """Blocks of 4 KB per read."""
         return self.read_kb * 1024 // BLOCK
 
     @property
     def section_reads(self):
-        """Reads that a section holds."""
+        """Reads per section."""
         return self.space_bytes // self.streams // (self.read_kb * 1024)
 
     @property
     def blocks(self):
-        """Blocks of 4 KB of all sections."""
+        """Blocks of 4 KB in all sections."""
         return self.streams * self.section_reads * self.read_blocks
 
     @property
     def interval_ns(self):
-        """From one read of a stream to its next."""
+        """Time from one read of a stream to its next."""
         return max(round(self.read_kb * 1024 * 1000 / self.mb_per_s), 1)
 
     @cached_property
     def _begins(self):
-        """When each stream sends its first read, and which of its section that is."""
+        """When each stream sends its first read, and the place of that read in its section."""
         rng = np.random.default_rng(self.seed)
         return rng.integers(0, self.interval_ns, self.streams), rng.integers(0, self.section_reads, self.streams)
 
     def requests(self, begin, end):
-        """Reads that arrive from `begin` to `end`, ns, exclusively.
+        """Reads that arrive from `begin` up to but excluding `end`, ns.
 
         Returns
         -------
@@ -119,17 +119,17 @@ class Streams:
 
 
 def write_spc(workload, path, count=None, seconds=None):
-    """Write the streams as an SPC trace, compressed as the suffix says (.gz, .xz, .bz2, .zst).
+    """Write the streams as an SPC trace, compressed according to its suffix (.gz, .xz, .bz2, .zst).
 
     Parameters
     ----------
     workload : Streams
     path : path-like
-        File to make; it appears whole or not at all.
+        File to write, atomically.
     count : int, optional
-        Reads; one of `count` and `seconds` has to be given.
+        Number of reads; give one of `count` and `seconds`.
     seconds : float, optional
-        Length: all reads that arrive before.
+        Length: all reads that arrive earlier.
 
     Returns
     -------
@@ -139,10 +139,10 @@ def write_spc(workload, path, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        A value is impossible, or there is no read within `seconds`.
+        A value is invalid, or there is no read within `seconds`.
     """
     if (count is None) == (seconds is None):
-        raise ParameterError("either requests or seconds have to be given, not both")
+        raise ParameterError("expected either requests or seconds, not both")
     if count is None:
         _check("seconds", seconds, 1e-9, LATEST / 1e9)
         end = int(seconds * 1e9)

@@ -9,9 +9,9 @@ from misspenalty.errors import InputError
 from misspenalty.traces._text import parse
 from misspenalty.traces.reader import open_stream, read_some
 
-CHUNK = 1 << 19  # bytes read at a time: what is parsed of them stays in the cache
-MOST_IDLE = 1 << 28  # bytes without a request; more of them are no trace
-LONGEST_LINE = 1 << 16  # bytes; a longer line is no trace
+CHUNK = 1 << 19  # bytes read at a time: the parsed values stay in the processor's cache
+MOST_IDLE = 1 << 28  # bytes without a request; a file with more is not a trace
+LONGEST_LINE = 1 << 16  # bytes; a file with a longer line is not a trace
 _NONE = bytes(256)
 _SHOWN = (
     dict.fromkeys("uU", "integer")
@@ -27,13 +27,14 @@ class Lines:
     Attributes
     ----------
     kinds : bytes
-        One letter a field: ``u`` unsigned integer, ``x`` hexadecimal one, ``d`` decimal number (kept in units of 1e-9;
-        ``6`` and ``3``: of 1e-6 and 1e-3, so that ms and us become ns), ``o`` R or W, Read or Write (1 = write), ``b``
-        0 or 1, false or true, ``h`` text (a hash of 63 bits is kept), ``s`` skipped. Further ones select lines: ``=``
-        text that is `chosen`, ``f`` text with an R or a W in it (1 = write), ``U`` unsigned integer, or the line is
-        skipped if there is a bracket, ``+`` a plus sign. Any field may be quoted unless blanks separate the fields.
+        One letter per field: ``u`` unsigned integer, ``x`` hexadecimal one, ``d`` decimal number (kept in units of
+        1e-9; ``6`` and ``3``: of 1e-6 and 1e-3, so that ms and us become ns), ``o`` R or W, Read or Write (1 = write),
+        ``b`` 0 or 1, false or true, ``h`` text (a hash of 63 bits is kept), ``s`` skipped. Further ones select lines:
+        ``=`` text that is `chosen`, ``f`` text that contains an R or a W (1 = write), ``U`` unsigned integer, or the
+        line is skipped if there is a bracket, ``+`` a plus sign. Any field may be quoted unless blanks separate the
+        fields.
     names : tuple of str
-        What each field is called in error messages.
+        Names of the fields in error messages.
     separator : bytes
         One byte; a space means any run of blanks.
     open_ended : bool
@@ -43,7 +44,7 @@ class Lines:
     chosen : bytes
         One byte that a field ``=`` has to be.
     header : int
-        Lines at the head of the file that are not parsed.
+        Lines at the start of the file that are not parsed.
     """
 
     kinds: bytes
@@ -55,7 +56,7 @@ class Lines:
     header: int = 0
 
     def columns(self, path):
-        """Yield int64 arrays of shape (fields, rows), a chunk of whole lines at a time.
+        """Yield int64 arrays of shape (fields, rows), one chunk of whole lines at a time.
 
         Raises
         ------
@@ -127,28 +128,28 @@ class Lines:
 
 
 def ends_in_returns(head: bytes) -> bool:
-    """Whether lines end in carriage returns alone, as on old Macs: then the file has no newline at all."""
+    """Whether lines end in carriage returns only, as on old Macs: then the file has no newline at all."""
     return b"\r" in head[:-1] and b"\n" not in head
 
 
 def with_newlines(head: bytes) -> bytes:
-    """The beginning of a file, its lines ended by newlines."""
+    """The beginning of a file, with lines ending in newlines."""
     return head.replace(b"\r", b"\n") if ends_in_returns(head) else head
 
 
 def _newlines(chunk: bytes, old: bool, path: Path) -> bytes:
-    """`chunk` with newlines in place of carriage returns, where the file's lines end in those (`old`)."""
+    """`chunk` with newlines in place of carriage returns, if the file's lines end in those (`old`)."""
     if not old:
         return chunk
     if b"\n" in chunk:
         raise InputError(
-            "lines end in carriage returns first and in newlines later", path=path, expected="one kind of line end"
+            "lines end in carriage returns first and in newlines later", path=path, expected="one kind of line ending"
         )
     return chunk.replace(b"\r", b"\n")
 
 
 def _check_returns(text: bytes, path: Path, lines_before: int) -> None:
-    """Raise an `InputError` where a carriage return is not part of a line end."""
+    """Raise an `InputError` if a carriage return is not part of a line ending."""
     returns = text.count(b"\r")
     if returns and returns != text.count(b"\r\n") + text.endswith(b"\r"):
         place = next(i for i in range(len(text)) if text[i] == 13 and text[i + 1 : i + 2] not in (b"\n", b""))

@@ -32,15 +32,15 @@ BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other colu
 
 @dataclass(frozen=True)
 class RequestSizes:
-    """How long the requests were that a trace was compiled from, in blocks.
+    """Lengths of the requests that a trace was compiled from, in blocks.
 
     Attributes
     ----------
     requests : int
     median, p95, largest : int
-        Blocks of a request.
+        Blocks per request.
     octaves : tuple of int
-        Requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty where a trace was compiled before they were counted.
+        Requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty if a trace was compiled before they were counted.
     """
 
     requests: int
@@ -59,7 +59,7 @@ class Trace:
     ids : uint32, shape (n,)
         Dense block ids in order of first use; read-only.
     write : bool, shape (n,) or None
-        Which references are writes; None where the format holds reads only.
+        Which references are writes; None if the format contains only reads.
     time : int64, shape (n,) or None
         ns since the trace began.
     address : uint64, shape (blocks,)
@@ -69,9 +69,9 @@ class Trace:
     name, format : str
         File name and format it was read from.
     sizes : RequestSizes or None
-        Of the requests, before they were split into blocks; None where that is not known.
+        Sizes of the requests before they were split into blocks; None if not known.
     object_bytes : int64, shape (blocks,), or None
-        Size of each object at its first reference, bytes; None where all blocks have `block_bytes`.
+        Size of each object at its first reference, bytes; None if all blocks have `block_bytes`.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Trace:
     format: str
     sizes: RequestSizes | None = None
     object_bytes: np.ndarray | None = None
-    _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # counts made once
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # cached counts
 
     @classmethod
     def from_blocks(
@@ -113,14 +113,14 @@ class Trace:
         block_bytes : int
             Block size; only recorded.
         name : str
-            What the trace is called.
+            Name of the trace.
         object_bytes : array of integers, shape (n,), optional
-            Size of the object that each reference is to, bytes; that of its first reference counts.
+            Size of the object of each reference, bytes; the size at its first reference counts.
 
         Raises
         ------
         ParameterError
-            The blocks are no integers, or below 0, or none; or the columns differ in length.
+            The blocks are not integers, are below 0, or there are none; or the columns differ in length.
 
         Examples
         --------
@@ -169,7 +169,7 @@ class Trace:
         Raises
         ------
         ParameterError
-            There is no column of blocks, a role is unknown, or a column has an impossible type.
+            There is no column of blocks, a role is unknown, or a column has an invalid type.
 
         Examples
         --------
@@ -191,7 +191,7 @@ class Trace:
         return cls.from_blocks(**{"blocks": values.pop("block")} | values | settings)
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """The references as arrays, by column: ``block``, and where the trace has them ``write, time, object_bytes``.
+        """The references as arrays, by column: ``block``, and, if the trace has them, ``write, time, object_bytes``.
 
         Examples
         --------
@@ -233,7 +233,7 @@ class Trace:
                 continue
             if getattr(values, "dtype", None) != dtype or values.ndim != 1:
                 raise ParameterError(
-                    f"trace {self.name}: column {column} is no {np.dtype(dtype).name} array of one row"
+                    f"trace {self.name}: column {column} is not a one-dimensional {np.dtype(dtype).name} array"
                 )
             expected = self.address if column in BY_BLOCK else self.ids
             if len(values) != len(expected):
@@ -282,7 +282,7 @@ class Trace:
         return int(self._known["reads"])
 
     def check(self) -> None:
-        """Raise an `InputError` where an id is not below `blocks`; the ids are looked at once.
+        """Raise an `InputError` if an id is not below `blocks`; the ids are checked only once.
 
         No kernel may see such an id: it would leave its arrays.
         """
@@ -297,7 +297,7 @@ class Trace:
             self._known["checked"] = True
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the compiled trace as a folder that `open_trace` opens again; it appears whole or not at all.
+        """Write the compiled trace as a folder that `open_trace` opens again; written atomically.
 
         Raises
         ------
@@ -310,7 +310,7 @@ class Trace:
                 values = getattr(self, column)
                 if values is not None:
                     with open(partial / column, "wb") as file:
-                        file.write(np.ascontiguousarray(values).data)  # not tofile: its error hides a full disk
+                        file.write(np.ascontiguousarray(values).data)  # not tofile, whose error hides a full disk
             write_meta(partial, len(self), self.blocks, self.block_bytes, self.name, self.format, self.sizes)
 
 
@@ -326,7 +326,7 @@ def _column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarray
 
 
 def format_bytes(size: float) -> str:
-    """A size for a reader, with three digits: ``1.5 GB`` (1 GB = 2**30 bytes).
+    """A size as text, with three digits: ``1.5 GB`` (1 GB = 2**30 bytes).
 
     Examples
     --------
@@ -340,7 +340,7 @@ def format_bytes(size: float) -> str:
 
 
 def check_block(block_bytes: int) -> int:
-    """`block_bytes` as an int, or a `ParameterError` where it is no block size."""
+    """`block_bytes` as an int, or a `ParameterError` if it is not a block size."""
     whole = isinstance(block_bytes, int | np.integer) and not isinstance(block_bytes, bool)
     if not whole or not 1 <= block_bytes <= LARGEST_BLOCK:
         raise ParameterError(f"block_bytes is {block_bytes!r}; expected a whole number from 1 to {LARGEST_BLOCK}")
@@ -350,7 +350,7 @@ def check_block(block_bytes: int) -> int:
 def write_meta(
     folder: Path, references: int, blocks: int, block_bytes: int, name: str, format: str, sizes: RequestSizes | None
 ) -> None:
-    """Write the description of a compiled trace: all but its columns, with their checksums and one of its own."""
+    """Write the description of a compiled trace: everything except its columns, with their checksums and its own."""
     meta: dict[str, Any] = {
         "version": VERSION,
         "references": references,
@@ -369,7 +369,7 @@ def write_meta(
 
 
 def meta_checksum(meta: dict[str, Any]) -> str:
-    """CRC-32 of a description, its own checksum left out."""
+    """CRC-32 of a description, without its own checksum."""
     rest = {key: value for key, value in meta.items() if key != "checksum"}
     return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
 

@@ -1,22 +1,22 @@
-"""What a drive with ``disksim_buffer`` does as DiskSim 4.0's code does, and the functions of that code that say so.
+"""How a drive with ``disksim_buffer`` follows DiskSim 4.0's code, and the functions of that code responsible.
 
 The code is ``src/disksim_diskctlr.c``, ``src/disksim_diskcache.c`` and ``diskmodel/mech_g1.c`` of the published
-DiskSim 4.0 whose answers the shared reference data hold (GitHub repository westerndigitalcorporation/DiskSim, folder
-``STABLE/DiskSim_Linux_Generic_2.01.016``). ``benchmarks/disksim.py`` says how many of those answers it gives.
+DiskSim 4.0 whose answers are in the shared reference data (GitHub repository westerndigitalcorporation/DiskSim, folder
+``STABLE/DiskSim_Linux_Generic_2.01.016``). ``benchmarks/disksim.py`` reports how many of those answers it reproduces.
 
 ``disk_buffer_select_read_segment``
-    A read uses the segment that holds all its blocks, else its first one; of several, the one used longest ago. A drive
-    without ``disksim_buffer`` uses the one that holds most.
+    A read uses the segment that holds all its blocks, else one that holds its first; of several, the one used longest
+    ago. A drive without ``disksim_buffer`` uses the one that holds most.
 ``disk_buffer_select_write_segment``
     A write uses a segment that it overlaps, else an empty one, else the one used longest ago, never one that is being
     read ahead into: a drive with a single segment leaves the bus first. No segment is kept apart for writes.
 ``disk_buffer_set_segment``
-    Blocks that a write overwrites are lost, but for those in a segment that is being read ahead into.
+    Blocks that a write overwrites are lost, except those in a segment that is being read ahead into.
 ``disk_release_hda``
-    A segment is empty after its write where written blocks cannot be read.
+    A segment is empty after its write if written blocks cannot be read.
 ``disk_buffer_block_available, disk_buffer_update_outbuffer``
-    Read-ahead overwrites no block that the current read has yet to send: the sector passes unread, and comes again a
-    revolution later.
+    Read-ahead overwrites no block that the current read has yet to send: the sector passes unread, and comes round
+    again a revolution later.
 ``disk_buffer_attempt_seg_ownership``
     How far read-ahead goes is never taken back, and a full hit extends it even where it has ended.
 ``disk_buffer_get_max_readahead``
@@ -27,15 +27,15 @@ DiskSim 4.0 whose answers the shared reference data hold (GitHub repository west
 ``disk_check_hda``
     The time of that is added to the time of the command; on a drive without ``disksim_buffer`` both pass together.
 ``disk_read_arrive, disk_write_arrive``
-    A command that comes while the arm writes behind leaves the bus. Its segment is chosen, and the bus taken up again,
-    when the arm is free.
+    A command that arrives while the arm writes behind leaves the bus. Its segment is chosen, and the bus taken up
+    again, when the arm is free.
 ``disk_buffer_request_complete, disk_release_hda``
-    A write that follows on the one under way is written with it as far as its data is there, and then once more by
+    A write that continues the one in progress is written with it as far as its data is there, and then once more by
     itself. A third one waits until both are written.
 ``disk_buffer_sector_done``
     A write in any order writes sectors as they pass if their data is there.
 ``disk_buffer_select_segment``
-    The extra disconnects of writes do not come about: the lines that mark them are comments.
+    The extra disconnects of writes do not happen: the lines that mark them are commented out.
 ``dm_rottime_g1, dm_rotate_g1``
     A sector takes whole 2^-20 of a revolution, and each that passes leaves the platter 2^-24 of a revolution behind.
 

@@ -1,13 +1,12 @@
 """Where a description imported from DiskSim is read differently from DiskSim 4.0.
 
 Each decision follows from the description itself or from the literature, none is fitted, and each can be switched off.
-How far a decision reaches is decided by leaving one drive out, except for ``seek_slip``. Of the drives whose measured
-requests are at hand, those that meet its condition are looked at: if there are at least two, and for each the others
-speak for the decision and it then brings the one left out closer to its measurements, every drive that meets the
-condition gets it. Otherwise only the drive that it was seen on gets it (`MEASURED`): there is no other one to leave
-out, or the others speak against it. ``python benchmarks/disks.py demerit``
-prints the tables. A description notes in its sources what was decided and DiskSim's value, so that
-``Description.as_disksim`` can restore it.
+How far a decision reaches is decided by leaving one drive out, except for ``seek_slip``. Of the drives with available
+measured requests, those that meet its condition are examined: if there are at least two, and for each one the others
+support the decision and it then brings the one left out closer to its measurements, every drive that meets the
+condition gets it. Otherwise only the drive on which it was seen gets it (`MEASURED`): there is no other one to leave
+out, or the others contradict it. ``python benchmarks/disks.py demerit`` prints the tables. A description notes in its
+sources what was decided and DiskSim's value, so that ``Description.as_disksim`` can restore it.
 
 ``head_switch``
     A head switch takes as long as a single-cylinder seek, but no longer than the track skew leaves for it once a write
@@ -29,12 +28,12 @@ prints the tables. A description notes in its sources what was decided and DiskS
     the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
     most writes. DiskSim begins with the first block. Seen on the HP C3323A.
 ``seek_slip``
-    A seek over ten cylinders or more that the file says to take less than one over a single cylinder is a slip of the
-    file: it is left out, and the points next to it are joined. No arm can do that, so the file's other values decide,
-    not measured requests. DiskSim takes the point as it is. Found in the Ultrastar 18ES's file alone: 1.020 ms over 10
-    cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373 and 7.643. With
-    ``head_switch`` it takes that drive further from its measurements (0.079 to 0.090 ms), alone nearer (0.136 to
-    0.134); both were known when it was decided, on 2026-11-24.
+    A seek over ten cylinders or more that according to the file takes less time than one over a single cylinder is an
+    error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file's other
+    values decide, not measured requests. DiskSim takes the point as it is. Found in the Ultrastar 18ES's file alone:
+    1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373 and
+    7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), alone closer
+    (0.136 to 0.134); both were known when it was decided, on 2026-11-24.
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
     takes 2 like 1 (`enablecache`, disksim_diskcache.c). Held for the HP C2490A alone, the only file that says 2: it
@@ -53,8 +52,8 @@ from misspenalty.disks.drive.layout import skew_ms
 
 NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # defaults
-FAR = 10  # cylinders: noise in measuring shorter seeks may be as large as what they differ by
-MEASURED = {  # by decision: the only drive that measured requests support it for, as the parameter files call it
+FAR = 10  # cylinders: noise in measuring shorter seeks may be as large as their differences
+MEASURED = {  # by decision: the only drive for which measured requests support it, as named in the parameter files
     "sequential_ahead": "QUANTUM_QM39100TD-SW",
     "write_water": "HP_C3323A",
     "write_settle": "DEC_RZ26",
@@ -62,14 +61,14 @@ MEASURED = {  # by decision: the only drive that measured requests support it fo
 
 
 def decide(data, facts, first_seek_ms):
-    """Apply every decision whose condition the description shows; `data` is changed in place.
+    """Apply every decision whose condition the description meets; `data` is modified in place.
 
     Parameters
     ----------
     data : dict
         A description as DiskSim reads it.
     facts : dict
-        What the parameter files say that has no place in a description: ``bulk_transfer, caching, write_water``.
+        Facts of the parameter files that have no place in a description: ``bulk_transfer, caching, write_water``.
     first_seek_ms : float
         Seek over one cylinder.
     """

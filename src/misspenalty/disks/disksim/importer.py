@@ -2,8 +2,8 @@
 
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
 sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, the zones are taken
-(`misspenalty.disks.disksim.layout_g4`). Parameters that cannot be expressed are refused by
-name; those that play no part in our model (statistics, host-side queues) are ignored.
+(`misspenalty.disks.disksim.layout_g4`). Parameters that cannot be expressed are rejected by name; those without effect
+in our model (statistics, host-side queues) are ignored.
 """
 
 import re
@@ -59,16 +59,16 @@ def from_disksim(path, name=None, bus=None, literal=False):
     path : path-like
         A parameter file that holds or sources one disk: ``.parv`` (with the bus), or ``.diskspecs``.
     name : str, optional
-        The description's name; from the file's name if missing.
+        The description's name; by default the file's.
     bus : path-like, optional
-        A ``.parv`` to take the bus from, where `path` has none.
+        A ``.parv`` to take the bus from, if `path` has none.
     literal : bool
         Read every parameter as DiskSim 4.0 does; else `misspenalty.disks.disksim.decisions` apply.
 
     Returns
     -------
     dict
-        As `misspenalty.disks.load` reads it; see `write`.
+        As read by `misspenalty.disks.load`; see `write`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ class _Part:
 
     def __init__(self, block, path):
         if not isinstance(block, diskmodel.Block):
-            raise InputError(f"{block!r} is where a block should be", path=path)
+            raise InputError(f"{block!r}; expected a block here", path=path)
         self.block, self.path = block, path
 
     def part(self, key):
@@ -199,7 +199,7 @@ class _Part:
 
 
 def _bus(path, blocks, instances, topology):
-    """Time of a block over the bus right above the disk, ms: for reads, for writes."""
+    """Time of a block over the bus directly above the disk, ms: for reads, for writes."""
     if not topology:
         return 0, 0
     above = _above_disk(topology, None)
@@ -257,7 +257,7 @@ def _zone(zone):
         "slips": zone.list("slips"),
         "defects": [list(pair) for pair in zip(defects[::2], defects[1::2], strict=True)],
     }
-    if all(isinstance(slip, int) for slip in made["slips"]):  # the schema refuses others
+    if all(isinstance(slip, int) for slip in made["slips"]):  # the schema rejects others
         made["slips"].sort()
     return {key: value for key, value in made.items() if value or key in list(made)[:5]}
 
@@ -295,8 +295,8 @@ def _seek(part, path):
 def seek_file(path):
     """Points of a measured seek curve, ``[distance, ms]``, from a ``.seek`` file.
 
-    A line holds distance and mean, and perhaps the standard deviation and the mean before a write, which are not taken.
-    A first line that counts the points may be missing where there is a standard deviation, as in DIXtrac's output.
+    A line holds distance and mean, and perhaps the standard deviation and the mean before a write, which are not used.
+    The first line, which counts the points, may be missing if there is a standard deviation, as in DIXtrac's output.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()

@@ -2,16 +2,16 @@
 
 A G4 layout is an index of patterns: an entry says where a run begins (block, cylinder), how long one instance of its
 pattern is (blocks, cylinders, share of a revolution to the next one), how long the run is, and which pattern repeats;
-the last index is the root. Such a drive lays some dozens of cylinders of one surface one after another before it goes
-to the next surface, and surfaces may differ in density. Our layout has zones of equal tracks, serpentine: what is kept
-is each zone's cylinders, its mean sectors per track and the skew from track to track; the order within a group of
+the last index is the root. Such a drive lays some dozens of cylinders of one surface one after another before moving to
+the next surface, and surfaces may differ in density. Our layout has zones of equal tracks, serpentine: what is kept is
+each zone's cylinders, its mean sectors per track and the skew from track to track; the order within a group of
 cylinders, slips and remaps are not.
 """
 
 from misspenalty.errors import InputError
 
-ROOT_FIELDS, TRACK_FIELDS = 10, 11  # an entry of tracks names its surface as well
-SAME_ZONE = 0.015  # runs whose tracks differ by less: what defects take from a zone's
+ROOT_FIELDS, TRACK_FIELDS = 10, 11  # an entry of tracks also names its surface
+SAME_ZONE = 0.015  # runs whose tracks differ by less are one zone: the difference is due to defects
 
 
 def geometry(layout, heads, cylinders, path):
@@ -22,9 +22,8 @@ def geometry(layout, heads, cylinders, path):
     layout : Block
         ``dm_layout_g4``.
     heads, cylinders : int
-        Of the drive.
-    path : path-like
-        For errors.
+        Of the drive. path : path-like
+        File name, for errors.
 
     Returns
     -------
@@ -33,7 +32,7 @@ def geometry(layout, heads, cylinders, path):
     Raises
     ------
     InputError
-        There is no surface, or the index is empty, broken, or its runs do not follow each other.
+        There is no surface, or the index is empty, broken, or its runs are not contiguous.
     """
     index = layout.get("IDX")
     if not isinstance(index, list) or not index or not all(isinstance(node, list) for node in index):

@@ -11,7 +11,7 @@ from pathlib import Path
 from misspenalty.errors import InputError
 
 MOST_BYTES = 16 << 20
-MOST_FILES = 1000  # sourced in all, a file that is sourced twice counted twice
+MOST_FILES = 1000  # sourced in total, counting repetitions
 MAX_NESTING = 32
 MAX_DIGITS = 30  # of numbers, characters
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
@@ -19,7 +19,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 
 
 class Block(dict):
-    """A block's parameters by name; `type` and `name` are the words in front of its brace."""
+    """A block's parameters by name; `type` and `name` are the words before its brace."""
 
     def __init__(self, type_, name=None):
         super().__init__()
@@ -40,7 +40,7 @@ def read(path, _depth=0, _opened=None):
     Raises
     ------
     InputError
-        The file is missing, too large, no text, or breaks the grammar.
+        The file is missing, too large, not text, or violates the grammar.
     """
     return _Parser(path, _depth, [] if _opened is None else _opened).file()
 
@@ -60,7 +60,7 @@ class _Parser:
         except UnicodeDecodeError as error:
             raise InputError("not a text file", path=path, expected="a DiskSim parameter file") from error
         if "\0" in text:
-            raise InputError("holds a null character", path=path, expected="a DiskSim parameter file")
+            raise InputError("contains a null character", path=path, expected="a DiskSim parameter file")
         self.tokens = []
         for number, line in enumerate(text.splitlines(), 1):
             self.tokens += [(match.group().strip(), number) for match in TOKEN.finditer(line.partition("#")[0])]
@@ -149,7 +149,7 @@ class _Parser:
         self.expect(bracket)
         self.depth += 1
         if self.depth > MAX_NESTING:
-            self.fail("depth", f"at most {MAX_NESTING} brackets in each other")
+            self.fail("depth", f"at most {MAX_NESTING} nested brackets")
 
     def leave(self, bracket):
         self.expect(bracket)
@@ -159,7 +159,7 @@ class _Parser:
         """A sourced file: a plain name, in the folder of the file that names it."""
         name = name.strip()
         if not name or Path(name).name != name:
-            self.fail(f"source {name!r}", "a file of the same folder")
+            self.fail(f"source {name!r}", "a file in the same folder")
         return self.path.parent / name
 
     def peek(self):

@@ -1,14 +1,14 @@
-# How a drive serves a request whose buffer works as DiskSim 4.0's (`disksim_buffer`); its uses are as in _service.pxd.
-#
-# What differs, and where DiskSim says so, is in misspenalty.disks.disksim.buffer; `reference.drive_disksim` reads easier.
+# How a drive whose buffer works like DiskSim 4.0's (`disksim_buffer`) serves a request; used as in _service.pxd.
+# The differences, with DiskSim's functions, are in misspenalty.disks.disksim.buffer; `reference.drive_disksim` is
+# easier to read.
 
 from libc.stdint cimport int64_t
 
 from misspenalty.disks.drive._state cimport drive_t, record_t
 
 cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil
-# Serve a request that comes at `now` of the drive's own clock: fills `record` but for its times, and returns when the
-# request is done.
+# Serve a request that arrives at `now` of the drive's own clock: fills `record` except its times, and returns when the
+# request completes.
 cdef int64_t disksim_service(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, record_t* record
 ) noexcept nogil

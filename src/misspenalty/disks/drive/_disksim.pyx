@@ -1,4 +1,4 @@
-"""Kernel of a drive whose buffer works as DiskSim 4.0's does; `reference.drive_disksim` reads easier."""
+"""Kernel of a drive whose buffer works like DiskSim 4.0's; `reference.drive_disksim` is easier to read."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -47,7 +47,7 @@ cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noex
 
 
 cdef int32_t for_write(const drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """The segment for a write; -1 = none but the one that is being read ahead into."""
+    """The segment for a write; -1 = none except the one that is being read ahead into."""
     cdef int32_t i, value, best = 0, chosen = -1
     cdef const segment_t* g
     for i in range(d.s.segments):
@@ -62,7 +62,7 @@ cdef int32_t for_write(const drive_t* d, int64_t lbn, int64_t count) noexcept no
 
 
 cdef void take(drive_t* d, int32_t chosen, int64_t lbn, int64_t count) noexcept nogil:
-    """Fill a segment with a write's blocks; what others hold of them is lost, but for read-ahead under way."""
+    """Fill a segment with a write's blocks; other segments lose them, except for read-ahead in progress."""
     cdef int32_t i
     cdef segment_t* g
     for i in range(d.s.segments):
@@ -77,7 +77,7 @@ cdef void take(drive_t* d, int32_t chosen, int64_t lbn, int64_t count) noexcept 
 
 
 cdef void written(drive_t* d) noexcept nogil:
-    """The arm is through with writes behind: their segment can be read, or is empty."""
+    """The arm has finished the writes behind: their segment can be read, or is empty."""
     cdef int32_t i
     d.dirty_until = 0
     for i in range(d.s.segments):
@@ -106,7 +106,7 @@ cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
 cdef int64_t go_on(
     drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
 ) noexcept nogil:
-    """A read is off the medium: read ahead behind it. When its last block has left the bus."""
+    """A read has left the medium: read ahead after it. Returns when its last block has left the bus."""
     d.arm_free = medium
     sends(d, lbn, count, end)
     start(d, chosen, limit, medium)
@@ -121,7 +121,7 @@ cdef void sends(drive_t* d, int64_t lbn, int64_t count, int64_t end) noexcept no
 
 
 cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts, int32_t* hit) noexcept nogil:
-    """A read; when its last block has left the bus. `free`: when the arm is through with writes behind, or now."""
+    """A read; returns when its last block has left the bus. `free`: when the arm has finished writes behind, or now."""
     cdef int64_t go = now + d.s.read_miss[d.after_read], late = 0, block, begin, limit, here, end, medium, arm
     cdef int64_t off = max(free, go + d.s.read_disconnect[d.after_read]) + d.s.reselect + d.s.prepare
     cdef int32_t chosen, reading
@@ -171,7 +171,7 @@ cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t co
 
 
 cdef void plan(drive_t* d) noexcept nogil:
-    """When the medium is written with what is in the buffer: with an appended write twice."""
+    """When the buffer's contents have been written to the medium: twice with an appended write."""
     cdef parts_t parts
     cdef int64_t done
     memset(&parts, 0, sizeof(parts))
@@ -184,7 +184,7 @@ cdef void plan(drive_t* d) noexcept nogil:
 
 
 cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
-    """Whether a write goes on where the one that the medium is being written with ends."""
+    """Whether a write continues where the one being written to the medium ends."""
     cdef int32_t track = d.track
     cdef int64_t done
     cdef parts_t parts
@@ -199,7 +199,7 @@ cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
 cdef int32_t room_for_write(
     drive_t* d, int64_t now, int64_t free, int64_t off, int64_t lbn, int64_t count, int64_t* begin, int64_t* late
 ) noexcept nogil:
-    """The segment of a new write; what it waits for moves `begin` on the bus to `off`, and `late` is what stopping takes."""
+    """The segment of a new write; waiting moves `begin` on the bus to `off`; `late` is the time to stop read-ahead."""
     cdef int32_t chosen
     late[0] = 0
     if free > now:
@@ -216,7 +216,7 @@ cdef int32_t room_for_write(
 
 
 cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count) noexcept nogil:
-    """A write that is complete once in the buffer; when it is."""
+    """A write that is complete once in the buffer; returns that time."""
     cdef int64_t go = now + d.s.write_hit[d.after_read], late, first, begin = go + d.s.prepare
     cdef int64_t off = max(free, go + d.s.write_disconnect) + d.s.reselect + d.s.prepare
     cdef int32_t chosen
@@ -249,7 +249,7 @@ cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, in
 
 
 cdef int64_t write_through(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts) noexcept nogil:
-    """A write that is complete once on the medium; when the bus is taken up again for that."""
+    """A write that is complete once on the medium; returns when the bus is taken up again for that."""
     cdef int64_t go = now + d.s.write_miss[d.after_read], late, begin = go + d.s.prepare, done
     cdef int64_t off = max(free, go) + d.s.reselect + d.s.prepare
     cdef int32_t chosen

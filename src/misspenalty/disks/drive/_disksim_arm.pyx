@@ -1,4 +1,4 @@
-"""Kernel of the arm behind a buffer that works as DiskSim's; _disksim_arm.pxd says what each function does."""
+"""Kernel of the arm behind a buffer that works like DiskSim's; _disksim_arm.pxd explains each function."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -9,12 +9,12 @@ from misspenalty.disks.drive._medium cimport ahead_limit, end_ahead, extend_ahea
 from misspenalty.disks.drive._state cimport NEVER, TO_NEXT_TRACK_END, TO_TRACK_END, behind_t, drive_t, segment_t, sweep_t
 
 cdef inline int64_t swept_ns(int64_t parts, int64_t rpm) noexcept nogil:
-    """Time of so many 2^-20 of a revolution at so many revolutions a minute, ns."""
+    """Time of that many 2^-20 of a revolution at that many revolutions per minute, ns."""
     return (parts // rpm * TURN + parts % rpm * TURN // rpm) >> 20
 
 
 cdef inline int64_t passes(const mechanics_t* m, const sweep_t* sweep, int64_t j) noexcept nogil:
-    """When sector `j` behind the first begins: DiskSim's sectors are whole 2^-20 of a revolution (dm_rottime_g1)."""
+    """When sector `j` after the first begins: DiskSim's sectors are whole 2^-20 of a revolution (dm_rottime_g1)."""
     return sweep.start + swept_ns(j * ((1 << 20) // sweep.sectors), m.rpm)
 
 
@@ -36,7 +36,7 @@ cdef inline void land(const drive_t* d, int32_t track, int32_t sector, int64_t w
 
 
 cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
-    """Whether a block read ahead would overwrite none that the last read has yet to send."""
+    """Whether a block read ahead would overwrite nothing that the last read has yet to send."""
     cdef int64_t gone = d.sending.count
     if now >= d.sending.end:
         return True
@@ -46,7 +46,7 @@ cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
 
 
 cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept nogil:
-    """The sweep that the next block, of this run, belongs to, and how far behind its first sector it lies."""
+    """The sweep that the next block, of this run, belongs to, and its distance from the sweep's first sector."""
     cdef const run_t* r = &d.m.runs[run]
     cdef int32_t sector = r.sector + <int32_t>(d.ahead_lbn - r.lbn)
     cdef int64_t j
@@ -63,7 +63,7 @@ cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept 
 
 
 cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; when it has done so."""
+    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; returns when it has."""
     cdef segment_t* segment = &d.segments[d.ahead]
     cdef const mechanics_t* m = d.m
     cdef int64_t stop = min(segment.limit, target), j, begin, end
@@ -96,7 +96,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
 
 
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """When the arm can move where read-ahead stops at `now`, and the track it is on then. Nothing changes."""
+    """When the arm can move if read-ahead stops at `now`, and the track it is on then. Changes nothing."""
     cdef int64_t free, j
     cdef sweep_t sweep
     track[0] = d.track
@@ -118,7 +118,7 @@ cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noex
 
 
 cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
-    """Stop reading ahead; how much later the arm is free, which DiskSim adds to the time of the command."""
+    """Stop reading ahead; returns how much later the arm is free, which DiskSim adds to the command's time."""
     cdef int32_t track
     if d.ahead >= 0:
         d.arm_free = disksim_stopped(d, now, &track)
@@ -128,7 +128,7 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil:
-    """Read ahead behind a segment's end from `when` on; where it ends with the track, only on the arm's."""
+    """Read ahead from a segment's end, starting at `when`; if it ends with the track, only on the arm's track."""
     cdef segment_t* segment = &d.segments[chosen]
     extend_ahead(d, segment, limit)
     if segment.end >= segment.limit:
@@ -142,7 +142,7 @@ cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcep
 
 
 cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Read-ahead behind this request ends before the block returned."""
+    """Read-ahead after this request ends before the returned block."""
     cdef const mechanics_t* m = d.m
     cdef int64_t first
     cdef int32_t run, track
@@ -172,7 +172,7 @@ cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const be
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil:
-    """Write a request's blocks, and those of the one appended to it as long as their data is there; when it is through.
+    """Write a request's blocks, and those of the one appended to it as long as their data is there; returns the end.
 
     `done`: blocks written by `until`.
     """
@@ -204,7 +204,7 @@ cdef int64_t write_blocks(
             parts.rotation = sweep.start - there_at
         opening = False
         d.track = sweep.track
-        from_sector = to_sector = -1        # blocks behind the next one that were written as they passed
+        from_sector = to_sector = -1        # blocks after the next one that were written as they passed
         j = 0
         while block < end and m.runs[run].track == sweep.track:
             was = block
@@ -253,7 +253,7 @@ cdef int32_t last_sector(const mechanics_t* m, int32_t track) noexcept nogil:
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil:
-    """Read a request's blocks but for the first `here`; when the last has passed."""
+    """Read a request's blocks except the first `here`; returns when the last has passed."""
     cdef int64_t behind = min(lag(d), arm), first = lbn, medium
     d.passed += count - here
     medium = read_medium(d, arm - behind, lbn, here, count, parts, flow, &first) + behind

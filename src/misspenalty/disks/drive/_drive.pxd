@@ -6,7 +6,7 @@
 #   arrive(&drive, now, lbn, count, write, tag)         the drive has a queue: schedule an event at the time returned
 #   complete(&drive, &record)                           at that event: the record of the request (record.tag); schedule
 #                                                       the next event at the time returned
-# Both of the latter return IDLE where no event is to be scheduled: a drive has at most one event pending.
+# Both of the latter return IDLE if no event is to be scheduled: a drive has at most one event pending.
 
 from libc.stdint cimport int64_t
 
@@ -18,9 +18,9 @@ from misspenalty.disks.drive._state cimport (
 )
 
 
-# A request comes to the drive's queue: the time of the drive's next event where it was idle, else IDLE; FULL.
+# A request joins the drive's queue: the time of the drive's next event if it was idle, else IDLE; FULL.
 cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil
-# The request being served is done: its record, and the time of the next event, or IDLE.
+# The request being served has completed: its record, and the time of the next event, or IDLE.
 cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil
 
 

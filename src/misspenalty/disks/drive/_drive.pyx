@@ -1,4 +1,4 @@
-"""Kernel of a drive's queue, and the drive itself; `reference.drive_queue` reads easier, _drive.pxd says its use."""
+"""Kernel of a drive and its queue; `reference.drive_queue` is easier to read, _drive.pxd explains its use."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -16,14 +16,14 @@ SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
 
 
 cdef int64_t stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """When the arm can move where read-ahead stops at `now`, and the track it is on then."""
+    """When the arm can move if read-ahead stops at `now`, and the track it is on then."""
     return disksim_stopped(d, now, track) if d.s.disksim else arm_stopped(d, now, track)
 
 
 cdef int64_t positioned(
     const drive_t* d, const pending_t* p, int64_t now, int64_t here, int64_t released, int32_t track
 ) noexcept nogil:
-    """Ticks from `now` until the first sector of a request passes that is begun now and is not in the cache.
+    """Ticks from `now` until the first sector passes of a request that is started now and is not in the cache.
 
     `here` is the angle under the heads, `released` when the arm can move and `track` where it is then.
     """
@@ -32,13 +32,13 @@ cdef int64_t positioned(
     if p.write and move < d.s.least_seek:
         move = d.s.least_seek
     ready = max(released - now, command_time(d, p.lbn, p.count, p.write)) + move
-    while ticks <= (ready - 1) * d.m.rpm:   # a boundary met within a ns is met, as `rotation` says
+    while ticks <= (ready - 1) * d.m.rpm:   # a boundary within the same ns counts as met, see `rotation`
         ticks += TURN
     return ticks
 
 
 cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
-    """The request of the window that is next; `now` is of the drive's own clock."""
+    """The next request of the window; `now` is by the drive's own clock."""
     cdef Py_ssize_t i, best = 0
     cdef int64_t value, least = 0, here = 0, released = 0
     cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, track = d.track
@@ -77,7 +77,7 @@ cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int64_t next_request(drive_t* d, int64_t now) noexcept nogil:
-    """Begin with the next request of the queue, if there is one."""
+    """Start the next request of the queue, if there is one."""
     cdef Py_ssize_t i
     cdef pending_t p
     if d.waiting == 0:
@@ -105,12 +105,12 @@ cdef int64_t next_request(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int grow(drive_t* d) noexcept nogil:
-    """Twice the memory for the backlog; -1 = no memory."""
+    """Double the memory for the backlog; -1 = no memory."""
     cdef Py_ssize_t room = 2 * d.room + 64, i
     cdef pending_t* ring = <pending_t*>realloc(d.backlog, room * sizeof(pending_t))
     if ring == NULL:
         return -1
-    for i in range(d.head):                 # what wrapped round goes behind the rest
+    for i in range(d.head):                 # the wrapped part goes after the rest
         ring[d.room + i] = ring[i]
     d.backlog = ring
     d.room = room
@@ -118,7 +118,7 @@ cdef int grow(drive_t* d) noexcept nogil:
 
 
 cdef pending_t waiting(const drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
-    """A request as it waits."""
+    """A waiting request."""
     cdef place_t place
     cdef pending_t p
     locate(d.m, lbn, &place)
@@ -190,18 +190,18 @@ cdef class Drive(Kernel):
         self.check_unused()
         self.mechanics.check(lbn, count)
         if not self.d.now <= now <= 1 << 60:
-            raise ParameterError(f"a request at {now} ns: the drive is at {self.d.now} ns already, and time does not go back")
+            raise ParameterError(f"a request at {now} ns: the drive is already at {self.d.now} ns, and time does not go back")
         if count > 1 << 30:
             raise ParameterError(f"{count} blocks: expected at most {1 << 30}")
         return 0
 
     def service(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
-        """Serve one request, whole: a dict of the record, times in ns.
+        """Serve one complete request and return its record as a dict, times in ns.
 
         Raises
         ------
         ParameterError
-            The drive has no such blocks, or `now` is before the drive was last done.
+            The drive has no such blocks, or `now` is before the drive last finished.
         """
         cdef record_t record
         self.check_request(now, lbn, count)
@@ -211,9 +211,10 @@ cdef class Drive(Kernel):
         return made
 
     def position(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
-        """Time until the first block passes under the head were a request begun now, ns: what SPTF compares.
+        """Time until the first block would pass under the head if a request were started now, ns: what SPTF compares.
 
-        Command, work of the arm that cannot be stopped, seek or switch, settling and rotation; the cache is not asked.
+        Command, work of the arm that cannot be stopped, seek or switch, settling and rotation; the cache is not
+        consulted.
         """
         cdef int32_t track
         cdef int64_t released

@@ -1,9 +1,9 @@
-# The mechanics of a drive: where a block lies, how long the arm takes, when a sector passes under the head.
+# The mechanics of a drive: where a block is, how long the arm takes, when a sector passes under the head.
 #
-# Time is integer ns, an angle integer ticks, TURN of them a revolution: a platter at n rpm turns exactly n ticks a ns.
-# Sectors begin at ceil(sector * TURN / sectors) ticks behind their track's angle, so boundaries are absolute and nothing
-# drifts. A boundary is met in the first whole ns at or after it: whoever ends a sector in that ns is in time for the
-# next one, and contiguous transfers lose no revolution.
+# Time is integer ns, an angle is integer ticks, TURN of them per revolution: a platter at n rpm turns exactly n ticks
+# per ns. Sectors begin at ceil(sector * TURN / sectors) ticks behind their track's angle, so boundaries are absolute
+# and nothing drifts. A boundary is met in the first whole ns at or after it: whoever ends a sector in that ns is in
+# time for the next one, and contiguous transfers lose no revolution.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -15,7 +15,7 @@ cdef extern from *:
         return (int64_t)(((unsigned __int128)(uint64_t)x * reciprocal) >> 64);
     }
     """
-    const int64_t TURN "MISSPENALTY_TURN"   # ticks of a revolution; also ns of a minute
+    const int64_t TURN "MISSPENALTY_TURN"   # ticks per revolution; also ns per minute
     int64_t divide "misspenalty_divide" (int64_t x, uint64_t reciprocal) noexcept nogil
 
 
@@ -23,7 +23,7 @@ cdef struct track_t:
     int64_t angle                   # where its sector 0 begins, ticks, 0 <= angle < TURN
     int32_t cylinder                # from the outermost, 0
     int32_t head                    # surface
-    int32_t sectors                 # on the track, spare and slipped ones included
+    int32_t sectors                 # on the track, including spare and slipped ones
     int32_t first                   # of its runs in `by_track`; the next track's `first` ends them
     int64_t width                   # of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors + 1
@@ -31,8 +31,8 @@ cdef struct track_t:
 
 cdef struct run_t:
     int64_t lbn                     # first block; the next run's lbn ends it (one more run follows the last)
-    int32_t track                   # index of the track it lies on, whole
-    int32_t sector                  # where its first block lies on the track
+    int32_t track                   # index of the track that contains all of it
+    int32_t sector                  # sector of its first block on the track
 
 
 cdef struct mechanics_t:
@@ -42,13 +42,13 @@ cdef struct mechanics_t:
     const int32_t* by_track         # runs by (track, sector)
     const int64_t* seeks            # time of a seek over that many cylinders, ns; [0] = 0
     int64_t blocks                  # of the drive; valid lbns are below it
-    int64_t rpm                     # revolutions a minute; ticks a ns
+    int64_t rpm                     # revolutions per minute; ticks per ns
     int64_t head_switch             # ns
-    int64_t write_settle            # longer than a read's repositioning a write's takes, ns; may be negative
+    int64_t write_settle            # extra time of a write's repositioning over a read's, ns; may be negative
     int64_t revolution              # rounded up, ns
     uint64_t reciprocal             # 2**64 / rpm + 1
-    int32_t shift                   # log2 of the blocks of a bucket
-    int32_t tracks_n                # tracks, one closing entry behind them
+    int32_t shift                   # log2 of the blocks per bucket
+    int32_t tracks_n                # tracks, followed by one closing entry
     int32_t cylinders
     int32_t heads
 
@@ -85,7 +85,7 @@ cdef inline int64_t sector_angle(const track_t* track, int64_t sector) noexcept 
 
 
 cdef inline int64_t ceil_ns(const mechanics_t* m, int64_t ticks) noexcept nogil:
-    """Time in which the platter turns so far, rounded up, ns."""
+    """Time in which the platter turns that far, rounded up, ns."""
     return divide(ticks + m.rpm - 1, m.reciprocal)
 
 
@@ -96,7 +96,7 @@ cdef inline int64_t angle_of(const track_t* track, int32_t sector) noexcept nogi
 
 
 cdef inline void locate(const mechanics_t* m, int64_t lbn, place_t* place) noexcept nogil:
-    """Where a valid lbn lies."""
+    """Where a valid lbn is."""
     cdef int32_t run = find_run(m, lbn)
     cdef const run_t* r = &m.runs[run]
     cdef const track_t* track = &m.tracks[r.track]
@@ -130,7 +130,7 @@ cdef inline int64_t behind(int64_t angle, int64_t from_angle) noexcept nogil:
 
 
 cdef inline int64_t rotation(const mechanics_t* m, int64_t now, int64_t angle) noexcept nogil:
-    """Time until an angle next passes under the head, ns; 0 where it passed within this ns."""
+    """Time until an angle next passes under the head, ns; 0 if it passed within this ns."""
     cdef int64_t late = behind(phase(m, now), angle)
     return 0 if late < m.rpm else ceil_ns(m, TURN - late)
 
@@ -152,13 +152,13 @@ cdef inline int64_t meet(
 cdef inline int64_t passed(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t start, int64_t late
 ) noexcept nogil:
-    """When `count` sectors have passed whose first `meet` met."""
+    """When `count` sectors have passed, the first of which `meet` met."""
     cdef const track_t* t = &m.tracks[track]
     return start + ceil_ns(m, sector_angle(t, sector + count) - sector_angle(t, sector) - late)
 
 
 cdef inline int32_t next_sector(const mechanics_t* m, int32_t track, int64_t now) noexcept nogil:
-    """The sector of a track that begins next at or after a time; `sectors` stands for sector 0, a revolution on."""
+    """The sector of a track that begins next at or after a time; `sectors` means sector 0, a revolution later."""
     cdef int64_t gone = behind(phase(m, now), m.tracks[track].angle) - m.rpm
     return <int32_t>(gone * m.tracks[track].sectors // TURN) + 1 if gone >= 0 else 0
 
@@ -183,7 +183,7 @@ cdef inline int64_t reposition(const mechanics_t* m, int32_t from_track, int32_t
 cdef inline int64_t pass_sectors(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t now
 ) noexcept nogil:
-    """When `count` sectors of a track have passed whose first begins `now` (as `rotation` waited for it)."""
+    """When `count` sectors of a track have passed, the first of which begins `now` (as `rotation` waited for it)."""
     cdef const track_t* t = &m.tracks[track]
     cdef int64_t begin = sector_angle(t, sector)
     cdef int64_t width = sector_angle(t, sector + count) - begin
@@ -195,9 +195,9 @@ cdef inline int64_t pass_sectors(
 cdef inline int64_t move(
     const mechanics_t* m, int32_t* track, int64_t now, int64_t lbn, int64_t count, bint write, parts_t* parts
 ) noexcept nogil:
-    """Read or write `count` blocks from `now` on, sector by sector in order; when the last one has passed.
+    """Read or write `count` blocks from `now` on, sector by sector in order; returns when the last one has passed.
 
-    `track` is where the arm is, before and after. What it takes is added to `parts`.
+    `track` is where the arm is, before and after. The time it takes is added to `parts`.
     """
     cdef int32_t run = find_run(m, lbn)
     cdef int32_t sector

@@ -36,15 +36,15 @@ cdef class Mechanics:
     Parameters
     ----------
     tracks : bytes of an array of track_t
-        By cylinder, one closing entry behind them; `width` and `reciprocal` are filled in here.
+        By cylinder, followed by one closing entry; `width` and `reciprocal` are filled in here.
     runs : bytes of an array of run_t
-        By lbn, one closing entry (lbn = blocks) behind them.
+        By lbn, followed by one closing entry (lbn = blocks).
     by_track : array of int32
         Indices of runs by (track, sector).
     seeks : array of int64
-        Seek time by distance, ns; one for each distance from 0 to cylinders - 1.
+        Seek time by distance, ns; one per distance from 0 to cylinders - 1.
     rpm, head_switch, write_settle : int
-        Revolutions a minute, ns, ns.
+        Revolutions per minute, ns, ns.
     heads : int
         Surfaces.
     """
@@ -89,7 +89,7 @@ cdef class Mechanics:
 
     @property
     def cylinders(self):
-        """Cylinders of the drive, unused ones included."""
+        """Cylinders of the drive, including unused ones."""
         return self.m.cylinders
 
     @property
@@ -103,14 +103,14 @@ cdef class Mechanics:
         return 0
 
     def locate(self, int64_t lbn):
-        """Where a block lies: ``(cylinder, head, sector, angle in ticks, track)``."""
+        """Where a block is: ``(cylinder, head, sector, angle in ticks, track)``."""
         cdef place_t place
         self.check(lbn, 1)
         locate(&self.m, lbn, &place)
         return place.cylinder, self.m.tracks[place.track].head, place.sector, place.angle, place.track
 
     def lbn_at(self, int32_t track, int32_t sector):
-        """The block of a sector, or None where it holds none."""
+        """The block of a sector, or None if it holds none."""
         if not (0 <= track < self.m.tracks_n and 0 <= sector < self.m.tracks[track].sectors):
             raise ParameterError(f"track {track}, sector {sector}: no such sector")
         lbn = lbn_at(&self.m, track, sector)

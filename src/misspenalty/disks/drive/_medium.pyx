@@ -1,4 +1,4 @@
-"""Kernel of what passes under a drive's heads; _medium.pxd says what each function does."""
+"""Kernel of what passes under a drive's heads; _medium.pxd explains each function."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -14,7 +14,7 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef int64_t track_end(const mechanics_t* m, int32_t run) noexcept nogil:
-    """The block behind the last one, in the order of blocks, of a run's track."""
+    """The block after the last one, in block order, of a run's track."""
     cdef int32_t track = m.runs[run].track
     while m.runs[run + 1].lbn < m.blocks and m.runs[run + 1].track == track:
         run += 1
@@ -22,7 +22,7 @@ cdef int64_t track_end(const mechanics_t* m, int32_t run) noexcept nogil:
 
 
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Read-ahead behind this request ends before the block returned."""
+    """Read-ahead after this request ends before the returned block."""
     cdef const mechanics_t* m = d.m
     cdef int64_t end = lbn + count, limit = end if d.s.ahead_after else lbn
     cdef int32_t run, track
@@ -50,9 +50,9 @@ cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int6
 
 
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; when it has done so.
+    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; returns when it has.
 
-    The segment's end, the arm and the next block follow. Only sectors that ended by `until` count.
+    Updates the segment's end, the arm and the next block. Only sectors that ended by `until` count.
     """
     cdef segment_t* segment = &d.segments[d.ahead]
     cdef const mechanics_t* m = d.m
@@ -90,17 +90,17 @@ cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogi
 
 
 cdef void end_ahead(drive_t* d) noexcept nogil:
-    """Read-ahead is over where it has come to its limit."""
+    """End read-ahead if it has reached its limit."""
     if d.ahead_lbn >= d.segments[d.ahead].limit:
         d.arm_free = max(d.arm_free, d.ahead_time)
         d.ahead = -1
 
 
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """When the arm can move where read-ahead stops at `now`, and the track it is on then. `settle` came before.
+    """When the arm can move if read-ahead stops at `now`, and the track it is on then. Call `settle` first.
 
-    An arm on its way to the next track arrives first; a sector under the head is read to its end where the drive does
-    not stop within sectors.
+    An arm on its way to the next track arrives first; a sector under the head is read to its end if the drive does not
+    stop within sectors.
     """
     cdef int32_t run, sector
     cdef int64_t start, late
@@ -119,7 +119,7 @@ cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept
 
 
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil:
-    """Stop reading ahead; arm_free says when the arm can move. `settle` came before."""
+    """Stop reading ahead; arm_free says when the arm can move. Call `settle` first."""
     cdef int32_t track
     cdef int64_t released
     if d.ahead < 0:
@@ -133,14 +133,14 @@ cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil:
-    """Read-ahead into this segment may go on to `limit`."""
+    """Let read-ahead into this segment continue up to `limit`."""
     segment.limit = max(segment.limit, limit)
     if d.s.drop_requested:
         segment.first = min(max(segment.first, segment.limit - d.s.segment), segment.end)
 
 
 cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) noexcept nogil:
-    """Read ahead behind a segment's end from `when` on."""
+    """Read ahead from a segment's end, starting at `when`."""
     d.segments[chosen].limit = limit
     extend_ahead(d, &d.segments[chosen], limit)
     if d.segments[chosen].end < limit:
@@ -155,9 +155,9 @@ cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) n
 cdef int64_t read_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t from_index, int64_t count, parts_t* parts, flow_t* flow, int64_t* first
 ) noexcept nogil:
-    """Read the blocks lbn + from_index to lbn + count - 1; when the last has passed.
+    """Read the blocks lbn + from_index to lbn + count - 1; returns when the last has passed.
 
-    `first`: the first block that passed and was kept, below lbn where the drive keeps what passes before.
+    `first`: the first block that passed and was kept, below lbn if the drive keeps earlier ones.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t index = from_index, n, s, land, start, end, late
@@ -174,14 +174,14 @@ cdef int64_t read_medium(
         if opening and d.s.free_blocks and m.runs[run].sector < next_one < sector:
             first[0] = lbn + next_one - sector
         if d.s.any_order_read and sector < next_one < sector + n:
-            # landed among the wanted sectors: the rest first, then a revolution on
+            # landed among the wanted sectors: the rest first, the others a revolution later
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             s = m.tracks[track].sectors - (next_one - sector) + 1
             follow(flow, index, count, passed(m, track, next_one, s, start, late))
             follow(flow, index + next_one - sector - 1, count, end)
             if index < flow.water <= index + n:
-                # the blocks cross the bus in their order: it is asked for when the first ones are there
+                # the blocks cross the bus in order: it is requested when the first ones are there
                 s += min(flow.water - index, <int64_t>(next_one - sector)) - 1
                 flow.ready = passed(m, track, next_one, s, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
@@ -211,9 +211,9 @@ cdef int64_t read_medium(
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil:
-    """Write blocks whose data crosses the bus from `bus_start` on; when the last has passed.
+    """Write blocks whose data crosses the bus from `bus_start` on; returns when the last has passed.
 
-    A sector whose data is not there as it passes is written a revolution later: `waited` for data, ns.
+    A sector whose data is not there when it passes is written a revolution later: `waited` for data, ns.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t index = 0, n, land, start, end, late, there
@@ -231,7 +231,8 @@ cdef int64_t write_medium(
         land += now
         next_one = next_sector(m, track, land) if d.s.any_order_write else -1
         if sector < next_one < sector + n and bus_start + (index + n) * d.s.write_block <= land:
-            # landed among the sectors to write, all their data there: the rest first, then a revolution on
+            # landed among the sectors to write, with all their data there: the rest first, the others a revolution
+            # later
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))

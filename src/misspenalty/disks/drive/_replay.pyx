@@ -1,4 +1,4 @@
-"""Kernel that plays requests to a drive: one behind the other, or as they arrive, through its queue."""
+"""Kernel that replays requests on a drive: one after another, or as they arrive, through its queue."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from misspenalty.disks.drive._mechanics cimport mechanics_t
 from misspenalty.errors import ParameterError
 
 cdef extern from *:
-    # A macro: GCC takes a function that only prefetches for one without effect, and drops the call.
+    # A macro: GCC treats a function that only prefetches as one without effect, and drops the call.
     """
     #define MISSPENALTY_FETCH(m, later, sooner, next) do { \\
         __builtin_prefetch(&(m)->buckets[(later) >> (m)->shift]); \\
@@ -22,11 +22,11 @@ cdef extern from *:
         __builtin_prefetch(&(m)->tracks[(m)->runs[(m)->buckets[(next) >> (m)->shift]].track] + 1); \\
     } while (0)
     """
-    # What requests to come will need: a bucket, the run it names, that run's track.
+    # What future requests will need: a bucket, the run it names, that run's track.
     void fetch "MISSPENALTY_FETCH" (const mechanics_t* m, int64_t later, int64_t sooner, int64_t next) noexcept nogil
 
 cdef enum:
-    LATER = 18                      # requests ahead whose bucket is fetched …
+    LATER = 18                      # requests ahead whose bucket is prefetched …
     SOONER = 12                     # … run …
     NEXT = 6                        # … track
 
@@ -37,9 +37,9 @@ cdef int check(
     Drive drive, const int64_t[::1] lbn, const int32_t[::1] count, Py_ssize_t writes, const int64_t[::1] times, int64_t first,
     bint rising,
 ) except -1:
-    """Refuse requests that the kernel could not serve: outside the drive, or at a time that goes back.
+    """Reject requests that the kernel could not serve: outside the drive, or at a time that goes back.
 
-    No time may be below `first`, nor, where they are `rising`, below the one before.
+    No time may be below `first` or, if they are `rising`, below the previous one.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], wrong = -1
     cdef int64_t least = first
@@ -70,9 +70,9 @@ def one_by_one(
     Drive drive not None, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write,
     const int64_t[::1] delay, bint records=True,
 ):
-    """Each request comes `delay` ns after the one before it is done: the records in order, or the service times, ns.
+    """Serve each request `delay` ns after the previous one completes: the records in order, or the service times, ns.
 
-    The first comes when the drive was last done, at 0 for a new one. Raises ParameterError where a delay is negative or
+    The first arrives when the drive last finished, at 0 for a new one. Raises ParameterError if a delay is negative or
     the drive has no such blocks.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
@@ -99,9 +99,10 @@ def as_they_arrive(
     Drive drive not None, const int64_t[::1] arrival, const int64_t[::1] lbn, const int32_t[::1] count,
     const uint8_t[::1] write,
 ):
-    """Requests that arrive at given times, in order, through the drive's queue; the records in the requests' order.
+    """Serve requests that arrive at given times, in order, through the drive's queue; the records in the requests'
+    order.
 
-    Raises ParameterError where a time is before the one before it or before the drive was last done, or the drive has no
+    Raises ParameterError if a time is before the previous one or before the drive last finished, or the drive has no
     such blocks.
     """
     cdef Py_ssize_t i = 0, n = lbn.shape[0], steps = 0
@@ -117,7 +118,7 @@ def as_they_arrive(
             steps += 1
             if steps % SLICE == 0:
                 check_signals()
-            # at equal time the drive is done first
+            # at equal times completions come first
             if event != IDLE and (i == n or event <= arrival[i]):
                 event = complete(&drive.d, &record)
                 out[record.tag] = record

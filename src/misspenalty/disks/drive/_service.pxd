@@ -4,11 +4,11 @@ from libc.stdint cimport int64_t
 
 from misspenalty.disks.drive._state cimport drive_t, record_t
 
-# Serve one request, whole; the drive must be idle. `now` is never before the last request's `done`.
+# Serve one complete request; the drive must be idle. `now` is never before the last request's `done`.
 cdef int64_t service(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, record_t* record
 ) noexcept nogil
-# Time from a command until the drive lets the arm go, ns; the arm may be at work for longer.
+# Time from a command until the drive releases the arm, ns; the arm may be busy for longer.
 cdef int64_t command_time(const drive_t* d, int64_t lbn, int64_t count, bint write) noexcept nogil
-# Bring read-ahead and write-behind up to a time of the drive's own clock.
+# Advance read-ahead and write-behind to a time of the drive's own clock.
 cdef void settle(drive_t* d, int64_t now) noexcept nogil

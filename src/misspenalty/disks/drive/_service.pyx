@@ -1,4 +1,4 @@
-"""Kernel that serves a request from cache, bus and medium; `reference.drive` reads easier."""
+"""Kernel that serves a request from cache, bus and medium; `reference.drive` is easier to read."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -14,7 +14,7 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef void settle(drive_t* d, int64_t now) noexcept nogil:
-    """Bring read-ahead and write-behind up to now."""
+    """Advance read-ahead and write-behind to now."""
     cdef int32_t i
     if d.s.disksim:
         disksim_settle(d, now)
@@ -62,7 +62,7 @@ cdef bint is_empty(const segment_t* segment) noexcept nogil:
 cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
     """The segment to fill next: empty, else clean and least recently used, else the first to become clean.
 
-    Where a drive keeps a segment for writes, it is the last. `free_at`: when it can be filled, 0 = now.
+    If a drive keeps a segment for writes, it is the last. `free_at`: when it can be filled, 0 = now.
     """
     cdef int32_t i, best = -1, low = 0, high = d.s.segments, dirty = 0
     cdef segment_t* segment
@@ -89,7 +89,7 @@ cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
 
 
 cdef void forget(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Segments that hold blocks about to be written again are emptied."""
+    """Empty segments that hold blocks about to be overwritten."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].first < lbn + count and d.segments[i].end > lbn and not d.segments[i].clean:
@@ -123,7 +123,7 @@ cdef int64_t command_time(const drive_t* d, int64_t lbn, int64_t count, bint wri
 
 
 cdef void over_bus(drive_t* d, record_t* r, int64_t medium, int64_t start, int64_t count, int64_t done) noexcept nogil:
-    """Share out the time from the medium's end to the bus's: the transfer, and what went before it."""
+    """Divide the time from the medium's end to the bus's among the transfer and what preceded it."""
     cdef int64_t left = max(start + count * d.s.read_block, done) - medium
     if left > 0:
         r.bus = min(left, count * d.s.read_block)
@@ -131,7 +131,7 @@ cdef void over_bus(drive_t* d, record_t* r, int64_t medium, int64_t start, int64
 
 
 cdef void resume_ahead(drive_t* d, int32_t chosen, int64_t lbn, int64_t count, int64_t now) noexcept nogil:
-    """What becomes of read-ahead behind a full hit."""
+    """Update read-ahead after a full hit."""
     cdef segment_t* segment = &d.segments[chosen]
     cdef int64_t limit
     if chosen == d.ahead:
@@ -220,7 +220,7 @@ cdef void read(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nog
 
 
 cdef bint appends(drive_t* d, int64_t lbn, int64_t count, int32_t* chosen) noexcept nogil:
-    """Whether a write follows on blocks just being written behind, and fits into their segment."""
+    """Whether a write continues blocks just being written behind, and fits into their segment."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].clean and d.segments[i].end == lbn and d.segments[i].clean == d.arm_free:
@@ -317,7 +317,7 @@ cdef int64_t service(
 
 
 cdef void finish(drive_t* d, int64_t now, record_t* r) noexcept nogil:
-    """What a request leaves behind, once its components are known."""
+    """Update the drive's state after a request, once its components are known."""
     cdef int64_t took = r.overhead + r.seek + r.rotation + r.switches + r.transfer + r.bus + r.cache
     d.after_read = not r.write
     if not r.write:

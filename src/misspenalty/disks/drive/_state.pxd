@@ -23,15 +23,15 @@ cdef enum scheduler_t:              # which request is next
 
 cdef enum hit_t:                    # what the cache did for a request
     MISS = 0
-    WHOLE_HIT = 1                   # read from the cache alone
-    PARTIAL_HIT = 2                 # its first blocks were there, or just being read ahead
-    BUFFERED = 3                    # write: told complete once in the cache
+    WHOLE_HIT = 1                   # read entirely from the cache
+    PARTIAL_HIT = 2                 # its first blocks were cached, or just being read ahead
+    BUFFERED = 3                    # write: reported complete once in the cache
 
 
 cdef struct record_t:
-    int64_t arrival                 # told to the drive, ns
-    int64_t start                   # the drive begins with it, ns
-    int64_t done                    # told complete, ns; arrival + all components
+    int64_t arrival                 # issued to the drive, ns
+    int64_t start                   # the drive starts on it, ns
+    int64_t done                    # reported complete, ns; arrival + all components
     int64_t queue                   # start - arrival, ns
     int64_t overhead                # command processing, disconnecting, completion, ns
     int64_t seek                    # ns
@@ -39,8 +39,8 @@ cdef struct record_t:
     int64_t switches                # head and cylinder switches inside the transfer, with their skew, ns
     int64_t transfer                # sectors passing under the head, ns
     int64_t bus                     # bus transfer that nothing else hides, ns
-    int64_t cache                   # waiting for the cache: read-ahead under way, written blocks not yet on the medium, ns
-    int64_t tag                     # the caller's, of `arrive`; 0 of `service`
+    int64_t cache                   # waiting for the cache: for read-ahead or for written blocks not yet on the medium, ns
+    int64_t tag                     # the caller's, from `arrive`; 0 with `service`
     int64_t lbn
     int32_t count                   # blocks
     uint8_t write                   # 1 = write
@@ -49,10 +49,10 @@ cdef struct record_t:
 
 cdef struct segment_t:
     int64_t first                   # first block it holds
-    int64_t end                     # behind the last block it holds; = first: empty
+    int64_t end                     # one past the last block it holds; = first: empty
     int64_t limit                   # read-ahead ends before this block
     int64_t used                    # number of the request that used it last
-    int64_t clean                   # dirty until then, ns; 0 = clean
+    int64_t clean                   # dirty until this time, ns; 0 = clean
     bint written                    # 1 = holds written blocks
 
 
@@ -61,7 +61,7 @@ cdef enum ahead_t:                  # how far a drive reads ahead
     TO_TRACK_END = 1
     TO_CYLINDER_END = 2
     TO_SEGMENT_END = 3              # ahead_most blocks
-    TO_NEXT_TRACK_END = 4           # of the block behind the request; one track more where the segment began before it
+    TO_NEXT_TRACK_END = 4           # of the block after the request; one more track if the segment began before it
 
 
 cdef struct settings_t:             # of a kind of drive; times in ns
@@ -76,25 +76,25 @@ cdef struct settings_t:             # of a kind of drive; times in ns
     int64_t reselect_again          # … after an extra disconnect
     int64_t read_disconnect[2]      # leaving the bus; [0] after a write, [1] after a read
     int64_t write_disconnect
-    int64_t extra_command           # a write that does not follow on the write before; -1 = like any other
+    int64_t extra_command           # a write that does not continue the previous write; -1 = like any other
     int64_t extra_bus               # … from its command to its data: two disconnects, pause, reselect, preparation
-    int64_t extra_seek              # … the arm starts so much after the command
+    int64_t extra_seek              # … delay of the arm's start after the command
     int64_t extra_disconnect        # … leaving the bus after its data
-    int64_t read_block              # a block over the bus
+    int64_t read_block              # transfer of a block over the bus
     int64_t write_block
     int64_t least_seek              # a write's repositioning takes at least this
-    int64_t ahead_most              # blocks read ahead at most
+    int64_t ahead_most              # most blocks read ahead
     int64_t segment                 # blocks of a segment
     int32_t segments                # read and write segments together
     int32_t write_segments          # segments that may be dirty at once
     int32_t ahead                   # ahead_t
-    int32_t read_water              # of a request's blocks in the cache before the bus is asked for, in 1/1000
-    int32_t write_water             # of a write's blocks that must be in the cache before the medium is written, in 1/1000
+    int32_t read_water              # share of a request's blocks in the cache before the bus is requested, in 1/1000
+    int32_t write_water             # share of a write's blocks required in the cache to write the medium, in 1/1000
     int32_t head_start              # blocks of a write that must be in the cache before the medium is written
     int32_t long_head_start         # … of a long write
-    int32_t long_write              # blocks from which a write is long
+    int32_t long_write              # number of blocks from which a write is long
     bint ahead_after                # 1 = ahead_most counts from the request's end, 0 = from its start
-    bint ahead_sequential           # 1 = reads ahead only behind a read that follows on the read before
+    bint ahead_sequential           # 1 = reads ahead only after a read that continues the previous read
     bint ahead_on_hit               # 1 = reads ahead again after a full hit
     bint drop_requested             # 1 = blocks that read-ahead may overwrite are given up when it starts
     bint fast_write                 # 1 = a write is complete once in the cache
@@ -108,14 +108,14 @@ cdef struct settings_t:             # of a kind of drive; times in ns
     bint free_blocks                # 1 = sectors that pass before a read's first are kept
     bint prebuffer                  # 1 = takes a write's data while the arm writes older blocks
     bint hit_while_writing          # 1 = serves full read hits while the arm writes older blocks
-    bint disksim                    # 1 = the buffer works as DiskSim 4.0's does, whatever these switches say
+    bint disksim                    # 1 = the buffer works like DiskSim 4.0's, whatever these switches say
 
 
 cdef struct pending_t:
     int64_t arrival                 # ns
     int64_t lbn
     int64_t tag
-    int64_t angle                   # of its first sector, ticks
+    int64_t angle                   # angle of its first sector, ticks
     int64_t sequence                # in order of arrival
     int32_t count
     int32_t head
@@ -123,55 +123,55 @@ cdef struct pending_t:
     bint write
 
 
-cdef struct sweep_t:                # sectors of a track pass, from where the arm landed on
-    int64_t start                   # the first begins, ns
+cdef struct sweep_t:                # sectors of a track that pass, starting where the arm landed
+    int64_t start                   # start of the first sector, ns
     int32_t track
     int32_t first                   # … sector
     int32_t sectors                 # of the track
 
 
-cdef struct behind_t:               # a request's blocks on their way between bus and medium
+cdef struct behind_t:               # a request's blocks in flight between bus and medium
     int64_t lbn
     int64_t count
-    int64_t bus                     # its bus transfer begins, ns
-    int64_t arm                     # the arm may begin, ns
-    int64_t begin                   # it does, ns
-    int64_t end                     # it is through, ns; of a read: its last block has left the bus
-    int32_t track                   # where the arm stands before
+    int64_t bus                     # start of its bus transfer, ns
+    int64_t arm                     # earliest start of the arm, ns
+    int64_t begin                   # actual start, ns
+    int64_t end                     # end, ns; of a read: its last block has left the bus
+    int32_t track                   # position of the arm before
 
 
 cdef struct drive_t:
     const mechanics_t* m
     settings_t s
-    int64_t turned                  # its own clock, which the times below are of, is so far ahead of the caller's, ns
+    int64_t turned                  # offset of its own clock, used below, ahead of the caller's, ns
     segment_t* segments             # s.segments of them
     int32_t track                   # where the arm is, or will be at arm_free
     int32_t ahead                   # segment that is being read ahead into; -1 = none
     int32_t direction               # of LOOK: 1 = towards higher cylinders, -1
-    int64_t arm_free                # the arm's work that cannot be stopped is done, ns
+    int64_t arm_free                # end of the arm's work that cannot be stopped, ns
     int64_t ahead_lbn               # read-ahead: this block is next
-    int64_t ahead_time              # … and the arm, on `track`, is free for it from then on, ns
+    int64_t ahead_time              # … and from this time the arm, on `track`, is free for it, ns
     int64_t dirty_until             # some segment may be dirty until then, ns; 0 = none is
-    int64_t now                     # when it was last done, by the caller's clock, ns: no request begins before
+    int64_t now                     # when it last finished, by the caller's clock, ns: no request begins earlier
     int64_t requests                # served so far
     int64_t busy                    # time with a request, ns
-    int64_t read_end                # behind the last block of the last read; -1 = none yet
+    int64_t read_end                # one past the last block of the last read; -1 = none yet
     bint after_read                 # the last command was a read
-    # of a buffer that works as DiskSim's
-    behind_t[2] behind              # writes under way: the one that the medium is written with, one appended to it
+    # state of a buffer that works like DiskSim's
+    behind_t[2] behind              # writes in progress: the one being written to the medium, and one appended to it
     int32_t behinds                 # … how many
     behind_t sending                # the last read
-    sweep_t sweep                   # of read-ahead on the arm's track
-    int64_t swept                   # … sectors of it that have passed; 0 = it has yet to land
+    sweep_t sweep                   # read-ahead on the arm's track
+    int64_t swept                   # … its sectors that have passed; 0 = the arm has yet to land
     int64_t passed                  # sectors that passed under the head so far
     # the queue
     pending_t* window               # requests the scheduler chooses from
-    Py_ssize_t depth                # most of them
-    Py_ssize_t waiting              # of them now
-    pending_t* backlog              # ring of those that came when the window was full
-    Py_ssize_t room                 # of the ring
+    Py_ssize_t depth                # most requests in the window
+    Py_ssize_t waiting              # current number
+    pending_t* backlog              # ring of those that arrived when the window was full
+    Py_ssize_t room                 # capacity of the ring
     Py_ssize_t head                 # oldest of the ring
-    Py_ssize_t backlogged           # in the ring
+    Py_ssize_t backlogged           # number in the ring
     int64_t sequence                # of the next request
     int32_t scheduler               # scheduler_t
     bint active                     # a request is being served

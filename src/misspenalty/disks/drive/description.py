@@ -22,7 +22,7 @@ SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
 
 
 class Kind:
-    """What descriptions of all drives have in common.
+    """What the descriptions of all drives have in common.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Kind:
         ParameterError
             There is no such key.
         InputError
-            A value is impossible.
+            A value is invalid.
         """
         data = copy.deepcopy(self.data)
         for key, value in changes.items():
@@ -59,20 +59,20 @@ class Kind:
                 place = place.get(part) if isinstance(place, dict) else None
             if not isinstance(place, dict) or not _known(self.data["kind"], above, last):
                 raise ParameterError(
-                    f"{key!r} is no value of a drive's description; see data/drives/{SCHEMAS[self.data['kind']]}"
+                    f"{key!r} is not a key of a drive's description; see data/drives/{SCHEMAS[self.data['kind']]}"
                 )
             place[last] = value
         return type(self)(check(data, self.path), self.path)
 
     def decisions(self):
-        """Values that are read otherwise than DiskSim reads them: ``{key: source entry}``."""
+        """Values that are read differently from DiskSim: ``{key: source entry}``."""
         return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
 
     def as_disksim(self, *names):
-        """This kind with decisions taken back, all or those named; see `misspenalty.disks.disksim.decisions`.
+        """This kind with decisions reverted, all or those named; see `misspenalty.disks.disksim.decisions`.
 
-        Without names, or with ``buffer`` among them, the buffer of a drive from DiskSim's parameter files works as
-        DiskSim's code does, too (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`).
+        Without names, or with ``buffer`` among them, the buffer of a drive from DiskSim's parameter files also works
+        like DiskSim's code (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`).
         """
         changes = {k: e["disksim"] for k, e in self.decisions().items() if not names or e["decision"] in names}
         if (not names or "buffer" in names) and self.from_disksim:
@@ -126,7 +126,7 @@ class Description(Kind):
         scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}
             Order of the command queue.
         depth : int
-            Requests the scheduler chooses from; those beyond wait in order of arrival.
+            Requests that the scheduler chooses from; further ones wait in order of arrival.
         turned : float
             How far its platters have turned at time 0, revolutions; spindles of an array are not synchronised.
         """
@@ -135,7 +135,7 @@ class Description(Kind):
         return Drive(self.mechanics, self.settings, scheduler, depth, round(turned * self.mechanics.revolution_ns))
 
     def one_by_one(self, lbn, count, write, delay):
-        """Records of requests on a new drive, each `delay` ns after the one before it is done."""
+        """Records of requests on a new drive, each issued `delay` ns after the previous one completes."""
         return one_by_one(self.drive(), lbn, count, write, delay)
 
 
@@ -167,20 +167,20 @@ def _installed():
 
 
 def _file(name):
-    """The description of a drive by its name; those that come with the package first."""
+    """The description of a drive by its name; those that come with the package take precedence."""
     own = folder() / f"{name}.yaml"
     return own if own.is_file() else _installed().get(name, own)
 
 
 def names(kind=None):
-    """Names of the drives that are installed, all or those of a kind, ``disk`` or ``flash``."""
+    """Names of the installed drives, all or those of a kind, ``disk`` or ``flash``."""
     own = {path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml")}
     found = sorted(own | _installed().keys())
     return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
 
 
 def files(name):
-    """Files in ``data/drives`` that say what a drive is: its own, those of the drives it is like, and their schema."""
+    """Files in ``data/drives`` that describe a drive: its own, those of the drives it is based on, and their schema."""
     data = read_yaml(_file(name), expected="the name of a drive that comes with the package")
     return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
 
@@ -192,7 +192,7 @@ def load(name_or_path, kind=None):
     ----------
     name_or_path : str or path-like
     kind : {"disk", "flash"}, optional
-        What it has to be.
+        Required kind.
 
     Returns
     -------
@@ -227,14 +227,14 @@ def _read(path):
     data = read_yaml(path, expected="a drive's description")
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
-            raise InputError(f"like: {data['like']!r} is no drive that comes with the package", path=path)
+            raise InputError(f"like: {data['like']!r} is not a drive that comes with the package", path=path)
         data = _merged(copy.deepcopy(_packaged(data.pop("like")).data), data)
     data = check(data, path)
     return KINDS[data["kind"]](data, path)
 
 
 def _merged(base, changes):
-    """`base` with the values of `changes` in their place; lists are replaced whole."""
+    """`base` with the values of `changes`; lists are replaced as a whole."""
     for key, value in changes.items():
         if isinstance(value, dict) and isinstance(base.get(key), dict):
             _merged(base[key], value)
@@ -252,12 +252,12 @@ def check(data, path=None):
         place = ".".join(map(str, worst.absolute_path)) or "the whole"
         raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
     for place in _strange(data):
-        raise InputError(f"{place}: no finite number", path=path)
+        raise InputError(f"{place}: not a finite number", path=path)
     return _filled(data, _schema(kind))
 
 
 def _strange(data, place=""):
-    """Places of numbers that are not finite, which the schema's bounds let pass."""
+    """Keys of numbers that are not finite, which the schema's bounds do not catch."""
     if isinstance(data, dict | list):
         for key, value in data.items() if isinstance(data, dict) else enumerate(data):
             yield from _strange(value, f"{place}.{key}".lstrip("."))
@@ -281,7 +281,7 @@ def _known(kind, above, last):
 
 
 def _filled(data, schema):
-    """A copy with the schema's defaults where keys are missing, and 4.0 as 4 where it wants whole numbers."""
+    """A copy with the schema's defaults where keys are missing, and 4.0 as 4 where it requires whole numbers."""
     if isinstance(data, float) and (schema.get("type") == "integer" or schema.get("$ref") == "#/$defs/count"):
         return int(data)
     if isinstance(data, list):
@@ -296,7 +296,7 @@ def _filled(data, schema):
 
 
 def ns(ms):
-    """Whole nanoseconds of a time in ms."""
+    """A time in ms as whole nanoseconds."""
     return round(1_000_000 * ms)
 
 
@@ -306,7 +306,7 @@ def _mechanics(data):
     if tracks > MOST_TRACKS:
         raise ParameterError(f"{tracks} tracks; at most {MOST_TRACKS} can be simulated")
     if geometry["zones"][-1]["last_cylinder"] >= geometry["cylinders"]:
-        raise ParameterError(f"the last zone ends behind cylinder {geometry['cylinders'] - 1}, the last there is")
+        raise ParameterError(f"the last zone ends beyond cylinder {geometry['cylinders'] - 1}, the last of the drive")
     tracks, runs, by_track = layout.build(geometry)
     return Mechanics(
         tracks.view(np.uint8),
@@ -323,20 +323,20 @@ def _mechanics(data):
 def seek_table(seek, cylinders, left_out=()):
     """Seek time by distance, ns, for distances below `cylinders`.
 
-    A measured table, without the distances left out, is joined by straight lines, the last of them going on beyond it;
-    or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
-    a root for short seeks, a line for long ones.
+    Either a measured table, without the distances left out, joined by straight lines, the last of which extends beyond
+    it; or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
+    1994): a root for short seeks, a line for long ones.
     """
     distance = np.arange(cylinders)
     strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}
     if strange:
-        raise ParameterError(f"seek_left_out: {min(strange)} is no distance of the seek table behind its first")
+        raise ParameterError(f"seek_left_out: {min(strange)} is not a distance of the seek table after its first")
     if "table_ms" in seek:
         kept = [point for point in seek["table_ms"] if point[0] not in left_out]
-        finite = all(abs(value) < 1e300 for point in kept for value in point)  # of integers too, which have no limit
+        finite = all(abs(value) < 1e300 for point in kept for value in point)  # also for integers, which have no limit
         points = np.array(kept if finite else [[0, 0]], float)
         if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any():
-            raise ParameterError("seek table: expected distances from 1 on, each above the one before")
+            raise ParameterError("seek table: expected distances from 1 on, in rising order")
         if len(points) == 1:
             points = np.vstack([points, [*points, 1, 0]])
         times = np.interp(distance, points[:, 0], points[:, 1])

@@ -2,9 +2,9 @@
 
 A *slot* is a sector of a zone, numbered in the order in which blocks are laid out: cylinder by cylinder, head by head
 (in serpentine order where the description says so), sector by sector. Slipped slots hold no block and shift all later
-ones; the block of a remapped slot is in its spare. Spares are kept back per track, cylinder, range of cylinders or
-zone. This is the layout that DiskSim 4.0 calls G1 (Bucy, Schindler, Schlosser, Ganger: The DiskSim Simulation
-Environment Version 4.0 Reference Manual, CMU-PDL-08-101, section 3.2), with two corrections:
+ones; the block of a remapped slot is in its spare. Spares are reserved per track, cylinder, range of cylinders or zone.
+This is the layout that DiskSim 4.0 calls G1 (Bucy, Schindler, Schlosser, Ganger: The DiskSim Simulation Environment
+Version 4.0 Reference Manual, CMU-PDL-08-101, section 3.2), with two corrections:
 
 * a sector slipped in a cylinder with spares moves that cylinder's last blocks into its spares; DiskSim places them on
   top
@@ -32,7 +32,7 @@ TRACK = np.dtype(  # track_t of _mechanics.pxd, whose kernel fills in the last t
     ]
 )
 MAPPINGS = ("cylinders", "serpentine_zone", "serpentine")
-SCHEMES = (  # by DiskSim's number; the block counts of its files bear out 2 and 3
+SCHEMES = (  # by DiskSim's number; the block counts of its files confirm 2 and 3
     "none",
     "tracks",
     "cylinder",
@@ -71,7 +71,7 @@ def build(geometry):
     tracks, runs, first_lbn, next_cylinder = [], [], 0, 0
     for number, zone in enumerate(geometry["zones"]):
         if zone["first_cylinder"] < next_cylinder or zone["last_cylinder"] < zone["first_cylinder"]:
-            raise ParameterError(f"zone {number}: its cylinders overlap those before, or there are none")
+            raise ParameterError(f"zone {number}: its cylinders overlap earlier ones, or it has none")
         next_cylinder = zone["last_cylinder"] + 1
         zone_runs = _runs(zone, heads, sparing, number)
         zone_runs["lbn"] += first_lbn
@@ -84,7 +84,7 @@ def build(geometry):
     if not len(runs):
         raise ParameterError("the zones hold no block")
     where = runs["track"].astype(np.int64) * 65536 + runs["sector"]
-    order = np.argsort(where, kind="stable").astype(np.int32)  # quick where nothing is remapped
+    order = np.argsort(where, kind="stable").astype(np.int32)  # fast if nothing is remapped
     placed = runs[order]
     meet = placed["track"][:-1] == placed["track"][1:]
     if (meet & (placed["sector"][:-1] + placed["length"][:-1] > placed["sector"][1:])).any():
@@ -121,7 +121,7 @@ def _tracks(zone, heads, mapping, scheme):
     table["cylinder"] = np.repeat(cylinders, heads)
     table["head"] = _head_order(cylinders, first, heads, mapping).ravel()
     table["sectors"] = sectors
-    # in sectors: skews add up switch by switch; a slipped sector pushes the tracks behind it on, where spares are near
+    # in sectors: skews add up switch by switch; a slipped sector shifts the following tracks if spares are near
     order = np.tile(np.arange(heads, dtype=np.int64), count)
     cylinder = np.repeat(np.arange(count, dtype=np.int64), heads)
     pushed = np.zeros(count * heads, np.int64)
@@ -161,7 +161,7 @@ def _runs(zone, heads, sparing, number):
         front = "front" in scheme
         length[(starts % cylinder < edge) == front] = 0
 
-    # of the slots of a unit that are left, as many as it has without spares: its first, or (spares in front) its last
+    # of a unit's remaining slots, as many as it has without spares: the first or, with spares in front, the last
     units = starts // unit
     before = np.cumsum(length) - length
     before -= before[np.searchsorted(units, units)]
@@ -174,7 +174,7 @@ def _runs(zone, heads, sparing, number):
         late = np.zeros_like(length)
         length = np.clip(room - before, 0, length)
 
-    # then slots in front of the zone's first block are taken away
+    # then slots in front of the zone's first block are removed
     lbn = np.cumsum(length - late) - (length - late) - zone["unused_at_front"]
     late += np.clip(-lbn, 0, length - late)
     lbn = np.maximum(lbn, 0)
@@ -190,7 +190,7 @@ def _runs(zone, heads, sparing, number):
 
 
 def _kept_back(scheme, spares, sectors, slips, full):
-    """Slots that each unit keeps back."""
+    """Slots that each unit reserves."""
     if scheme == "range":
         return np.where(full, spares, 0)
     if scheme == "zone_slip_to_end":

@@ -1,4 +1,4 @@
-"""Part of a described drive as a drive of its own: the first cylinders of its outermost zone, all tracks alike.
+"""Part of a described drive as a separate drive: the first cylinders of its outermost zone, with identical tracks.
 
 The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), because its disk had to
 fit into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have
@@ -33,7 +33,7 @@ def cut(description, cylinders, **changes):
     ParameterError
         There are fewer cylinders than requested, or a change is unknown.
     InputError
-        A value is impossible.
+        A value is invalid.
     """
     zone = description.data["geometry"]["zones"][0]
     available = zone["last_cylinder"] - zone["first_cylinder"] + 1
@@ -67,7 +67,7 @@ def _scaled(seek, factor):
 
 
 def uniform(description):
-    """(tracks, tracks a cylinder, sectors a track) of a drive whose tracks are all alike.
+    """(tracks, tracks per cylinder, sectors per track) of a drive with identical tracks.
 
     Raises
     ------

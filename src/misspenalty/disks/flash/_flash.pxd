@@ -1,7 +1,7 @@
-# Flash behind a controller, shared with kernels that have requests overlap. Time is integer ns.
-#
-# serve(now, lbn, count, write, &record) serves one request whole. Requests may overlap as long as `now` never goes back:
-# each waits for the dies that earlier ones hold, but its pages meet only its own on the channels and the interface.
+# Flash behind a controller, shared with kernels in which requests overlap. Time is integer ns.
+# serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never goes
+# back: each waits for the dies that earlier ones hold, but on the channels and the interface its pages compete only
+# with each other.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -12,10 +12,10 @@ from misspenalty.disks.drive._state cimport record_t
 cdef struct settings_t:             # of a kind of flash drive; times in ns
     int64_t channels
     int64_t dies                    # die d is on channel d % channels
-    int64_t die_blocks              # erase blocks of a die
+    int64_t die_blocks              # erase blocks per die
     int64_t block_pages
-    int64_t page_units              # mapped units of a page
-    int64_t unit_blocks             # sectors of a unit
+    int64_t page_units              # mapped units per page
+    int64_t unit_blocks             # sectors per unit
     int64_t slots                   # units that the power-safe buffer holds; 0 = no buffer
     int64_t read                    # a page
     int64_t program                 # a page
@@ -30,16 +30,16 @@ cdef class Flash(Kernel):
     cdef settings_t s
     cdef int64_t[::1] die_free      # when a die is free, ns
     cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
-    cdef int64_t[::1] older         # when it was to be free as the last write found it, ns
+    cdef int64_t[::1] older         # when it was to be free as seen by the last write, ns
     cdef int64_t[::1] stamp         # … that request
     cdef int64_t[::1] channel_free  # of the request's own pages, ns
     cdef int64_t[::1] channel_stamp # … the request
-    cdef int32_t[::1] place         # by unit: where it lies + 1; 0 = never written
+    cdef int32_t[::1] place         # by unit: its place + 1; 0 = never written
     cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
     cdef int32_t[::1] valid         # by block: valid units
     cdef uint8_t[::1] state         # by block
     cdef int32_t[::1] free_blocks   # by die
-    cdef int32_t[::1] looked        # by die: where the search for a free block goes on
+    cdef int32_t[::1] looked        # by die: where the search for a free block continues
     cdef int32_t[::1] host_block    # by die: block that requests fill; NONE = none
     cdef int32_t[::1] host_page     # … its next page
     cdef int32_t[::1] moved_block   # by die: block that collection fills; NONE = none
@@ -48,9 +48,9 @@ cdef class Flash(Kernel):
     cdef int32_t[::1] victim_page   # … its next page
     cdef int32_t[::1] gain          # … pages that it yields
     cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
-    cdef int64_t[::1] slot_free     # by slot of the buffer, ns; NEVER = not given to the flash yet
+    cdef int64_t[::1] slot_free     # by slot of the buffer, ns; NEVER = not yet issued to the flash
     cdef int32_t[::1] slot_unit     # … its unit
-    cdef int32_t[::1] slot_of       # by unit: the slot it had last + 1; 0 = none
+    cdef int32_t[::1] slot_of       # by unit: its last slot + 1; 0 = none
     cdef int32_t[::1] gathered      # units of the page being gathered
     cdef int32_t[::1] gathered_slot # … their slots
     cdef int64_t in_page            # units gathered

@@ -15,7 +15,7 @@ cdef enum:
     FREE = 0                        # an erased block
     OPEN = 1                        # one that is being filled
     FULL = 2
-    OWN_WRITE = 2                   # a request of the drive's own: no command, no interface
+    OWN_WRITE = 2                   # an internal request: no command, no interface
     FEW = 4                         # a die collects while it has fewer free blocks
 
 cdef int64_t LATEST = 1 << 60       # 36 years, ns
@@ -32,7 +32,7 @@ cdef class Flash(Kernel):
     host_units, moved_units : int
         Units written for requests, and moved by collection.
     programs, erases : int
-        Pages programmed, collection's and padded ones included, and blocks erased.
+        Pages programmed, including collection's and padded ones, and blocks erased.
     """
 
     def __cinit__(self, settings, int64_t units):
@@ -55,16 +55,16 @@ cdef class Flash(Kernel):
         self.gathered, self.gathered_slot = (np.zeros(self.s.page_units, np.int32) for _ in range(2))
 
     def service(self, int64_t now, int64_t lbn, int64_t count, int write=0):
-        """Serve one request: its record, see `RECORD`.
+        """Serve one request and return its record, see `RECORD`.
 
         Parameters
         ----------
         now : int
-            When it arrives, ns; not before the last one was done.
+            Time of arrival, ns; not before the last one completed.
         lbn, count : int
             First sector and number of sectors.
         write : {0, 1, 2}
-            1 = write; 2 = a write of the drive's own, without command and interface.
+            1 = write; 2 = an internal write, without command and interface.
         """
         made = np.zeros(1, RECORD)
         cdef uint8_t[::1] view = made.view(np.uint8)
@@ -79,7 +79,7 @@ cdef class Flash(Kernel):
         self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay,
         bint records=True,
     ):
-        """Requests of which each comes when the one before it is done and its `delay`, ns, is over: records, or times."""
+        """Serve requests, each `delay` ns after the previous one completes; returns records, or times."""
         cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
         if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
             raise ParameterError("lbn, count, write and delay differ in length")
@@ -101,23 +101,23 @@ cdef class Flash(Kernel):
         return made[:n] if records else times
 
     def mapping(self):
-        """Where each unit lies, -1 = never written: int64."""
+        """Place of each unit, -1 = never written: int64."""
         return np.asarray(self.place).astype(np.int64) - 1
 
     def blocks_in_use(self):
-        """Valid units of each erase block that is not free, as the map has them: ``{block: units}``."""
+        """Valid units of each erase block that is not free, according to the map: ``{block: units}``."""
         owner = np.asarray(self.owner).reshape(len(self.valid), -1)
         return {int(b): int((owner[b] > 0).sum()) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     def counted(self):
-        """The same as the drive has counted it."""
+        """The same according to the drive's counters."""
         return {int(b): int(self.valid[b]) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1:
         if count < 1 or lbn < 0 or lbn > self.blocks - count:
             raise ParameterError(f"{count} blocks from {lbn}; the drive has blocks 0 to {self.blocks - 1}")
         if not 0 <= write <= OWN_WRITE:
-            raise ParameterError(f"write is {write}; expected 0, 1, or 2 for a write of the drive's own")
+            raise ParameterError(f"write is {write}; expected 0, 1, or 2 for an internal write")
         return 0
 
     cdef void serve(self, int64_t now, int64_t lbn, int64_t count, int write, record_t* record) noexcept nogil:
@@ -143,7 +143,7 @@ cdef class Flash(Kernel):
         self.now = record.done
 
     cdef int64_t get(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Read; the sectors go out in order, each page's as soon as it is in. Returns when the last has gone."""
+        """Read; sectors are sent in order, each page's as soon as it arrives. Returns when the last has been sent."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks, out = t, ready
         cdef int64_t units, page, first, sectors
         cdef bint misses = False
@@ -186,7 +186,7 @@ cdef class Flash(Kernel):
     cdef void gather_in_buffer(self, int64_t t, int64_t unit) noexcept nogil:
         cdef int64_t slot = self.slot_of[unit] - 1, ended, i
         if slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] == NEVER:
-            return  # takes its older copy's room
+            return  # takes its older copy's slot
         slot = self.next_slot
         self.next_slot = (slot + 1) % self.s.slots
         if self.slot_free[slot] > self.end:
@@ -203,7 +203,7 @@ cdef class Flash(Kernel):
                 self.slot_free[self.gathered_slot[i]] = ended
 
     cdef int64_t flush(self, int64_t t) noexcept nogil:
-        """Program the gathered page, padded where it is not full, on the die that is free first; returns its end."""
+        """Program the gathered page, padded if not full, on the die that is free first; returns its end."""
         cdef int64_t die = self.choose_die(), i, base, ended
         if self.host_block[die] == NONE:
             self.host_block[die] = self.take_block(die)
@@ -221,7 +221,7 @@ cdef class Flash(Kernel):
         return ended
 
     cdef int64_t choose_die(self) noexcept nogil:
-        """The die with room that is free first; where none has room, one that can be collected makes it."""
+        """The die with room that is free first; if none has room, one is collected to make room."""
         cdef int64_t die, best
         while True:
             best = NONE
@@ -238,7 +238,7 @@ cdef class Flash(Kernel):
                         self.collect_page(die)
 
     cdef void pay(self, int64_t die) noexcept nogil:
-        """Collect as many pages as keep step with the requests: a victim is done when what it yields is used up."""
+        """Collect enough pages to keep up with the requests: a victim is finished when its yield is used up."""
         if self.victim[die] == NONE and not (self.free_blocks[die] < FEW and self.choose_victim(die)):
             return
         self.paid[die] += 1
@@ -258,7 +258,7 @@ cdef class Flash(Kernel):
         return True
 
     cdef void collect_page(self, int64_t die) noexcept nogil:
-        """Move the valid units of the victim's next page by copies inside the die; erase behind the last page."""
+        """Move the valid units of the victim's next page by copies inside the die; erase after the last page."""
         cdef int64_t block = self.victim[die], i, here
         cdef bint any_valid = False
         here = (block * self.s.block_pages + self.victim_page[die]) * self.s.page_units
@@ -316,7 +316,7 @@ cdef class Flash(Kernel):
         return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
 
     cdef int64_t page_of(self, int64_t unit) noexcept nogil:
-        """Its page; one never written counts as laid out in order, behind all real pages."""
+        """The page of a unit; a unit never written counts as laid out in order, after all real pages."""
         if self.place[unit]:
             return (self.place[unit] - 1) // self.s.page_units
         return self.owner.shape[0] + unit // self.s.page_units
@@ -337,7 +337,7 @@ cdef class Flash(Kernel):
         else:
             ended += units * self.s.move
         self.read_free[die] = ended
-        self.die_free[die] = max(self.die_free[die] + ended - begin, ended)  # a program that was interrupted goes on
+        self.die_free[die] = max(self.die_free[die] + ended - begin, ended)  # an interrupted program continues
         return ended
 
     cdef int64_t program_page(self, int64_t die, int64_t t, int64_t units) noexcept nogil:

@@ -5,12 +5,12 @@ The model is deliberately small:
 * Dies work in parallel, each on one operation at a time. The pages of a request share the wires of a channel; those of
   older writes, and of collection, which copies inside a die, do not delay it there. The planes of a die are used
   together, so a page here is one page of each plane.
-* The controller maps units of 4 KB. A page of units goes to the die that is free first, to the next page of its
-  open block. The older copy of a unit becomes garbage.
-* A read interrupts its die while it programs or erases, which then takes that much longer.
+* The controller maps units of 4 KB. A page of units goes to the die that is free first, into the next page of its open
+  block. The older copy of a unit becomes garbage.
+* A read interrupts its die while it programs or erases, and that operation then takes correspondingly longer.
 * A die with few erased blocks is collected: the full block with the fewest valid units (*greedy*) has these copied to
   another open block inside the die, as many pages for each programmed one as needed to keep up, and is erased. The
-  spare space that this needs is what the flash holds beyond the nominal size of the drive.
+  spare space that this needs is the capacity of the flash beyond the nominal size of the drive.
 * A power-safe buffer, if the description has one, completes a write as soon as it has room, and gathers units into
   whole
   pages. Without one, a write is complete when its pages are programmed, the last one padded.
@@ -18,7 +18,7 @@ The model is deliberately small:
   units had been laid out in order across the dies.
 
 Left out: wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory, idle-time
-collection, and concurrent requests: the next one starts when the last is done.
+collection, and concurrent requests: the next one starts when the last has completed.
 
 A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
 ``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a
@@ -39,7 +39,7 @@ class FlashDescription(Kind):
     data : dict
         The description, defaults filled in.
     settings : dict
-        What the kernel works with, times in ns.
+        Parameters of the kernel, times in ns.
     """
 
     def __init__(self, data, path=None):
@@ -52,12 +52,12 @@ class FlashDescription(Kind):
 
     @property
     def unit_sectors(self):
-        """Sectors of a mapped unit."""
+        """Sectors per mapped unit."""
         return self.settings["unit_blocks"]
 
     @property
     def units(self):
-        """Mapped units of the drive as it is sold."""
+        """Mapped units of the drive's nominal size."""
         return self.data["geometry"]["sectors"] // self.unit_sectors
 
     @property
@@ -67,15 +67,15 @@ class FlashDescription(Kind):
 
     @property
     def spare(self):
-        """What the flash holds beyond the drive as sold, as a share of the latter."""
+        """Flash capacity beyond the nominal size of the drive, as a share of the latter."""
         return _places(self.settings) / self.units - 1
 
     def drive(self):
-        """A drive of this kind, nothing written yet."""
+        """A drive of this kind, with nothing written yet."""
         return Flash(self.settings, self.units)
 
     def one_by_one(self, lbn, count, write, delay):
-        """Records of requests on a new drive, each `delay` ns after the one before it is done."""
+        """Records of requests on a new drive, each issued `delay` ns after the previous one completes."""
         return self.drive().one_by_one(lbn, count, write, delay)
 
     def slice(self, blocks):
@@ -88,7 +88,7 @@ class FlashDescription(Kind):
         """
         most = self.data["geometry"]["blocks"]
         if not 8 <= blocks <= most:
-            raise ParameterError(f"{blocks} erase blocks a plane: {self.name} has {most}, and 8 are the least")
+            raise ParameterError(f"{blocks} erase blocks per plane; expected 8 to {self.name}'s {most}")
         units = self.units * blocks // most
         return self.replace({"geometry.blocks": blocks, "geometry.sectors": units * self.unit_sectors})
 
@@ -135,7 +135,7 @@ def _places(settings):
 
 
 def _check_room(units, settings):
-    """If no block yielded a page, collection could not continue; so the units must leave room for it."""
+    """Check that the units leave room for collection, which could not continue if no block yielded a page."""
     usable = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
     if not 1 <= units <= usable * settings["page_units"]:
         most = usable * settings["page_units"]

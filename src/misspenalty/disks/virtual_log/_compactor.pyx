@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty.disks.virtual_log.log`: the compactor, which empties tracks while the disk has nothing else to do."""
+"""Kernel of `misspenalty.disks.virtual_log.log`: the compactor, which empties tracks while the disk is idle."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
@@ -22,7 +22,7 @@ cdef class CompactingLog(VirtualLog):
         self.state = seed
 
     def compact(self, tracks):
-        """Empty up to so many tracks however long it takes; returns how many could be emptied."""
+        """Empty up to that many tracks, however long it takes; returns how many could be emptied."""
         cdef int64_t before = self.emptied
         cdef int32_t i, track, wanted = tracks
         with self, nogil:
@@ -59,17 +59,18 @@ cdef class CompactingLog(VirtualLog):
         return NOWHERE
 
     cdef int32_t things(self, int32_t track) noexcept nogil:
-        """Blocks of a track that are not free; where they overlap, so many as its sectors in use make."""
+        """Blocks of a track that are not free; if blocks overlap, the number that its sectors in use amount to."""
         cdef int32_t unit = self.surface.blocks.unit
         if self.surface.blocks.step == unit:
             return self.surface.blocks.units - self.surface.blocks.count[track]
         return (self.surface.sectors.units - self.surface.sectors.count[track] + unit - 1) // unit
 
     cdef bint empty(self, int32_t track, int64_t until) noexcept nogil:
-        """Read a track and move what lies on it elsewhere, one piece of the map after the other; whether it is empty then.
+        """Read a track and move its contents elsewhere, one piece of the map after another; returns whether it is then
+        empty.
 
-        With the time over (-1 = never) it stops behind a block and that block's record; a track that cannot be read in
-        time is left alone.
+        When the time is over (-1 = never) it stops after a block and that block's record; a track that cannot be read
+        in time is left alone.
         """
         cdef int32_t per_track = self.surface.blocks.units, sectors = self.surface.sectors.units
         cdef int32_t block, piece

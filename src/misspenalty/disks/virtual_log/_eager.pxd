@@ -31,13 +31,13 @@ cdef struct bitmap_t:
 
 cdef struct surface_t:
     const mechanics_t* m            # of a drive whose tracks are all alike
-    const int64_t* least            # the shortest seek over so many cylinders or more, ns
+    const int64_t* least            # the shortest seek over that many cylinders or more, ns
     bitmap_t sectors
     bitmap_t blocks
     int32_t tracks                  # in use, from the first; whole cylinders
     int32_t heads                   # tracks of a cylinder
     int32_t cylinders               # in use
-    int64_t tried                   # tracks looked at so far
+    int64_t tried                   # tracks examined so far
 
 
 cdef struct choice_t:
@@ -75,17 +75,17 @@ cdef inline int32_t find_from(const bitmap_t* map, int32_t track, int32_t unit) 
 
 
 cdef inline int32_t first_around(const bitmap_t* map, int32_t sector) noexcept nogil:
-    """The first unit that a sector is in."""
+    """The first unit that contains a sector."""
     return max(sector - map.unit + map.step, <int32_t>0) // map.step
 
 
 cdef inline int32_t last_around(const bitmap_t* map, int32_t sector) noexcept nogil:
-    """The last unit that a sector is in; before the first one, where it is in none."""
+    """The last unit that contains a sector; less than the first one if none does."""
     return min(sector // map.step, map.units - 1)
 
 
 cdef inline void take_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
-    """A free sector is free no more, nor are the blocks that it is in."""
+    """Mark a free sector as in use, and with it the blocks that contain it."""
     cdef int32_t block
     clear_bit(&s.sectors, track, sector)
     for block in range(first_around(&s.blocks, sector), last_around(&s.blocks, sector) + 1):
@@ -94,7 +94,7 @@ cdef inline void take_sector(surface_t* s, int32_t track, int32_t sector) noexce
 
 
 cdef inline void free_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
-    """A sector becomes free, and of the blocks that it is in those of which it was the last one in use."""
+    """Mark a sector as free, and with it the blocks of which it was the last sector in use."""
     cdef int32_t block, i
     set_bit(&s.sectors, track, sector)
     for block in range(first_around(&s.blocks, sector), last_around(&s.blocks, sector) + 1):
@@ -124,7 +124,7 @@ cdef inline bint is_empty(const surface_t* s, int32_t track) noexcept nogil:
 cdef inline void try_track(
     surface_t* s, const bitmap_t* map, int32_t at, int32_t track, int64_t now, choice_t* best
 ) noexcept nogil:
-    """Keep the track's first free unit to pass, if it passes before the best one so far."""
+    """Keep the track's first free unit to pass if it passes before the best one so far."""
     cdef int64_t ready = now + reposition(s.m, at, track, True), start
     cdef int32_t unit
     s.tried += 1
@@ -145,9 +145,9 @@ cdef inline choice_t nearest(
 ) noexcept nogil:
     """The free unit that passes under a head first, with the arm on track `at` now.
 
-    The arm moves one way: this cylinder and those above come in question; when nothing is free there, it starts again
-    from the first cylinder that has something. `avoid` is a track left out (-1 = none), `only_empty` and `no_empty`
-    choose by whether anything lies on the track.
+    The arm moves one way: this cylinder and those above are candidates; if nothing is free there, it starts again from
+    the first cylinder with free space. `avoid` is a track left out (-1 = none), `only_empty` and `no_empty` choose by
+    whether anything lies on the track.
     """
     cdef choice_t best
     cdef int32_t first = at // s.heads, cylinder = at // s.heads, step, track

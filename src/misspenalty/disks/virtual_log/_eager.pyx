@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty.disks.virtual_log.eager_models`: free space on its own, to hold the models against."""
+"""Kernel of `misspenalty.disks.virtual_log.eager_models`: free space on its own, to compare the models with."""
 
 import numpy as np
 
@@ -16,9 +16,9 @@ cdef class FreeSpace(Kernel):
     Parameters
     ----------
     mechanics : Mechanics
-        Of a slice whose tracks are all alike.
+        Mechanics of a slice with identical tracks.
     heads, unit : int
-        Tracks of a cylinder; sectors of a block.
+        Tracks per cylinder; sectors per block.
     free : bool, shape (tracks, sectors)
         Whole cylinders.
     """
@@ -52,7 +52,7 @@ cdef class FreeSpace(Kernel):
         self.surface.sectors.step, self.surface.blocks.unit, self.surface.blocks.step = 1, unit, unit
 
     def nearest(self, int32_t track, int64_t now, bint blocks=False):
-        """The free sector or block that passes first: ``(track, unit, ready, start)``; None where nothing is free."""
+        """The free sector or block that passes first: ``(track, unit, ready, start)``; None if nothing is free."""
         cdef choice_t choice = nearest(
             &self.surface, &self.surface.blocks if blocks else &self.surface.sectors, track, now, -1, False, False)
         return None if choice.start == FOREVER else (choice.track, choice.unit, choice.ready, choice.start)
@@ -71,7 +71,7 @@ cdef class FreeSpace(Kernel):
         return np.asarray(wait)
 
     def fill(self, int32_t track, const int64_t[::1] now):
-        """Write one sector at each of these times, always to the track's first free one; the waits, ns."""
+        """Write one sector at each of these times, always to the track's first free one; returns the waits, ns."""
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(now.shape[0], np.int64)

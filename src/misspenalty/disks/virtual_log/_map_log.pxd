@@ -1,9 +1,9 @@
 # The virtual log: sectors that each hold one piece of the indirection map, threaded backwards as a tree.
 #
-# The tail is the root. Every piece's newest record hangs below the tail by pointers that lie in newest records only, so
-# an older copy is free as soon as its successor is written: the successor points to the tail before it and to whatever
-# the older copy pointed to that is still current. Pointers carry the sequence number of their target: one that
-# leads to a reused sector is told by it. A record has room for CHILDREN; where the rule needs more, a child is logged
+# The tail is the root. Every piece's newest record is reachable from the tail by pointers that are in newest records
+# only, so an older copy is free as soon as its successor is written: the successor points to the tail before it and to
+# whatever the older copy pointed to that is still current. Pointers carry the sequence number of their target: this
+# identifies a pointer to a reused sector. A record has room for CHILDREN; if the rule needs more, a child is logged
 # again first, which moves it to the tail and off its parent's list.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
@@ -22,8 +22,8 @@ cdef extern from *:
 cdef enum:
     SECTOR = 512                    # bytes of a record
     CHILDREN = 5                    # current records that one record can point to
-    POINTERS = 6                    # and the tail before an unfinished transaction
-    ENTRIES = 100                   # of the map in a record
+    POINTERS = 6                    # including the tail before an unfinished transaction
+    ENTRIES = 100                   # map entries per record
     NONE = -1
 
 
@@ -41,12 +41,12 @@ cdef packed struct record_t:
     int16_t pointers                # in use
     pointer_t[POINTERS] pointer     # to older records
     int32_t[ENTRIES] entry          # physical blocks of the piece's logical blocks; -1 = none
-    uint64_t checksum               # of the bytes before
+    uint64_t checksum               # of the preceding bytes
 
 
 cdef packed struct tag_t:
-    uint64_t magic                  # DATA_MAGIC: stands for a sector's content
-    int64_t version                 # which write it is from
+    uint64_t magic                  # DATA_MAGIC: represents a sector's content
+    int64_t version                 # number of the write it is from
     int32_t logical                 # block
     int32_t part                    # which of the block's sectors
 
@@ -56,7 +56,7 @@ cdef packed struct tail_t:
     int32_t address                 # sector of the last complete record
     int32_t unused
     int64_t sequence                # of that record
-    uint64_t checksum               # of the bytes before
+    uint64_t checksum               # of the preceding bytes
 
 
 cdef struct piece_t:
@@ -119,7 +119,7 @@ cdef inline int32_t slimmest(const piece_t* pieces, int32_t parent) noexcept nog
 cdef inline void fill_record(
     record_t* record, const piece_t* pieces, int32_t piece, const int32_t* map, int32_t blocks
 ) noexcept nogil:
-    """The record of a piece whose children, address and sequence number are up to date; `pointers` may be added to."""
+    """The record of a piece with up-to-date children, address and sequence number; more `pointers` may be added."""
     cdef int32_t child = pieces[piece].child, i
     memset(record, 0, sizeof(record_t))
     record.magic = RECORD_MAGIC

@@ -1,4 +1,4 @@
-# What a file system sees of a disk: a store that serves one request at a time and may use the time between them.
+# A disk as file systems see it: a store that serves one request at a time and may use the time in between.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -26,10 +26,10 @@ cdef class Store(Kernel):
     cdef int64_t[KINDS] overhead    # of a command, ns
     cdef readonly int64_t now       # when the arm was last free, ns
     cdef int32_t track              # where it is
-    cdef readonly int64_t sectors   # that can be addressed
+    cdef readonly int64_t sectors   # addressable sectors
     cdef readonly int64_t commands  # served
-    cdef bint full                  # a block found no room
-    # What every subclass calls first. A store without it has no sectors, and refuses every request.
+    cdef bint full                  # there was no room for a block
+    # Every subclass calls this first. Without it a store has no sectors and rejects every request.
     cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil
     cdef void idle(self, int64_t until) noexcept nogil

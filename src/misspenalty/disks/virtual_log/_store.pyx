@@ -39,7 +39,7 @@ cdef class Store(Kernel):
 
     cdef int check_room(self) except -1:
         if self.full:
-            raise ParameterError("a block found no room: no free sectors are next to each other; write fewer blocks")
+            raise ParameterError("no room for a block: no free sectors are next to each other; write fewer blocks")
         return 0
 
     def request(self, int64_t now, bint write, int64_t sector, int64_t count):
@@ -65,7 +65,7 @@ cdef class Store(Kernel):
 
     def replay(self, const int64_t[::1] sector, const int64_t[::1] count, const int64_t[::1] host, Py_ssize_t warm_up,
                int64_t[::1] latency=None):
-        """Write synchronously, one request behind the other.
+        """Write synchronously, one request after another.
 
         Parameters
         ----------
@@ -74,14 +74,14 @@ cdef class Store(Kernel):
         host : int64, shape (1,) or (n,)
             Host processing before each, ns.
         warm_up : int
-            Requests at the head that are not counted.
+            Requests at the start that are not counted.
         latency : int64, shape (n,), optional
-            Filled with each request's latency, host processing included, ns.
+            Filled with each request's latency, including host processing, ns.
 
         Returns
         -------
         dict of str to int
-            What the counted requests took by part, ns, and ``total``, by the clock.
+            Time of the counted requests by part, ns, and ``total``, by the clock.
         """
         cdef Py_ssize_t i, n = sector.shape[0], step = 1 if host.shape[0] > 1 else 0
         cdef int64_t now = self.now, begin, counted = self.now

@@ -15,14 +15,14 @@ cdef class VirtualLog(Store):
     cdef piece_t* pieces
     cdef readonly int32_t blocks    # logical
     cdef readonly int32_t pieces_n
-    cdef readonly int32_t tail      # piece whose record is the log's tail; -1 = nothing is logged yet
+    cdef readonly int32_t tail      # piece whose record is the log's tail; -1 = nothing logged yet
     cdef int64_t sequence           # of the next record
     cdef int64_t first              # sequence number of the transaction's first record
     cdef int32_t before             # sector of the tail before the transaction; -1 = none
     cdef int64_t before_sequence
-    cdef readonly int32_t longest   # blocks of a transaction; a longer request is several
+    cdef readonly int32_t longest   # most blocks per transaction; a longer request is split
     cdef bint log_map               # whether map sectors are written
-    cdef int32_t reserve            # free blocks that filling leaves on a track; -1 = always the nearest block
+    cdef int32_t reserve            # free blocks that filling leaves on a track; -1 = always use the nearest block
     cdef int32_t open               # track being filled; -1 = none
     cdef int32_t avoid              # track that nothing is written to; -1 = none
     cdef bint no_empty              # nothing is written to empty tracks
@@ -31,11 +31,11 @@ cdef class VirtualLog(Store):
     cdef int32_t* stale_records
     cdef int32_t stale_records_n
     cdef int32_t held               # track in the read buffer; -1 = none
-    cdef int64_t held_from          # since when its sectors have been read, ns
-    cdef int64_t held_until         # when the arm left it, ns; FOREVER = it is there
-    cdef int32_t partial            # logical block written in part last, which the drive still has; -1 = none
+    cdef int64_t held_from          # time from which its sectors have been read, ns
+    cdef int64_t held_until         # when the arm left it, ns; FOREVER = it is still there
+    cdef int32_t partial            # last partially written logical block, which the drive still has; -1 = none
     cdef uint8_t* media             # the sectors' bytes; NULL = not kept
-    cdef int64_t budget             # sectors that the power lasts for; -1 = no end
+    cdef int64_t budget             # sectors for which the power lasts; -1 = unlimited
     cdef readonly bint dead         # the power is gone
     cdef int32_t tail_address       # sector of the last record on the media; -1 = none
     cdef int64_t tail_sequence
@@ -43,7 +43,7 @@ cdef class VirtualLog(Store):
     cdef int64_t search             # processor time for each track looked at, ns
     cdef int64_t recording          # processor time for each record, ns
     cdef readonly int64_t records   # logged
-    cdef readonly int64_t relogged  # of them, to make room for pointers
+    cdef readonly int64_t relogged  # records logged again to make room for pointers
 
     cdef int bind(self, bitmap_t* map, name, tracks, units, unit, step) except -1
     cdef check_free(self, logical, physical, records)

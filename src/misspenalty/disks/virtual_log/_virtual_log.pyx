@@ -67,7 +67,7 @@ cdef class VirtualLog(Store):
         self.pieces = <piece_t*>&raw[0]
         if media is not None:
             self.media = &media[0]
-        take_block(&self.surface, 0, 0)             # the place of the tail's record at power-down
+        take_block(&self.surface, 0, 0)             # place of the tail's record at power-down
 
     cdef int bind(self, bitmap_t* map, name, tracks, units, unit, step) except -1:
         """Make a bitmap with everything free."""
@@ -83,15 +83,15 @@ cdef class VirtualLog(Store):
         map.width, map.units, map.unit, map.step = width, units, unit, step
         return 0
 
-    # What Python sees.
+    # The Python interface.
 
     def lay_out(self, const int32_t[::1] logical, const int32_t[::1] physical):
-        """Put logical blocks at physical ones in no time, and log the whole map.
+        """Put logical blocks at physical ones without taking time, and log the whole map.
 
         Raises
         ------
         ParameterError
-            A block is not on the disk, is there twice, or is in use.
+            A block is not on the disk, is listed twice, or is in use.
         """
         cdef Py_ssize_t i
         cdef int32_t per_track = self.surface.blocks.units, piece
@@ -113,19 +113,20 @@ cdef class VirtualLog(Store):
         self.records = 0
 
     def restore(self, const int32_t[::1] map, pieces, int64_t sequence, int64_t version):
-        """Take over what a recovery found: the map; of each piece sector, sequence number and parent (-1 = the tail).
+        """Take over the result of a recovery: the map and, for each piece, sector, sequence number and parent (-1 = the
+        tail).
 
         Raises
         ------
         ParameterError
-            A place is not on the disk, is there twice, or is in use; the pieces are no tree with parents first.
+            A place is not on the disk, is listed twice, or is in use; the pieces are not a tree with parents first.
         """
         cdef int32_t logical, per_track = self.surface.blocks.units, piece
         self.check_unused()
         if map.shape[0] != self.blocks:
             raise ParameterError(f"a map of {map.shape[0]} blocks; the disk has {self.blocks}")
         if self.tail != NONE:
-            raise ParameterError("a map is logged on this disk already; expected an empty one")
+            raise ParameterError("a map has already been logged on this disk; expected an empty one")
         mapped = np.flatnonzero(np.asarray(map) != NONE)
         self.check_free(mapped, np.asarray(map)[mapped], [address for _, address, _, _ in pieces])
         check_tree([(number, parent) for number, _, _, parent in pieces], self.pieces_n, CHILDREN)
@@ -154,7 +155,7 @@ cdef class VirtualLog(Store):
 
     @property
     def tried(self):
-        """Tracks looked at so far in search of the nearest free place."""
+        """Tracks examined so far in search of the nearest free place."""
         return self.surface.tried
 
     def mapping(self):
@@ -166,16 +167,16 @@ cdef class VirtualLog(Store):
         return self.surface.blocks.units - self.arrays["blocks_count"]
 
     def tree(self):
-        """Of each piece sector, sequence number, parent and number of children; a structured array, a copy."""
+        """Sector, sequence number, parent and number of children of each piece; a structured array, a copy."""
         return self.arrays["pieces"][["address", "sequence", "parent", "degree"]].copy()
 
     def fail_after(self, sectors):
-        """Let the power go after that many more sectors have been written."""
+        """Let the power fail after that many more sectors have been written."""
         self.check_unused()
         self.budget = sectors
 
     def power_down(self):
-        """What residual power is for: write where the log's tail is."""
+        """Use residual power to write where the log's tail is."""
         cdef tail_t tail
         self.check_unused()
         if self.media == NULL or self.tail_address == NONE:
@@ -231,7 +232,7 @@ cdef class VirtualLog(Store):
     cdef int64_t read_block(
         self, int64_t now, int32_t block, int32_t part, int32_t count, latency_t* spent
     ) noexcept nogil:
-        """Read from one block; the whole track is read meanwhile and kept until another one is."""
+        """Read from one block; the whole track is read meanwhile and kept until another one is read."""
         cdef int32_t per_track = self.surface.blocks.units, track, sector
         cdef int64_t ready, start, end
         if self.map[block] == NONE:
@@ -290,7 +291,7 @@ cdef class VirtualLog(Store):
         return end
 
     cdef int64_t put(self, int32_t logical, int64_t now, latency_t* spent) noexcept nogil:
-        """Write a block where it costs least; its older copy stays until the transaction ends."""
+        """Write a block where it is cheapest; its older copy stays until the transaction ends."""
         cdef choice_t choice = self.choose(&self.surface.blocks, now)
         cdef int32_t per_track = self.surface.blocks.units, old = self.map[logical]
         if choice.start == FOREVER:
@@ -309,7 +310,7 @@ cdef class VirtualLog(Store):
     # The log.
 
     cdef void begin(self) noexcept nogil:
-        """Begin a transaction: nothing that it replaces is free before its end."""
+        """Begin a transaction: nothing that it replaces is freed before its end."""
         self.first = self.sequence
         self.before = self.tail_address
         self.before_sequence = self.tail_sequence
@@ -360,7 +361,7 @@ cdef class VirtualLog(Store):
         self.store_record(piece, last)
         return now
 
-    # The media, where they are kept.
+    # The media, if they are kept.
 
     cdef void store_sector(self, int64_t address, const void* content, Py_ssize_t size) noexcept nogil:
         if self.budget == 0:
@@ -372,7 +373,7 @@ cdef class VirtualLog(Store):
         memcpy(self.media + address * SECTOR, content, size)
 
     cdef void store_data(self, int32_t logical, int32_t old) noexcept nogil:
-        """Store a block where the map says: what lies at `old`, or where that is -1 a new version."""
+        """Store a block where the map says: the contents of `old` or, if that is -1, a new version."""
         cdef tag_t tag
         cdef int32_t part
         cdef int64_t address = self.address_of(self.map[logical])

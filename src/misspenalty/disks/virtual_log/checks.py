@@ -1,4 +1,4 @@
-"""Checks of what a virtual log takes over from outside: a layout, or a recovered map. The kernel makes no others."""
+"""Checks of external input to a virtual log: a layout, or a recovered map. The kernel makes no others."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from misspenalty.errors import ParameterError
 
 
 def check_places(free, unmapped, unit, step, logical, physical, records):
-    """Raise unless blocks and map sectors are on the disk, not in use, and each there once.
+    """Raise unless blocks and map sectors are on the disk, not in use, and each listed once.
 
     Parameters
     ----------
     free : bool, shape (tracks, sectors)
-        Sectors that nothing lies in.
+        Free sectors.
     unmapped : bool, shape (blocks,)
         Logical blocks that have no place yet.
     unit, step : int
-        Sectors of a block, and from one block's start to the next one's.
+        Sectors per block, and from one block's start to the next one's.
     logical, physical : int, shape (n,)
-        Blocks, and where they are to be.
+        Blocks, and where to put them.
     records : int, shape (m,)
         Sectors of the map's pieces.
 
@@ -48,17 +48,18 @@ def check_places(free, unmapped, unit, step, logical, physical, records):
 
 
 def check_tree(pieces, number, children):
-    """Raise unless these are all pieces of the map as a tree, the log's tail first, the others behind their parents.
+    """Raise unless these are all pieces of the map as a tree, with the log's tail first and children after their
+    parents.
 
     Parameters
     ----------
     pieces : list of (piece, parent)
         The parent of the tail is -1.
     number : int
-        Of pieces.
+        Number of pieces.
     children : int
-        That the tail can have; the others may have one more, as an unfinished transaction's record also points to the
-        tail before it.
+        Most children of the tail; other pieces may have one more, as an unfinished transaction's record also points to
+        the tail before it.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
 sections 2.1 to 2.3 and appendix. The recurrence of the single track and the structure of the compactor's cost are
-printed there; the closed forms are derived from them. `n` is the sectors of a track, `p` the share of them that is
-free, and waits are counted from the boundary of a sector.
+printed there; the closed forms are derived from them. `n` is the number of sectors per track, `p` the share of them
+that is free, and waits are counted from the boundary of a sector.
 """
 
 import math
@@ -68,7 +68,7 @@ def fill_skip(n, m):
 
 
 def crowding(n, m):
-    """What filling costs beyond `fill_skip`, as writes crowd on a track that is filled from empty.
+    """Cost of filling beyond `fill_skip`, as writes crowd on a track that is filled from empty.
 
     The exponent 1 + n/36 is printed; the rest of the formula is recollected.
     """
@@ -78,7 +78,7 @@ def crowding(n, m):
 
 
 def compactor_ns(n, m, switch_ns, sector_ns, crowded=True):
-    """Time to locate a free sector when empty tracks are filled down to `m` free sectors, one after the other, ns."""
+    """Time to locate a free sector when empty tracks are filled down to `m` free sectors, one after another, ns."""
     skipped = fill_skip(n, m) + (crowding(n, m) if crowded else 0)
     return (switch_ns + sector_ns * skipped) / (n - m)
 

@@ -19,14 +19,15 @@ moves the blocks of one piece of the map after another, each piece in a transact
 the block in progress and logs that block's piece; a pause may overrun by that much. With `reserve` the disk fills one
 empty track after another, down to that number of free blocks, before it falls back to the nearest block (section 2.3).
 
-Deviations and choices, where the paper says nothing or is not known to us:
+Deviations and choices, where the paper says nothing or is not available to us:
 
-* A map sector holds 100 entries, since its header lies in the same sector: 62 instead of 48 sectors for 24 MB.
+* A map sector holds 100 entries, since its header is in the same sector: 62 instead of 48 sectors for 24 MB.
 * The paper's records have two pointers. A record that is itself overwritten while both of its pointers are current
-  hands on both and adds the tail, so ours have up to five; if six were needed, one of them is logged again first
+  passes on both and adds the tail, so ours have up to five; if six were needed, one of them is logged again first
   (`relogged`).
 * Pointers carry the sequence number of the record they lead to.
-* A request of more than 128 blocks (0.5 MB) is several transactions; on a small disk, of more than a 32nd of it.
+* A request of more than 128 blocks (0.5 MB), or of more than a 32nd of a small disk, is split into several
+  transactions.
 * Delivering from the track buffer costs nothing beyond the command, as the paper's latencies have no bus component.
 """
 
@@ -43,21 +44,21 @@ BLOCK_SECTORS = 8
 
 
 def physical_blocks(description, block_sectors=BLOCK_SECTORS):
-    """Aligned blocks that a slice has room for."""
+    """Number of aligned blocks that a slice has room for."""
     tracks, _, sectors = uniform(description)
     return tracks * (sectors // block_sectors)
 
 
 def longest_transaction(description, block_sectors=BLOCK_SECTORS):
-    """Blocks that a transaction writes at most."""
+    """Most blocks that a transaction writes."""
     return max(2, min(128, physical_blocks(description, block_sectors) // 32))
 
 
 def capacity(description, block_sectors=BLOCK_SECTORS):
-    """Logical blocks that a virtual log on this slice can have at most.
+    """Most logical blocks that a virtual log on this slice can have.
 
     Beyond them there is always room for a transaction's new blocks, for two copies of the map with every record on a
-    block of its own, and for the tail's place.
+    separate block, and for the tail's place.
     """
     physical = physical_blocks(description, block_sectors) - longest_transaction(description, block_sectors) - 1
     return max(0, physical * ENTRIES_A_SECTOR // (ENTRIES_A_SECTOR + 2) - 2)
@@ -85,21 +86,21 @@ def virtual_log(
     blocks : int
         Logical blocks, at most `capacity`.
     block_sectors : int
-        Sectors of a block, physical and logical.
+        Sectors per block, physical and logical.
     aligned : bool
         Whether physical blocks begin at multiples of their length; otherwise at any sector of a track. A disk of many
         short gaps may then have no room for a block.
     log_map : bool
-        Whether map sectors are written; without, the map is taken to survive by other means.
+        Whether map sectors are written; if not, the map is assumed to survive by other means.
     reserve : int, optional
-        Free blocks that filling leaves on a track; by default blocks go wherever they pass first.
+        Free blocks that filling leaves on a track; by default blocks are written to the first free place that passes.
     search_ns, record_ns : int
-        Processor time of the algorithm, charged to a write's ``other`` when it is done: for each track examined and
+        Processor time of the algorithm, charged to a write's ``other`` when it completes: for each track examined and
         each map sector built, ns.
     seed : int
         Chooses the compactor's tracks.
     media : uint8, shape (sectors * 512,), optional
-        Kept up to date with what lies in each sector.
+        Kept up to date with the contents of each sector.
 
     Returns
     -------
@@ -110,7 +111,7 @@ def virtual_log(
     Raises
     ------
     ParameterError
-        The tracks are not alike, or a parameter is impossible.
+        The tracks are not identical, or a parameter is invalid.
     """
     tracks, heads, sectors = uniform(description)
     if not 1 <= block_sectors <= sectors:
@@ -144,7 +145,7 @@ def virtual_log(
 
 
 def recovered(description, blocks, media, **parameters):
-    """A virtual-log disk as it is after a crash: the map recovered from `media`, what was cut off forgotten.
+    """A virtual-log disk as it is after a crash: the map is recovered from `media`, interrupted writes are discarded.
 
     Returns
     -------
@@ -154,7 +155,7 @@ def recovered(description, blocks, media, **parameters):
     Raises
     ------
     InputError
-        The media hold no whole map, or one that does not fit this disk; they are as they were.
+        The media hold no complete map, or one that does not fit this disk; they are left unchanged.
     """
     disk = virtual_log(description, blocks, media=media, **parameters)
 
@@ -162,14 +163,14 @@ def recovered(description, blocks, media, **parameters):
         try:
             disk.restore(found.map, found.pieces, found.next_sequence, found.next_sequence)
         except ParameterError as error:
-            remedy = "give the slice, blocks and block_sectors that the media were written with"
+            remedy = "use the slice, blocks and block_sectors that the media were written with"
             raise InputError(f"the map on the media does not fit this disk: {error}", remedy=remedy) from error
 
     return disk, recover(media, blocks, take_over)
 
 
 def update_in_place(description):
-    """A slice as it is sold: blocks stay where their addresses say, with the drive's own read-ahead.
+    """A slice as an ordinary drive: blocks stay where their addresses say, with the drive's own read-ahead.
 
     Returns
     -------
@@ -180,12 +181,12 @@ def update_in_place(description):
 
 
 def spread(blocks, physical):
-    """Physical blocks for a file's blocks in order, evenly over all but the first, int32."""
+    """Physical blocks for a file's blocks in order, spread evenly over all except the first, int32."""
     return (1 + np.arange(blocks, dtype=np.int64) * (physical - 1) // blocks).astype(np.int32)
 
 
 def unaligned(places, description, block_sectors=BLOCK_SECTORS):
-    """Aligned physical blocks in the numbers of a disk where a block begins at any sector, int32."""
+    """Aligned physical blocks, numbered as on a disk where a block begins at any sector, int32."""
     _, _, sectors = uniform(description)
     track, place = np.divmod(np.asarray(places, np.int64), sectors // block_sectors)
     return (track * (sectors - block_sectors + 1) + place * block_sectors).astype(np.int32)

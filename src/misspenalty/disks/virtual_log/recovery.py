@@ -1,12 +1,12 @@
-"""Recovery of a virtual log's map from the media alone.
+"""Recovery of a virtual log's map from the media only.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
 sections 3.2 and 3.3: the tail's place is kept with residual power at power-down, with a checksum, and cleared after the
-recovery; where it is damaged, the disk is scanned for map sectors, which are signed.
+recovery; if it is damaged, the disk is scanned for map sectors, which are signed.
 
 From the tail, records are visited newest first. The target of a pointer counts only if it is a record with a valid
 checksum and the sequence number that the pointer gives, because the sectors of older copies are reused. The first
-record found for a piece is its newest one. A transaction is complete when its last record is there. The records of an
+record found for a piece is its newest one. A transaction is complete when its last record is present. The records of an
 incomplete one are followed but their content is not used, and the recovery clears them, because later records would
 make them look complete.
 """
@@ -39,7 +39,7 @@ TAIL = np.dtype([("magic", "<u8"), ("address", "<i4"), ("unused", "<i4"), ("sequ
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a recovery found.
+    """Result of a recovery.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Recovered:
     sectors_read : int
         Sectors that the recovery read.
     from_tail : bool
-        Whether the tail's record was there; else the disk was scanned.
+        Whether the tail's record was found; otherwise the disk was scanned.
     discarded : int
-        Records of a transaction that the power's end cut off.
+        Records of a transaction that the power failure interrupted.
     """
 
     map: np.ndarray
@@ -83,7 +83,7 @@ def recover(media, blocks, take_over=None):
     blocks : int
         Logical blocks.
     take_over : callable, optional
-        Called with what was found before anything is overwritten; may refuse it by an error.
+        Called with the result before anything is overwritten; may reject it by raising an error.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def recover(media, blocks, take_over=None):
         if not 0 <= piece < pieces or (record["entry"][max(0, blocks - piece * ENTRIES) :] != NONE).any():
             raise InputError(
                 f"the record in sector {address}, of piece {piece}, maps more than {blocks} blocks",
-                remedy="ask for as many blocks as the disk had",
+                remedy="pass the number of blocks that the disk had",
             )
         found[piece * ENTRIES : (piece + 1) * ENTRIES] = record["entry"]
     highest = max(int(record["sequence"]) for _, record in [*newest.values(), *discarded])
@@ -146,7 +146,7 @@ class _Reader:
         return self.seen[address]
 
     def tail(self):
-        """(sector, record) of the log's tail, by the record of the power-down; None where that is of no use."""
+        """(sector, record) of the log's tail, from the power-down record; None if that is unusable."""
         self.seen[0] = None
         raw = self.media[: TAIL.itemsize]
         tail = raw.view(TAIL)[0]

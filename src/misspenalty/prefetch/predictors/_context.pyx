@@ -1,10 +1,10 @@
 """Kernel of the context models; the definitions are in context.py.
 
 A trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely children
-are found at once and prediction ends at the first unlikely one. Where a node's only likely child lies right behind it,
-as along most chains, the node says how far that goes on: a run. Contexts mostly predict the same files, and after an
-event that was predicted the same but for the first; so each remembers how much of its run is like that of a longer one,
-and is followed from there.
+are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right after it,
+as along most chains, the node records how far that continues: a run. Contexts mostly predict the same files, and after
+a predicted event the same except the first; so each remembers how much of its run equals that of a longer one, and is
+followed from there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -15,13 +15,13 @@ from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, node_t, partition_t, run_of
 
 cdef enum:
-    FIRST = 4                       # nodes of a partition at first
+    FIRST = 4                       # initial nodes of a partition
     MOST_NODES = 0x3FFFFFFF         # in a partition
 
 
 cdef struct context_t:
     file_t first                    # file of the walk's first event: whose partition it is in
-    int32_t node                    # where the walk is; NOTHING = a halving took it
+    int32_t node                    # current node of the walk; NOTHING = removed by a halving
     int64_t birth                   # that event, from 1
     int64_t way                     # number of the run it is walking along
     int64_t like                    # the `way` of a longer context whose run has the same files,
@@ -31,8 +31,8 @@ cdef struct context_t:
 cdef class ContextModel(Predictor):
     cdef partition_t* partitions    # by file
     cdef context_t* contexts        # live contexts, the longest first
-    cdef Py_ssize_t live            # live contexts; while an event is learnt, of those that it has been learnt in
-    cdef Py_ssize_t ahead           # then, first of those that it has not
+    cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
+    cdef Py_ssize_t ahead           # then, first of those that have not
     cdef Py_ssize_t old             # then, their end
     cdef int32_t last               # last of the siblings that were searched in vain; NOTHING = unknown, or none
     cdef int64_t ways               # runs that contexts have walked along, numbered from 1
@@ -40,18 +40,18 @@ cdef class ContextModel(Predictor):
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = nowhere
     cdef int32_t kept               # nodes in `halved`
     cdef uint32_t partition         # most nodes in a partition
-    cdef bint limited               # a full one is halved
+    cdef bint limited               # whether a full partition is halved
     cdef uint32_t order             # depth of the deepest nodes
     cdef double threshold           # smallest likelihood that is predicted
     cdef bint one_node              # a walk ends where it makes a node (EPCM)
     cdef bint chained               # prediction follows likely children (EPCM)
-    cdef bint corrected             # along the chain a node's own creation is taken off its count
+    cdef bint corrected             # along the chain a node's own creation is subtracted from its count
     cdef bint product               # likelihoods multiply along the chain
-    cdef bint longest               # only the longest context that predicts at all does
+    cdef bint longest               # only the longest context that predicts anything predicts
     cdef bint runs                  # nodes have runs: a child's likelihood is the same wherever prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # partitions halved
-    cdef readonly int64_t ignored   # nodes not made for want of room
+    cdef readonly int64_t ignored   # nodes not made for lack of room
 
     def __cinit__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
                   product=0, longest=0):
@@ -94,7 +94,7 @@ cdef class ContextModel(Predictor):
         return self.partitions[file].used
 
     def count(self, sequence):
-        """How often `sequence` of files is counted; 0 where it has no node."""
+        """How often `sequence` of files was counted; 0 if it has no node."""
         cdef const node_t* nodes
         cdef int32_t node = 0
         self.check_unused()
@@ -151,20 +151,20 @@ cdef class ContextModel(Predictor):
         return 0
 
     cdef inline void set_out(self, context_t* context) noexcept nogil:
-        """Let a walk set out along another run."""
+        """Start a walk along another run."""
         self.ways += 1
         context.way = self.ways
         context.like = 0
 
     cdef inline bint leave(self, context_t* context, file_t file) except -1 nogil:
-        """Let a walk take a step that is not along a run; whether it goes on."""
+        """Let a walk take a step that is not along a run; returns whether it continues."""
         cdef int32_t child = self.counted(self.partitions[context.first].nodes, context.node, file)
         cdef bint known = child != NOTHING
         if not known:
             if not self.make_room(context.first):
                 return False
             if context.node == NOTHING:
-                self.ignored += 1                   # the halving took the context itself
+                self.ignored += 1                   # the halving removed the context itself
                 return False
             child = self.append(context.first, context.node, file)
         context.node = child
@@ -240,7 +240,7 @@ cdef class ContextModel(Predictor):
         return partition.used - 1
 
     cdef inline void renew_run(self, node_t* nodes, int32_t node) noexcept nogil:
-        """See whether the only likely child of `node` lies right behind it."""
+        """Check whether the only likely child of `node` is stored right after it."""
         cdef int32_t child = child_of(nodes, node), second
         cdef double seen
         if not self.runs or child != node + 1:
@@ -256,7 +256,7 @@ cdef class ContextModel(Predictor):
             self.set_run(nodes, node, 0)
 
     cdef inline void set_run(self, node_t* nodes, int32_t node, int32_t run) noexcept nogil:
-        """Give `node` a run, or 0 = none, and with it those whose run it is in."""
+        """Set the run of `node` (0 = none), and with it the runs that contain it."""
         if nodes[node].child < NOTHING or run:
             nodes[node].child = NOTHING - run if run else node + 1
             while node and nodes[node - 1].child < NOTHING:
@@ -276,7 +276,7 @@ cdef class ContextModel(Predictor):
         return False
 
     cdef void halve(self, file_t first) noexcept nogil:
-        """Halve the counts of a partition, drop what comes to nothing, lay each first child right behind its node."""
+        """Halve the counts of a partition, drop nodes that reach zero, and store each first child right after its node."""
         cdef partition_t* partition = &self.partitions[first]
         cdef int32_t i
         memset(self.moved, 0xFF, partition.used * sizeof(int32_t))
@@ -294,7 +294,7 @@ cdef class ContextModel(Predictor):
                 self.set_out(&self.contexts[i])
 
     cdef int32_t keep(self, const node_t* nodes, int32_t node) noexcept nogil:
-        """Put a node, and behind it what is left below it, at the end of `halved`; its place there."""
+        """Append a node, followed by what is left below it, to `halved`; returns its place there."""
         cdef int32_t place = self.kept, child = child_of(nodes, node)
         cdef int32_t* link = &self.halved[place].child
         self.kept += 1
@@ -330,7 +330,7 @@ cdef class ContextModel(Predictor):
             context += 1
 
     cdef inline bint follow(self, const node_t* nodes, int32_t node, int32_t end) noexcept nogil:
-        """Emit the run from `node` to `end` and what is likely behind it; whether anything of this was likely."""
+        """Emit the run from `node` to `end` and what is likely after it; returns whether anything was likely."""
         cdef double seen, along = 1, threshold = self.threshold, likelihood
         cdef double corrected = 1
         cdef int32_t child
@@ -363,7 +363,7 @@ cdef class ContextModel(Predictor):
             end = node + run_of(nodes, node)
 
     cdef inline bint put(self, file_t file) noexcept nogil:
-        """`emit` a file that is not predicted yet, without a call; whether the list is full then."""
+        """Inlined `emit` of a file that is not predicted yet; returns whether the list is then full."""
         if self.number == self.most:
             return True
         self.stamps[file] = self.stamp
@@ -387,7 +387,7 @@ class PCM(ContextModel):
 
 
 class EPCM(ContextModel):
-    """Partitions that grow by a node a recurrence and predict sequences."""
+    """Partitions that grow by one node per recurrence and predict sequences."""
 
     def __new__(cls, files, partition, order, threshold, corrected, product, longest, most=None):
         return ContextModel.__new__(

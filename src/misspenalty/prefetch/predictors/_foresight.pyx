@@ -1,4 +1,4 @@
-"""Kernel of perfect foresight, the ceiling of every predictor: it is told what will follow."""
+"""Kernel of perfect foresight, the ceiling of every predictor: it is given the future."""
 
 from libc.stdint cimport uint32_t
 
@@ -19,7 +19,7 @@ cdef class Foresight(Predictor):
     """
 
     cdef const file_t[::1] to_come
-    cdef Py_ssize_t next            # event that comes next
+    cdef Py_ssize_t next            # the next event
     cdef Py_ssize_t ahead
 
     def __cinit__(self, files, const file_t[::1] events, Py_ssize_t ahead, most=None):

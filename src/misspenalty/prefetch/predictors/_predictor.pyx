@@ -24,7 +24,7 @@ cdef class Predictor(Kernel):
 
     @property
     def memory(self):
-        """Bytes of what has been learnt; what `files` alone demands is left out."""
+        """Bytes of what has been learnt, excluding what depends only on `files`."""
         return 0
 
     cdef int access(self, file_t file) except -1 nogil:
@@ -48,7 +48,7 @@ cdef class Predictor(Kernel):
         return True
 
     def feed(self, const file_t[::1] ids, uint32_t[::1] rank, uint32_t[::1] number):
-        """Take in a slice of events with the GIL released.
+        """Process a slice of events with the GIL released.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ cdef class Predictor(Kernel):
         Raises
         ------
         IndexError
-            An id is no file, or the output is shorter than `ids`.
+            An id is not a file, or the output is shorter than `ids`.
         """
         cdef Py_ssize_t i, n = ids.shape[0]
         cdef uint32_t place

@@ -10,7 +10,7 @@ cdef enum:
 
 cdef struct node_t:                 # 16 bytes, as the paper's; nodes are numbered within their partition
     file_t file                     # last file of the node's sequence
-    uint32_t count                  # times the sequence has been seen, halved at times
+    uint32_t count                  # times the sequence has been seen, halved occasionally
     int32_t child                   # its most frequent child; NOTHING = none; NOTHING - n = its run of n nodes follows
     int32_t next                    # its next sibling, no more frequent; NOTHING = none
 
@@ -27,12 +27,12 @@ cdef inline int32_t child_of(const node_t* nodes, int32_t node) noexcept nogil:
 
 
 cdef inline int32_t run_of(const node_t* nodes, int32_t node) noexcept nogil:
-    """How many nodes right behind it are each the only likely child of the one before."""
+    """How many nodes right after it are each the only likely child of the one before."""
     return NOTHING - nodes[node].child if nodes[node].child < NOTHING else 0
 
 
 cdef inline int32_t alike(const node_t* nodes, const node_t* others, int32_t same, int32_t end) noexcept nogil:
-    """How many of the `end` nodes behind the first have the files of the others; `same`, if any, are known to."""
+    """How many of the `end` nodes after the first have the files of the others; `same`, if any, are known to."""
     same = max(min(same, end), 0)
     while same < end and nodes[same + 1].file == others[same + 1].file:
         same += 1

@@ -14,7 +14,7 @@ class Accuracy(NamedTuple):
     Attributes
     ----------
     events : int
-        Events that were judged: all but the first.
+        Events that were judged: all except the first.
     predicted : int
         Events before which any file was predicted.
     first : int
@@ -24,7 +24,7 @@ class Accuracy(NamedTuple):
     files : float
         Mean number of files predicted after an event.
     memory : int
-        Bytes of what was learnt.
+        Bytes of the learnt state.
     """
 
     events: int
@@ -45,7 +45,7 @@ def measure_accuracy(ids, predictor, **parameters):
     predictor : str or type
         See `known_predictors`; or a class with ``access(file)``.
     **parameters
-        The predictor's.
+        Parameters of the predictor.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def measure_accuracy(ids, predictor, **parameters):
     InputError
         `ids` is empty or holds negative numbers or ids beyond 32 bits.
     ParameterError
-        The predictor or a parameter is unknown or impossible.
+        The predictor or a parameter is unknown or invalid.
     """
     definition = find_predictor(predictor)
     parameters = definition.check(parameters)

@@ -1,6 +1,6 @@
-"""What the context models share: a trie of sequences of files with counts.
+"""The common part of the context models: a trie of sequences of files with counts.
 
-A node stands for the sequence of files on its path from the root and counts how often that sequence occurred; its
+A node represents the sequence of files on its path from the root and counts how often that sequence occurred; its
 depth is the sequence's length. A live context is a walk that began at one of the latest events and has followed every
 event since. Partitions, growth and prediction differ between models: see fmocm.py, pcm.py, epcm.py.
 
@@ -13,17 +13,17 @@ Deviations and decisions, where the papers are silent:
 - The likelihood of a child is its count over its parent's count less one (1996, section 2.2): the occurrence that has
   just been counted has no follower yet. It is at least one.
 - The longest context predicts first, and each file is predicted only once.
-- Siblings are ordered by count; of two equals the one that reached the count first comes first.
-- A new node counts 1. Nothing below `order` is kept, so that a model of order 2 predicts from the last file alone.
-- A full partition is halved once for each node it cannot take: integer division of all counts, those that become
-  zero are dropped with what is below them, and the context with them if it was there; its first-order node stays.
+- Siblings are ordered by count; on a tie the one that reached the count first comes first.
+- A new node counts 1. Nothing below `order` is kept, so that a model of order 2 predicts from the last file only.
+- A full partition is halved once for each node it cannot take: integer division of all counts, those that become zero
+  are dropped along with their descendants, and the context too if it was there; its first-order node stays.
 """
 
 from misspenalty.prefetch.predictors.registry import MAX_FILES, Parameter, Reference
 
 ORDER = Parameter("order", 2, "depth of the deepest nodes, that is, length of the longest sequence", 1, 1024)
 PARTITION = Parameter("partition", 64, "most nodes in the partition of a file", 1, 2**20)
-THRESHOLD = Parameter("threshold", 0.1, "smallest likelihood that is predicted", 0, 1, float)
+THRESHOLD = Parameter("threshold", 0.1, "smallest likelihood at which a file is predicted", 0, 1, float)
 
 
 class Node:
@@ -58,7 +58,7 @@ class Node:
         return self.children[-1]
 
     def recur(self):
-        """Count once more, and keep the siblings in order."""
+        """Increment the count, and keep the siblings in order."""
         self.count += 1
         if self.parent:
             siblings = self.parent.children
@@ -67,7 +67,7 @@ class Node:
             siblings.insert(place, self)
 
     def halve(self):
-        """Halve the counts from here down and drop children that come to nothing."""
+        """Halve the counts from here down and drop children that reach zero."""
         self.count //= 2
         for child in self.children:
             child.halve()
@@ -84,10 +84,10 @@ class ContextReference(Reference):
         self.most = float("inf") if most is None else most
         self.corrected, self.product, self.longest = corrected, product, longest
         self.roots = {}  # first-order nodes by file
-        self.contexts = []  # nodes where the walks stand, the longest context first
+        self.contexts = []  # current nodes of the walks, the longest context first
 
     def access(self, file):
-        """Take in an event; the files predicted to follow it."""
+        """Process an event; returns the files predicted to follow it."""
         self._learn(file)
         return self._predict()
 
@@ -121,7 +121,7 @@ class ContextReference(Reference):
         return predicted
 
     def _follow(self, node, predicted):
-        """Add what is likely after `node`, and when `chained` after its most likely child, and so on."""
+        """Add the files likely after `node` and, if `chained`, after its most likely child, and so on."""
         seen, along, any_likely = max(node.count - 1, 1), 1.0, False
         while node.children:
             likely = [child for child in node.children if along * (child.count / seen) >= self.threshold]

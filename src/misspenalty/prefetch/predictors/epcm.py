@@ -1,8 +1,8 @@
 """Extended partitioned context model (EPCM): long sequences that grow by one node per recurrence, predicted whole.
 
-As PCM, but the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node to it,
-and prediction goes on from a likely child to its likely child, until the likelihood falls below the threshold. With a
-threshold above 0.5 that is one sequence of files for each context.
+Like PCM, but the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node to it,
+and prediction continues from a likely child to its likely child, until the likelihood falls below the threshold. With a
+threshold above 0.5 that is one sequence of files per context.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001, section 2.3; partition size 64 with order 45 is the run of Figure 8.
@@ -10,7 +10,7 @@ Authors' code: none published.
 
 Deviations and decisions, beyond those of context.py:
 
-- One node for each instance of a pattern, "similar to how Lempel-Ziv encoding builds contexts": a walk ends where it
+- One node per instance of a pattern, "similar to how Lempel-Ziv encoding builds contexts": a walk ends where it
   makes a node.
 - Along a chain, too, a child's likelihood is its count over its parent's count less one, now because the occurrence
   that made the parent ended its walk there and could have no follower. With `corrected` 0 the whole count divides:
@@ -18,7 +18,7 @@ Deviations and decisions, beyond those of context.py:
   short before its end.
 - Likelihoods are taken step by step; with `product` 1 they multiply along the chain.
 - All live contexts predict; with `longest` 1 only the longest that predicts anything.
-- Where the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
+- If the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
 - The threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.
 """
 
@@ -32,7 +32,7 @@ PARAMETERS = (
     PARTITION,
     replace(ORDER, default=45),
     replace(THRESHOLD, default=0.75),
-    Parameter("corrected", 1, "1 = along a chain, a node's own making is taken off its count", 0, 1),
+    Parameter("corrected", 1, "1 = along a chain, a node's own creation is subtracted from its count", 0, 1),
     Parameter("product", 0, "1 = likelihoods multiply along a chain", 0, 1),
     Parameter("longest", 0, "1 = only the longest context that predicts anything predicts", 0, 1),
     MAX_FILES,

@@ -1,7 +1,7 @@
 """Last successor: after a file, the file that followed it last time.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
-2001, section 2, the baseline there; one file is remembered for every file, O(n) in all.
+2001, section 2, the baseline there; one file is remembered per file, O(n) in total.
 Authors' code: none published.
 
 Deviations and decisions: none. A file that has only ever been the last event predicts nothing.
@@ -20,7 +20,7 @@ class LastSuccessor(Reference):
         self.last = None
 
     def access(self, file):
-        """Take in an event; what followed `file` last time, if anything has."""
+        """Process an event; returns what followed `file` last time, if anything."""
         if self.last is not None:
             self.successor[self.last] = file
         self.last = file

@@ -18,7 +18,7 @@ from misspenalty.prefetch.predictors.registry import register
 
 @register("pcm", Kernel, (PARTITION, ORDER, THRESHOLD, MAX_FILES))
 class PCM(ContextReference):
-    """Partitioned context model: a context model with a limited partition for each file."""
+    """Partitioned context model: a context model with a limited partition per file."""
 
     def __init__(self, partition=64, order=2, threshold=0.1, most=None):
         super().__init__(order, threshold, most, partition)

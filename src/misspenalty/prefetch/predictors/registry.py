@@ -1,4 +1,4 @@
-"""The register of predictors: each file of this folder adds its own, parameters declared as policies declare them.
+"""The register of predictors: each file in this folder adds its own, with parameters declared as for policies.
 
 An installed package registers a predictor by an entry point in the group ``misspenalty.predictors``, which names a
 class with ``access``, or a module that calls `register`. A predictor without a kernel is called in Python, slowly.
@@ -17,7 +17,7 @@ from misspenalty.policies.registry import Definition, OwnDefinition, OwnParamete
 from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
 
 GROUP = "misspenalty.predictors"  # of entry points
-MAX_FILES = Parameter("most", None, "files predicted after one event, at most; None = no bound", 1, 2**31 - 1)
+MAX_FILES = Parameter("most", None, "most files predicted after one event; None = no bound", 1, 2**31 - 1)
 
 
 class Reference(ABC):
@@ -25,7 +25,7 @@ class Reference(ABC):
 
     @abstractmethod
     def access(self, file):
-        """Take in an event: an open or exec of `file`; the files predicted to follow, without repeats, in order."""
+        """Process an event, an open or exec of `file`; returns the files predicted next, in order, without repeats."""
 
 
 _predictors: dict[str, Definition] = {}
@@ -35,7 +35,7 @@ def register(name, kernel=None, parameters=(), check=None):
     """Class decorator on a `Reference`: make the predictor known under `name`.
 
     The kernel is called as ``kernel(files, **parameters)``, the reference as ``reference(**parameters)``. Without a
-    kernel the reference itself is used; its parameters are those of its constructor, where none are named.
+    kernel the reference itself is used; its parameters are those of its constructor, if none are named.
     """
 
     def enter(reference):
@@ -98,7 +98,7 @@ def _import_predictors():
 
 
 def _enter(name, value):
-    """What an entry point names: a class that may have registered itself on import, or a module that did."""
+    """Resolve an entry point: a class that may have registered itself on import, or a module that did."""
     if isinstance(value, type) and not any(known.reference is value for known in _predictors.values()):
         register(name)(value)
 

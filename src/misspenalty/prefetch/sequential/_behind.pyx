@@ -1,6 +1,6 @@
 """Any replacement policy behind the sequential prefetcher: its blocks are pages.
 
-A page gets its id when its track is touched first, so that the policy's arrays are used from their beginning.
+A page gets its id when its track is first touched, so that the policy's arrays are used from their beginning.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -22,7 +22,7 @@ cdef class Behind(TrackCache):
         if settings:
             raise TypeError(f"Behind does not know {', '.join(settings)}")
         if policy.offline or policy.blocks < self.tracks * self.track_pages:
-            raise TypeError(f"{type(policy).__name__} cannot stand behind a prefetcher of {self.tracks} tracks")
+            raise TypeError(f"{type(policy).__name__} cannot be used behind a prefetcher of {self.tracks} tracks")
         self.policy = policy
         self.uses(policy)
         self.number = <uint32_t*>self.allocate(self.tracks, sizeof(uint32_t))
@@ -45,7 +45,7 @@ cdef class Behind(TrackCache):
         return &self.marks[track] if self.cached(track) else NULL
 
     cdef void reference(self, int64_t track, uint8_t pages) noexcept nogil:
-        """Have the policy reference pages, which it loads where they are not cached."""
+        """Have the policy reference pages, which it loads if they are not cached."""
         cdef block_t ids[8]
         cdef uint8_t hit[8]
         cdef int page, n = 0
@@ -73,6 +73,6 @@ cdef class Behind(TrackCache):
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil:
         cdef uint8_t have = self.cached(track)
         if not have and self.marks[track].flags & UNREAD:
-            self.unused += 1        # known only now that it is wanted again
+            self.unused += 1        # known only now that it is requested again
             self.marks[track].flags = 0
         self.reference(track, pages & ~have)

@@ -1,32 +1,32 @@
 """AMP: sequential prefetching whose degree and trigger distance adapt to each stream.
 
-What one prefetch reads is a set. The last track of a set keeps p, the tracks of the next set, and g, the trigger's
-distance from the end of a set; so there is no table of streams, and no limit to their number.
+The group of tracks that one prefetch reads is a set. The last track of a set keeps p, the tracks of the next set, and
+g, the trigger's distance from the end of a set; so there is no table of streams, and no limit to their number.
 
-- A read that misses a sequential track at which the track before keeps p also reads the next p tracks. The missed
-  track keeps p plus the tracks of the read, and where that is above `ahead_above`, g = ``ahead_above // 2``.
-- A set keeps the p of the track before it, at least g + 1, and its g. Where p is above `ahead_above`, the track g
+- A read that misses a sequential track whose predecessor keeps p also reads the next p tracks. The missed track keeps p
+  plus the tracks of the read and, if that is above `ahead_above`, g = ``ahead_above // 2``.
+- A set keeps the p of the track before it, at least g + 1, and its g. If p is above `ahead_above`, the track g
   from its end carries a trigger: a read hit there reads the next p tracks ahead of the stream.
-- p grows by the tracks of the read where the last track of a set is hit, unless it has had its second chance.
-- A track that comes to the LRU end unread has a second chance: it goes back to the MRU end once. Then p is too large:
+- p grows by the tracks of the read if the last track of a set is hit, unless it has had its second chance.
+- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. Then p is too large:
   it falls by 1, to 1 at least, and so does g, to p - 1 at most and 0 at least.
-- g grows by 1 where a set that was fetched ahead arrives and a read already waits for its first track.
+- g grows by 1 if a set that was fetched ahead arrives when a read already waits for its first track.
 - The first read of a prefetched track leaves it where it is; later ones move it as its policy says.
 
-Where p and g are kept by the last track of a set, and the next set has been fetched, it is the last track of that
-one.
+If p and g are kept by the last track of a set, and the next set has been fetched, the last track of that one counts
+instead.
 
 Paper: B. S. Gill, L. A. D. Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache", FAST 2007, section
 III-C, of which the text is legible and Figures 3 and 4, its pseudo-code, are not. Authors' code: none published.
 
-Which line has which source (lines of the figures as the text and a public port of them, AMP.c of CMimircache, tell):
+Sources of each line (lines of the figures according to the text and a public port, AMP.c of CMimircache):
 
 - Text: p and g live in the page's metadata; the set behind a miss has the p of the page before (20-23); a trigger's
   hit resets it and fetches the p of the last page of its set (27-30); p grows by the size of the read at a hit on the
   last page of a read set that is not marked old (31-35); sets are fetched ahead from p above 4 on, with g = 4 / 2
   (41, 49); a trigger g from the end (49); g grows if a read waits for the first page (47); an unread page at the LRU
   end goes to MRU and is marked old (53), which lowers p (56); g falls when p does.
-- Port alone: what a missed page keeps; at least g + 1 in a set; the bounds of a fall; the last page of the following
+- Port only: what a missed page keeps; at least g + 1 in a set; the bounds of a fall; the last page of the following
   set; the size of the read as the set where nothing is kept; an old page has no trigger; the first read does not
   move.
 - Neither, ours, decided on 2026-11-24 before any result:
@@ -52,9 +52,9 @@ from misspenalty.policies.track_cache import THRESHOLD
 NAME = "amp"
 
 PARAMETERS = (
-    Parameter("most", 32, "most tracks of a set", 1, 256),
+    Parameter("most", 32, "most tracks per set", 1, 256),
     Parameter("ahead_above", 4, "degree above which sets are fetched ahead of the stream", 0, 256),
     Parameter("threshold", None, f"{THRESHOLD.doc}, auto: the policy's, else {THRESHOLD.default}", 1, 255),
     Parameter("writes_sequential", 1, "1: written tracks of a run are sequential data", 0, 1),
 )
-FIXED = {"degree": 0, "trigger": -1, "remedy": 0}  # of the prefetcher with a fixed degree, whose place it takes
+FIXED = {"degree": 0, "trigger": -1, "remedy": 0}  # settings of the fixed-degree prefetcher that AMP replaces

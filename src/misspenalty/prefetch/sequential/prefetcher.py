@@ -1,26 +1,26 @@
 """Sequential detection and prefetching in front of a cache of tracks, synchronous and asynchronous.
 
-A cached track carries a counter, the length of the run that ends there: on the first access to the track, whether that
-brings it in or it has been prefetched, the counter becomes one more than that of the track before, if that is cached,
-else 1, and stays until the track leaves. At `threshold` the track is sequential. A read that misses a sequential track
-also reads the next `degree` tracks (synchronous prefetch). The track `trigger` from the end of such a group
-carries a trigger: a read hit there reads the next group of `degree` tracks ahead of the stream (asynchronous
+A cached track carries a counter, the length of the run that ends there: on the first access to the track, whether it is
+fetched by that access or has been prefetched, the counter is set to one more than that of the previous track if that is
+cached, otherwise to 1, and stays until the track is evicted. At `threshold` the track is sequential. A read that misses
+a sequential track also reads the next `degree` tracks (synchronous prefetch). The track `trigger` from the end of such
+a group carries a trigger: a read hit there reads the next group of `degree` tracks ahead of the stream (asynchronous
 prefetch), and sets a trigger in it. A trigger also moves the tracks of its own group that are still unread to the MRU
 end: they are needed before the new ones, and could otherwise be evicted first (`remedy`).
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
-II-A (detection), II-B (prefetching) and II-C (the anomaly). The remedy's form is that of the authors' US patents
+II-A (detection), II-B (prefetching) and II-C (the anomaly). The form of the remedy is that of the authors' US patents
 7,464,246 and 7,509,470, which agrees with II-C. Authors' code: none published.
 
 Deviations and decisions:
 
-- threshold, degree and the trigger's place are not in the paper; the defaults are ours (a public port of the algorithm
-  has threshold 3), and groups are not aligned. The last group ends with the volume.
+- threshold, degree and the position of the trigger are not in the paper; the defaults are ours (a public port of the
+  algorithm has threshold 3), and groups are not aligned. The last group ends with the volume.
 - A prefetched track has no counter before its first access, as II-A sets counters on accesses (an unset one counts as
   0). Marking it as sequential at once, as an unverified source says, lets a group that was fetched on a wrong guess
-  cause the next, and such groups multiply among random data that is densely cached.
-- Tracks have up to eight pages, any of which may be cached. Requested pages that a cached track lacks are read
-  alone, or with the rest of the track if it is sequential; that moves the track like a hit but counts as none.
+  cause the next, and such groups multiply among densely cached random data.
+- Tracks have up to eight pages, any of which may be cached. Requested pages that a cached track lacks are read alone,
+  or with the rest of the track if it is sequential; that moves the track like a hit but does not count as one.
 - Writes count in the detection and come into the cache, but prefetch nothing; a written track of a run enters as
   sequential data unless `writes_sequential` is 0.
 - Any online policy can be used behind the prefetcher. One without SEQ and RANDOM lists treats a prefetch as a
@@ -39,14 +39,14 @@ from misspenalty.traces.selection import check_size
 NAME = "sequential"
 
 PARAMETERS = (
-    Parameter("degree", 8, "tracks of a group", 0, 256),
+    Parameter("degree", 8, "tracks per group", 0, 256),
     Parameter("trigger", None, "tracks from the trigger to its group's end, auto: half the degree; -1: none", -1, 255),
     Parameter("threshold", None, f"{THRESHOLD.doc}, auto: the policy's, else {THRESHOLD.default}", 1, 255),
     Parameter("remedy", 1, "1: a trigger moves the unread rest of its group to MRU", 0, 1),
     Parameter("writes_sequential", 1, "1: written tracks of a run are sequential data", 0, 1),
 )
-TRACKS = Parameter("tracks", None, "tracks there are", 1, MOST_TRACKS)
-TRACK_PAGES = Parameter("track_pages", 1, "pages of a track", 1, 8)
+TRACKS = Parameter("tracks", None, "number of tracks", 1, MOST_TRACKS)
+TRACK_PAGES = Parameter("track_pages", 1, "pages per track", 1, 8)
 KINDS = {NAME: PARAMETERS, amp.NAME: amp.PARAMETERS}
 OBSERVED = ("delta", "count_writes")  # parameters of SARC's ratio
 
@@ -57,8 +57,8 @@ def check(settings):
     Parameters
     ----------
     settings : mapping or str or None
-        A name of `KINDS`: "sequential", with a fixed degree, or "amp"; or settings of one by name, of which ``kind``
-        is its own name ("sequential" where it is left out); None = no prefetching.
+        A name of `KINDS`: "sequential", with a fixed degree, or "amp"; or settings by name, where ``kind``
+        names the prefetcher ("sequential" if left out); None = no prefetching.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def check(settings):
     Raises
     ------
     ParameterError
-        A name is unknown, a value impossible, or the trigger would lie outside its group.
+        A name is unknown, a value is invalid, or the trigger would lie outside its group.
 
     Examples
     --------
@@ -110,17 +110,17 @@ def track_cache(
     policy : str
         Name of any online policy.
     capacity : int
-        Cache size, pages; at least those of a track.
+        Cache size, pages; at least one track.
     tracks : int
-        Tracks there are; left out where `address` is given.
+        Number of tracks; left out if `address` is given.
     address : uint64, shape (blocks,), optional
         Address of each block of a trace. Then a block is a track of one page, and ``replay`` takes its ids.
     track_pages : int
-        Pages of a track, 1 to 8.
+        Pages per track, 1 to 8.
     prefetch : mapping or str, optional
         Settings of the prefetcher, as in `check`; by default nothing is prefetched.
     observe : mapping, optional
-        For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of the ratio that they only observe, as of SARC.
+        For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of the ratio that they only observe, as in SARC.
     **parameters
         The policy's own.
 
@@ -131,7 +131,8 @@ def track_cache(
     Raises
     ------
     ParameterError
-        The policy looks into the future, or is none on tracks and "amp" was asked for, or a value is impossible.
+        The policy looks into the future, or "amp" was asked for and it is not a policy on tracks, or a value is
+        invalid.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def track_cache(
     definition = find_policy(policy)
     capacity, track_pages = check_size(capacity), TRACK_PAGES.check(track_pages, policy)
     if (tracks is None) == (address is None):
-        raise ParameterError("either the number of tracks or the addresses of blocks have to be given, not both")
+        raise ParameterError("expected either the number of tracks or the addresses of blocks, not both")
     if definition.offline:
         raise ParameterError(f"{policy} looks into the future: it cannot be used behind a prefetcher")
     settings, parameters = _settings(definition, prefetch, parameters)
@@ -162,13 +163,13 @@ def track_cache(
 
 
 def _settings(definition, prefetch, parameters):
-    """Settings of the prefetcher and of the policy, both complete, the threshold among the first alone."""
+    """Settings of the prefetcher and of the policy, both complete; only the former include the threshold."""
     own = definition.spatial and "threshold" in {p.name for p in definition.parameters}
     settings = check({"degree": 0} if prefetch is None else prefetch)
     if own and "threshold" in parameters and settings["threshold"] not in (None, parameters["threshold"]):
         raise ParameterError(
             f"{definition.name}: threshold is {parameters['threshold']}, that of prefetch {settings['threshold']};"
-            " expected it once"
+            " expected only one of them"
         )
     parameters = definition.check(parameters)
     threshold = parameters.pop("threshold", None) if own else None
@@ -178,10 +179,10 @@ def _settings(definition, prefetch, parameters):
 
 
 def _observed(definition, observe):
-    """What LRU Top and LRU Bottom only observe, checked as SARC's own parameters of the names."""
+    """The parameters that LRU Top and LRU Bottom only observe, checked like SARC's parameters of the same names."""
     known = {p.name: p for p in find_policy("sarc").parameters if p.name in OBSERVED}
     if observe and (not definition.spatial or known.keys() <= {p.name for p in definition.parameters}):
-        raise ParameterError(f"{definition.name}: observe is for lru_top and lru_bottom alone; leave it out")
+        raise ParameterError(f"{definition.name}: observe is only for lru_top and lru_bottom; leave it out")
     if unknown := observe.keys() - known.keys():
         raise ParameterError(f"{definition.name}: cannot observe {min(unknown)!r}; expected {' or '.join(known)}")
     return {name: known[name].check(value, definition.name) for name, value in observe.items()}
@@ -206,9 +207,9 @@ class BehindReference(Tracks):
                 self.policy.access_block(track * self.track_pages + page)
 
     def use(self, track, pages):
-        """Reference those of the pages that are still there."""
+        """Reference those of the pages that are still cached."""
         self.add_pages(track, pages & self.cached(track))
 
     def insert(self, track, pages, sequential):
-        """Reference those of the pages that are not there."""
+        """Reference those of the pages that are not cached."""
         self.add_pages(track, pages & ~self.cached(track))

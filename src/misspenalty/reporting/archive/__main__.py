@@ -12,9 +12,9 @@ from misspenalty.reporting.archive import crate, verify
 
 
 def main(arguments=None):
-    """Write or verify an archive; 0 if all is well, 1 if results differ, 2 if the archive or a folder is refused."""
+    """Write or verify an archive; 0 if all is well, 1 if results differ, 2 if the archive or a folder is rejected."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty.reporting.archive", description=__doc__)
-    parser.add_argument("--root", default=".", help="the checkout that holds results/ (default: this folder)")
+    parser.add_argument("--root", default=".", help="the checkout that contains results/ (default: this folder)")
     commands = parser.add_subparsers(dest="command", required=True)
     write = commands.add_parser("write", help="write misspenalty-results-<version>.zip")
     write.add_argument("--out", default="build/archive", help="folder of the archive (default: build/archive)")
@@ -45,10 +45,10 @@ def _write(options):
 def _verify(options):
     with tempfile.TemporaryDirectory() as folder:
         names = verify.unpack(options.archive, folder)
-        print(f"{options.archive}: {len(names)} files, each as the archive's own list says")
+        print(f"{options.archive}: {len(names)} files, all matching the archive's own list")
         code = json.loads((Path(folder) / crate.CODE).read_text()) if crate.CODE in names else {}
         same = code.get("sources") == crate.describe_code(options.root)["sources"]
-        print(f"made by {'the sources of this checkout' if same else 'other sources than this checkout has'}")
+        print(f"made by {'the sources of this checkout' if same else 'sources other than those of this checkout'}")
         found = verify.compare(folder, options.root, options.tolerance)
     for one in found:
         print(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}")

@@ -1,4 +1,4 @@
-"""Write the results of a checkout as one zip file, a Workflow Run RO-Crate whose bytes depend on its files alone."""
+"""Write the results of a checkout as one zip file, a Workflow Run RO-Crate whose bytes depend only on its files."""
 
 import datetime
 import hashlib
@@ -70,14 +70,14 @@ def result_files(root="."):
 
 
 def archived_files(root="."):
-    """All files of a checkout that an archive holds: results, site, manifest, workflow and environment.
+    """All files of a checkout that go into an archive: results, site, manifest, workflow and environment.
 
-    The site and the manifest are archived if they were made. Parameters and result are those of `result_files`.
+    The site and the manifest are archived if they exist. Parameters and result are those of `result_files`.
 
     Raises
     ------
     InputError
-        There are no results, or a file that every archive holds is missing.
+        There are no results, or a file that every archive contains is missing.
     """
     root = Path(root)
     results = result_files(root)
@@ -97,8 +97,8 @@ def describe_code(root="."):
     Returns
     -------
     dict
-        ``sources`` (sha256 of the running package's sources), ``revision`` and ``directory`` (SWHIDs, None outside
-        of a git checkout).
+        ``sources`` (sha256 of the running package's sources), ``revision`` and ``directory`` (SWHIDs, None outside a
+        git checkout).
     """
 
     def git(*arguments):
@@ -128,12 +128,12 @@ def describe_crate(contents, citation, code):
     citation : dict
         Content of CITATION.cff: title, abstract, version, date, licence, authors, keywords.
     code : dict
-        What `describe_code` returns.
+        From `describe_code`.
 
     Returns
     -------
     dict
-        JSON-LD, in an order that depends on the parameters alone.
+        JSON-LD, in an order that depends only on the parameters.
     """
     crate = ROCrate(version="1.1")  # what the profiles are based on
     date = str(citation["date-released"])

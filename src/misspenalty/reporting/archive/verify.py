@@ -19,7 +19,7 @@ from misspenalty.reporting.archive.crate import METADATA, result_files
 
 MOST_FILES = 20_000
 MOST_BYTES = 2 * 2**30
-MOST_RATIO = 200  # of unpacked to packed bytes; archives are written uncompressed, a packed table stays below 50
+MOST_RATIO = 200  # unpacked bytes per packed byte; archives are written uncompressed, a packed table stays below 50
 MOST_METADATA = 32 * 2**20
 TOLERANCE = 1e-9  # relative
 PIECE = 2**20
@@ -27,7 +27,7 @@ PIECE = 2**20
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a file of an archive compares with that of a checkout.
+    """How a file of an archive compares with the same file of a checkout.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Comparison:
 def unpack(archive, folder):
     """Unpack an archive and check each file against the archive's own list of sizes and sha256 digests.
 
-    Nothing is written outside of `folder`, and nothing before all names, types and sizes have been looked at.
+    Nothing is written outside `folder`, and nothing before all names, types and sizes have been checked.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def unpack(archive, folder):
     Returns
     -------
     list of str
-        Paths of the files, sorted, without that of the list.
+        Paths of the files, sorted, except the list itself.
 
     Raises
     ------
     InputError
-        The file is no zip file or is cut off; an entry has an absolute path, ``..``, a link or another special
+        The file is not a zip file or is truncated; an entry has an absolute path, ``..``, a link or another special
         file, a name used twice, or is larger unpacked than an archive can be; a file is damaged, is missing or is not
         in the list. The entry is named.
     """
@@ -88,14 +88,14 @@ def unpack(archive, folder):
                         remedy="the archive is damaged or forged: do not use it",
                     )
     except (zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f"is not a whole zip file ({error})", path=archive, remedy="get the archive again") from error
+        raise InputError(f"is not a valid zip file ({error})", path=archive, remedy="get the archive again") from error
     except OSError as error:
         raise InputError(f"cannot be unpacked ({error})", path=archive) from error
     return sorted(listed)
 
 
 def _examine(archive, stored):
-    """Entries by name, none of which could do harm."""
+    """Entries by name, after checking that none could do harm."""
 
     def refuse(entry, what):
         raise InputError(f"entry {entry.filename!r} {what}", path=archive, remedy="the archive is refused")
@@ -104,7 +104,7 @@ def _examine(archive, stored):
     if len(stored.infolist()) > MOST_FILES:
         raise InputError(f"has {len(stored.infolist())} entries", path=archive, expected=f"at most {MOST_FILES}")
     for entry in stored.infolist():
-        # ZipInfo cuts a name off at a null byte and replaces the system's separator: look at the name as stored.
+        # ZipInfo truncates a name at a null byte and replaces the system's separator: check the name as stored.
         name, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
         if name.startswith("/") or "\\" in name or "\0" in name or ":" in name.split("/")[0]:
             refuse(entry, "has an absolute or foreign path")
@@ -119,7 +119,7 @@ def _examine(archive, stored):
         seen.add(name.casefold().rstrip("/"))
         total += entry.file_size
         if total > MOST_BYTES or entry.file_size > MOST_RATIO * max(entry.compress_size, PIECE // MOST_RATIO):
-            refuse(entry, f"unpacks to {entry.file_size} bytes from {entry.compress_size}, {total} in all so far")
+            refuse(entry, f"unpacks to {entry.file_size} bytes from {entry.compress_size}, {total} in total so far")
         if not entry.is_dir():
             entries[name] = entry
     return entries
@@ -158,7 +158,7 @@ def _read(archive, stored, entry):
 
 
 def _write(archive, stored, entry, path):
-    """Write an entry's content; its size and sha256."""
+    """Write an entry's content; returns its size and sha256."""
     digest, size = hashlib.sha256(), 0
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "xb") as stream:
@@ -215,7 +215,7 @@ def compare_files(archived, here, tolerance=TOLERANCE):
         if Path(here).suffix == ".png":
             return "different", _compare_pictures(archived, here)
     except (ValueError, SyntaxError, OSError):
-        pass  # what cannot be read as its suffix says is compared by its bytes
+        pass  # files that cannot be read as their suffix says are compared by their bytes
     common = min(len(first), len(second))
     unequal = np.frombuffer(first, "u1", common) != np.frombuffer(second, "u1", common)
     return "different", (

@@ -1,4 +1,4 @@
-"""What a reader's browser runs, in Pyodide: traces in memory, and replays by the package's own kernels."""
+"""Code that runs in the reader's browser, in Pyodide: traces in memory, and replays by the package's own kernels."""
 
 import importlib
 import json
@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 sys.path.insert(0, "/kernels")
 TRACES = {}
-LONGEST = 2_000_000  # references that can be timed: each has a time, and the times are sorted
+LONGEST = 2_000_000  # most references that can be timed: each has a time, and the times are sorted
 PARTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
 
 
 def load(name, block_bytes):
-    """Take over a trace whose ids, marks of reads and addresses by id were written to files."""
+    """Load a trace whose ids, read flags and addresses by id were written to files."""
     ids, address = array("I"), array("Q")
     for numbers, kind in ((ids, "ids"), (address, "address")):
         with open(f"/{name}.{kind}", "rb") as file:
@@ -33,7 +33,7 @@ def ranks(address):
 
 
 def line(address):
-    """Places of blocks such that neighbours are neighbours and gaps are cut to one, and the length of the line."""
+    """Positions of blocks that keep neighbours adjacent and cut gaps to one, and the total length."""
     _, order = ranks(address)
     places, at = array("I", bytes(4 * len(address))), 1
     for i, block in enumerate(order):
@@ -44,7 +44,7 @@ def line(address):
 
 
 def once(trace, name, make):
-    """Something that is made of a trace when it is first asked for."""
+    """Something computed from a trace when it is first asked for."""
     if not hasattr(trace, name):
         setattr(trace, name, make(trace.address))
     return getattr(trace, name)
@@ -84,7 +84,7 @@ def drive(path):
 
 
 def behind(trace, device):
-    """A device, where each block lies on it, and the sectors of a block."""
+    """A device, the position of each block on it, and the sectors per block."""
     devices = importlib.import_module("misspenalty.latency._devices")
     if "ns" in device:
         return devices.FixedTime(device["ns"]), array("q", bytes(8 * len(trace.address))), 1
@@ -101,16 +101,16 @@ def behind(trace, device):
 
 
 def penalty(name, policy, capacity, device, clients, interval):
-    """Response times of the reads, as `misspenalty.penalty`; µs, as JSON.
+    """Response times of the reads, as in `misspenalty.penalty`; µs, as JSON.
 
-    In a closed loop of `clients`, or, where that is 0, one request every `interval` µs whether or not others are done.
+    In a closed loop of `clients` or, if that is 0, one request every `interval` µs whether or not others have finished.
     """
     trace, policy = TRACES[name], json.loads(policy)
     timed = importlib.import_module("misspenalty.latency._replay_timed")
     if len(trace.ids) > LONGEST:
         raise ValueError(f"{len(trace.ids)} references; at most {LONGEST} can be timed here: choose a shorter trace")
     if policy["offline"] and policy["name"] != "opt":
-        raise ValueError(f"{policy['name']} looks into the future: of such policies only opt can be timed")
+        raise ValueError(f"{policy['name']} looks into the future; of such policies only opt can be timed")
     blocks, ahead = len(trace.address), array("q")
     if policy["offline"]:
         kernel, ahead = timed.Foresight(capacity, blocks), timed.following(trace.ids, blocks)

@@ -1,4 +1,4 @@
-"""The classics study's tables under other readings of what the papers leave open, made of the same replays."""
+"""The classics study's tables under other readings of what the papers leave open, made from the same replays."""
 
 import re
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from misspenalty.studies.classics.tables import hit_ratios, program
 
-IN_PLACE = {  # words -> the policy, and the row of other parameters that takes its place
+IN_PLACE = {  # words -> the policy, and the row with other parameters that replaces it
     "MQ without a history": ("mq", "mq_history_0"),
     "MQ's history as large as the cache": ("mq", "mq_history_1"),
     "MQ's history as large as the cache, its life time fixed at 500 accesses": ("mq", "mq_fixed"),
@@ -22,12 +22,12 @@ UNTUNED = {  # words -> policies replayed without the parameter that was tuned
 
 
 def under_conditions(replays, published):
-    """A job of the workflow: the tables that claims read, under each condition.
+    """Workflow job: the tables that claims read, under each condition.
 
     Parameters
     ----------
     replays, published : path-like
-        CSV tables, as `misspenalty.studies.classics.tables.hit_ratios` and `program` there take them.
+        CSV tables as taken by `misspenalty.studies.classics.tables.hit_ratios` and `program`.
 
     Returns
     -------
@@ -54,6 +54,6 @@ def _in_place(replays, policy, other):
 
 
 def _without_period(replays, policies):
-    """Of these policies only the rows with a correlated reference period of 0."""
+    """For these policies, only the rows with a correlated reference period of 0."""
     zero = replays["parameters"].map(lambda text: re.search(r"correlated_period=0(?![\d.])", text) is not None)
     return replays[~replays["policy"].isin(policies) | zero]

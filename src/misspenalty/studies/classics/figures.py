@@ -113,7 +113,7 @@ def looping(table, published):
 @styled
 def program(table):
     """Differences from the program of LIRS2's authors, in points of the miss ratio, per trace and policy: every cache
-    size is one mark, and a mark on the line of zero is equality. Hollow: under the conventions of the program.
+    size is one mark, and a mark on the zero line means equality. Hollow: under the conventions of the program.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""LIRS2: as LIRS, but a block is judged by the sum of its last two reuse distances; as its authors' program has it.
+"""LIRS2: like LIRS, but a block is judged by the sum of its last two reuse distances, as in its authors' program.
 
-C. Zhong, X. Zhao, S. Jiang: "LIRS2: an improved LIRS replacement algorithm", SYSTOR 2021. Only its abstract was at
-hand: the rules are those of the authors' program (repository zhongch4g/LIRS2, no licence; nothing of it is copied).
+C. Zhong, X. Zhao, S. Jiang: "LIRS2: an improved LIRS replacement algorithm", SYSTOR 2021. Only its abstract was
+available: the rules are those of the authors' program (repository zhongch4g/LIRS2, no licence; nothing of it is
+copied).
 """
 
 import heapq
@@ -16,14 +17,15 @@ STACK_LIMIT = 8  # references in the stack, in multiples of the cache
 class LIRS2:
     """LIRS with two reuse distances: a block stays if it was used three times in a short time.
 
-    The stack has the last reference to every block and the one before it, as far down as the oldest "one before" of a
-    block that stays (LIR). Another block (HIR) waits in a queue, whose oldest is the victim. It comes to stay when it
-    is used while the reference before its last is in the stack; the block that reached down deepest goes to the queue.
+    The stack holds the last reference to every block and the one before it, down to the oldest "one before" of a block
+    that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest is the victim. A HIR block becomes LIR when
+    it is used while the reference before its last is in the stack; the LIR block that reaches down deepest moves to the
+    queue.
 
     Parameters
     ----------
     capacity : int
-        Cache size, blocks; at least 2. The program's own smallest is 5, as it has 4 HIR blocks at least.
+        Cache size, blocks; at least 2. The program's minimum is 5, as it keeps at least 4 HIR blocks.
 
     Examples
     --------
@@ -39,11 +41,11 @@ class LIRS2:
         self.stack = OrderedDict()  # time of a reference -> block, oldest first
         self.last, self.before = {}, {}  # block -> time of its last reference, and of the one before
         self.used_once = set()
-        self.passing = []  # heap of times of HIR blocks' references; some are of the stack no more, or of LIR blocks
+        self.passing = []  # heap of times of HIR blocks' references; some are stale or of LIR blocks
         self.clock = count()
 
     def access(self, block):
-        """Reference `block`; whether it was in the cache."""
+        """Reference `block`; returns whether it was in the cache."""
         hit = block in self.stay or block in self.queue
         if hit:
             self.queue.pop(block, None)
@@ -69,7 +71,7 @@ class LIRS2:
             self.stay.add(block)
 
     def _push_first(self, block):
-        """A new block has a reference before its first, which never makes it stay."""
+        """Give a new block a reference before its first, which never makes it stay."""
         self.used_once.add(block)
         for times in (self.before, self.last):
             times[block] = next(self.clock)
@@ -95,7 +97,7 @@ class LIRS2:
             heapq.heappush(self.passing, times[block])
 
     def _trim(self):
-        """Down to the oldest reference that is the one before the last of a block that stays."""
+        """Cut the stack down to the oldest reference that is the one before the last of a block that stays."""
         while True:
             time, block = next(iter(self.stack.items()))
             if block in self.stay and self.before[block] == time:
@@ -103,7 +105,7 @@ class LIRS2:
             del self.stack[time]
 
     def _limit_stack(self):
-        """The oldest references of HIR blocks leave the stack where it is too long."""
+        """Remove the oldest references of HIR blocks while the stack is too long."""
         while len(self.stack) > STACK_LIMIT * self.capacity:
             time = heapq.heappop(self.passing)
             if time in self.stack and self.stack[time] not in self.stay:

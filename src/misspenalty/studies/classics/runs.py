@@ -17,10 +17,10 @@ HIR_SHARE = 0.01
 
 
 class ProgramARC(ARC):
-    """ARC as the program of LIRS2's authors has it: steps of whole blocks, and a target of 0 after every hit in B2.
+    """ARC as in the program of LIRS2's authors: steps of whole blocks, and a target of 0 after every hit in B2.
 
-    Where the figure of the paper has max(p - δ, 0), the program takes the smaller of p - δ, which has no sign there,
-    and 0: its target is lost whenever a block is found in B2.
+    Where the paper's figure has max(p - δ, 0), the program takes the smaller of p - δ, which is unsigned there, and 0:
+    its target is lost whenever a block is found in B2.
 
     >>> cache = ProgramARC(10)
     >>> cache._adapt(2.5), cache.p
@@ -43,7 +43,7 @@ def replay_trace(name, trace, settings, threads=None):
     trace : Trace
     settings : ClassicsSettings
     threads : int, optional
-        Sizes replayed at a time; the result does not depend on it.
+        Sizes replayed in parallel; the result does not depend on it.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def replay_trace(name, trace, settings, threads=None):
 
 
 def replay_file(trace, surviving, threads=None):
-    """A job of the workflow: `replay_trace` of the registered trace called `surviving`, from its file.
+    """Workflow job: `replay_trace` of the registered trace called `surviving`, from its file.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def replay_file(trace, surviving, threads=None):
 
 
 def without_repeats(trace):
-    """The trace without the references to the block that was referenced just before."""
+    """The trace without references to the block that was referenced just before."""
     ids = np.asarray(trace.ids)
     kept = np.ascontiguousarray(ids[np.r_[True, ids[1:] != ids[:-1]]] if len(ids) else ids)
     return Trace(kept, None, None, trace.address, trace.block_bytes, trace.name, trace.format)

@@ -16,7 +16,7 @@ SIMPLE = ("lru", "opt", "arc", "lirs", "car", "clock", "clockpro")
 
 
 class Row(pydantic.BaseModel):
-    """One policy with its parameters, or a grid of them of which every combination is replayed."""
+    """One policy with its parameters, or a grid of them whose combinations are all replayed."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -39,7 +39,7 @@ class Row(pydantic.BaseModel):
 class Replays(pydantic.BaseModel):
     """What is replayed on one trace.
 
-    `rows` are the labels of policies; `more_sizes` are cache sizes, in blocks, that only LRU is replayed at.
+    `rows` are the labels of policies; `more_sizes` are cache sizes, in blocks, at which only LRU is replayed.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -53,12 +53,12 @@ class Replays(pydantic.BaseModel):
 
 ROWS = {
     **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
-    # The history of MQ is not printed: four times the cache, as in MQ's own paper. Others only serve as conditions.
+    # The history of MQ is not printed: four times the cache, as in MQ's own paper. Others serve only as conditions.
     "mq_history_0": Row(policy="mq", parameters={"history": 0}),
     "mq_history_1": Row(policy="mq", parameters={"history": 1}),
     "mq_fixed": Row(policy="mq", parameters={"history": 1, "life_time": 500}),
     "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
-    # How much of what LIRS misses on sprite is the share of the cache for HIR blocks.
+    # How much of LIRS's misses on sprite is due to the share of the cache for HIR blocks.
     "lirs_shares": Row(policy="lirs", grid={"hirs": (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)}),
     # Both parameters of the full version. Grids reach far enough that the best values are inside.
     "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),

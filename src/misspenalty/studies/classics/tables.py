@@ -7,7 +7,7 @@ AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "
 
 
 def hit_ratios(replays):
-    """The best combination of parameters per trace, size and policy, chosen by our own hit ratio alone.
+    """The best combination of parameters per trace, size and policy, chosen only by our own hit ratio.
 
     Parameters
     ----------
@@ -17,8 +17,8 @@ def hit_ratios(replays):
     Returns
     -------
     DataFrame
-        ``trace, cache_blocks, policy, hit_ratio_pct, misses, references, parameters, combinations``: the first of equal
-        combinations, and how many were tried.
+        ``trace, cache_blocks, policy, hit_ratio_pct, misses, references, parameters, combinations``: the first of
+        equally good combinations, and how many were tried.
     """
     replays = replays.fillna({"parameters": ""})
     groups = replays.groupby(KEYS, sort=False)
@@ -41,7 +41,8 @@ def comparison(hit_ratios, published):
     -------
     DataFrame
         ``trace, cache_blocks, policy, source, published_pct, hit_ratio_pct, difference_points, parameters``; one row
-        per published number that was replayed. LFU, whose definition is not stated, is compared with both of ours.
+        per published number that was replayed. LFU, whose definition is not stated, is compared with both of our
+        versions.
     """
     published = published.rename(columns={"hit_ratio_pct": "published_pct"})
     other = published[published["policy"] == "lfu"].assign(policy="lfu_history")

@@ -52,5 +52,5 @@ def claims(record, tables):
 
 
 def count(cells, values):
-    """Cells that are true; NaN where a value is missing."""
+    """Number of cells that are true; NaN if a value is missing."""
     return cells.sum().where(values.notnull().all())

@@ -37,10 +37,11 @@ def gains(table):
 
 @styled
 def disagreement(table):
-    """Where the policy with the most hits is not the fastest: by mean, or by the 99th percentile alone.
+    """Where the policy with the most hits is not the fastest: by mean, or by the 99th percentile only.
 
-    One cell per trace, cache size and device; numbers say by how many % the mean request is slower with the policy that
-    has the most hits. Fixed times replay the trace at its own times, drives with 16 clients in a closed loop.
+    One cell per trace, cache size and device; numbers say by how many percent the mean request is slower with the
+    policy that has the most hits. Fixed times replay the trace at its own times, drives with 16 clients in a closed
+    loop.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def disagreement(table):
     differ = 100 * np.mean(table["mean_differs"])
     entries = {
         f"most hits, not the fastest mean ({differ:.0f} % of the cells)": MEAN,
-        "by the 99th percentile alone": P99,
+        "by the 99th percentile only": P99,
     }
     legend_above(figure, [Patch(facecolor=c, edgecolor=GREY, linewidth=0.3, label=text) for text, c in entries.items()])
     return figure

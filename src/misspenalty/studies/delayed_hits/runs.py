@@ -14,10 +14,10 @@ from misspenalty.studies.delayed_hits.workloads import bursts, read_steps, zipf
 from misspenalty.traces.spc1 import Workload, write_spc
 from misspenalty.traces.trace import Trace
 
-SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, of the most objects active at once
+SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, as shares of the most objects active at once
 FETCH_STEPS = (1, 5, 20, 100, 500)
 ONLINE = ("2q", "arc", "car", "fifo", "lirs", "lru", "mq", "s3fifo", "sieve", "wtinylfu")
-DEVICES = {  # name -> how requests come to it; a drive could not follow the captures at their own times
+DEVICES = {  # name -> how requests arrive; a drive could not keep up with the captures at their own times
     "200us": {},
     "5ms": {},
     "50ms": {},
@@ -68,7 +68,7 @@ def step_runs(sample) -> pd.DataFrame:
 
 
 def most_active(steps) -> int:
-    """Most objects that are at once between their first and their last request.
+    """Largest number of objects that are simultaneously between their first and their last request.
 
     Examples
     --------
@@ -114,18 +114,18 @@ def response_times(captures, references=100_000, sizes_pct=(1, 5, 20), spc1_bsus
     captures : dict of str to path-like
         Captured traces by name; the head of each is replayed.
     references : int
-        References replayed of each trace.
+        References replayed per trace.
     sizes_pct : sequence of float
         Cache sizes, % of the distinct blocks replayed.
     spc1_bsus : sequence of int
         Loads of the SPC-1-like traces, business scaling units of 50 requests per second.
     seed : int
-        Of these.
+        Seed of these.
 
     Returns
     -------
     DataFrame
-        One row per trace, policy, size and device: ``trace, cache_pct, hit_ratio`` (of `misspenalty.simulate`, where
+        One row per trace, policy, size and device: ``trace, cache_pct, hit_ratio`` (from `misspenalty.simulate`, where
         time plays no part) and the columns of `misspenalty.penalty`. The first tenth of the references is not counted.
     """
     traces = {name: head(misspenalty.open_trace(path), references) for name, path in captures.items()}

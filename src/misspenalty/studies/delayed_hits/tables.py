@@ -8,7 +8,7 @@ CELL = ["trace", "cache_pct", "cache_entries", "fetch_steps"]
 
 
 def gains(runs) -> pd.DataFrame:
-    """What ranking by aggregate delay gains.
+    """The gain from ranking by aggregate delay.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def authors(runs, published) -> pd.DataFrame:
     runs : DataFrame
         See `misspenalty.studies.delayed_hits.runs.step_runs`.
     published : DataFrame
-        ``data/raw/delayed_hits/authors_runs.csv``; policies that we do not have are left out.
+        ``data/raw/delayed_hits/authors_runs.csv``; policies that are not implemented here are left out.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def winners(times) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per trace, size and device: ``best_hit_ratio, best_mean, best_p99``, names of policies (of equals the
+        One row per trace, size and device: ``best_hit_ratio, best_mean, best_p99``, names of policies (on a tie the
         first by name), ``mean_differs, p99_differs``, whether no policy with the most hits is among the fastest, and
         ``slower_pct``, how much longer the mean request takes with the fastest of the policies with the most hits than
         with the fastest of all.
@@ -96,7 +96,7 @@ def winners(times) -> pd.DataFrame:
 
 
 def disagreement(winners) -> pd.DataFrame:
-    """In which share of the cells the winner on hit ratio is not the winner on response time.
+    """Share of the cells in which the winner on hit ratio is not the winner on response time.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def disagreement(winners) -> pd.DataFrame:
     -------
     DataFrame
         One row per device, trace and cache size, and one for all cells: ``by, group, cells, mean_differs_pct,
-        p99_differs_pct, slower_median_pct, slower_max_pct``; the latter two of the cells whose means differ.
+        p99_differs_pct, slower_median_pct, slower_max_pct``; the latter two over the cells whose means differ.
     """
     groups = [("all", "all", winners)]
     for by in ("device", "trace", "cache_pct"):

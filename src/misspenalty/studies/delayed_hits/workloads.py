@@ -1,4 +1,4 @@
-"""The traces of the step model: the authors' sample, and two generated ones, equal on every machine."""
+"""The traces of the step model: the authors' sample, and two generated ones, which are the same on every machine."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -19,7 +19,7 @@ class Generator:
         self.state = seed
 
     def uniform(self):
-        """A number from 0 to 1, 1 excluded, from the upper 53 bits."""
+        """A number from 0 up to but excluding 1, from the upper 53 bits."""
         self.state = (MULTIPLIER * self.state + INCREMENT) % 2**64
         return (self.state >> 11) / 2**53
 
@@ -42,11 +42,11 @@ def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
 
 
 def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
-    """Requests in bursts; -1 = a step without one, 30 % of them.
+    """Requests in bursts; -1 = a step without a request, 30 % of the steps.
 
-    A number of sessions is active, each with one object and 2 to 40 requests to make; every request is one of theirs,
-    chosen at random. The session that takes its place is, in one of two cases, for one of the last 200 objects that
-    were finished, else for any.
+    A number of sessions is active, each with one object and 2 to 40 requests to make; every request comes from a
+    session chosen at random. The session that replaces a finished one is, with probability one half, for one of the
+    last 200 finished objects, otherwise for any object.
     """
     random, finished = Generator(seed), []
     made = np.full(steps, -1)
@@ -65,12 +65,12 @@ def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
 
 
 def read_steps(path):
-    """Requests from a file of the authors' form: one line per step, ``step;object`` or empty.
+    """Requests from a file in the authors' format: one line per step, ``step;object`` or empty.
 
     Raises
     ------
     InputError
-        The file cannot be read, or a line has another form.
+        The file cannot be read, or a line has another format.
     """
     try:
         lines = Path(path).read_text("ascii").splitlines()

@@ -17,7 +17,7 @@ EXAMPLES = {"twitter": "cluster52", "msr": "hm_0.IQI.bin"}
 EXAMPLE_POLICIES = ("lru", "arc", "s3fifo", "wtinylfu", "wtinylfu_10")
 FILES = ("s3fifo", "2q", "arc", "lirs", "lhd", "lrb", "wtinylfu", "wtinylfu_10")
 PROGRAM_POLICIES = ("lru", "fifo", "arc", "2q", "lirs", "s3fifo", "sieve", "lfu", "opt", "wtinylfu", "slru", "clock")
-BY_RULES = ("slru", "lirs", "wtinylfu")  # also replayed as the program has them
+BY_RULES = ("slru", "lirs", "wtinylfu")  # also replayed by the program's rules
 RENUMBERED = ("2-pools", "orm-busy")  # traces whose blocks are not numbered from 1 by first use
 PROGRAM_BLOCKS = {  # 10 % of the blocks, in the order in which the ledger lists the traces
     "2-pools": 993, "cpp": 122, "cs": 140, "gli": 252, "loop": 101, "multi2": 568, "orm-busy": 7634, "sprite": 707,
@@ -159,7 +159,7 @@ def _reductions(record, reductions):
 
 def _datasets(record, datasets):
     def ranks(policy, size=LARGE, selection="authors", column="rank"):
-        """Places of a policy, one per data set; NaN alone where there is no table."""
+        """Places of a policy, one per data set; a single NaN if there is no table."""
         rows = datasets[column].reset_index()
         own = rows["size_ratio"].eq(size) & rows["selection"].eq(selection) & rows["policy"].eq(policy)
         found = rows.loc[own, column].to_numpy(dtype=float)
@@ -216,10 +216,10 @@ def _replays(record, kinds, cells):
 
 
 def _most(values):
-    """The greatest; NaN where there is none or one is missing."""
+    """The greatest; NaN if there is none or one is missing."""
     return np.max(values) if len(values) else np.nan
 
 
 def _count(holds, values):
-    """How many hold; NaN where there is no value or one is missing."""
+    """How many hold; NaN if there is no value or one is missing."""
     return float(np.sum(holds)) if len(values) and not np.isnan(values).any() else np.nan

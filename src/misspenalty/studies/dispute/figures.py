@@ -28,7 +28,7 @@ NAMES = {
     "wtinylfu_10": "W-TinyLFU, 10 %",
 }
 WAYS = {"mean_of_datasets": "mean of the sources' means", "mean": "mean over traces"}
-LHD = {"color": "#4f6d7a", "marker": "d"}  # the house's look of unnamed policies is CACHEUS's too
+LHD = {"color": "#4f6d7a", "marker": "d"}  # the style for unlisted policies is already used for CACHEUS
 MARK = {"color": PUBLISHED, "marker": "D", "linestyle": "", "markersize": 4, "markerfacecolor": "white", "zorder": 5}
 
 
@@ -145,8 +145,8 @@ def datasets(table):
 def sieve(table, cells, published):
     """SIEVE. Left: reduction of the miss ratio from FIFO on seven sources of web traces at 10 % of the objects, from
     the result files of S3-FIFO, aggregated in two ways, and as diamonds what SIEVE's Figure 1 prints for its own
-    traces. Right: how far SIEVE's misses are below those of ARC on each trace replayed here, over the larger of the
-    two.
+    traces. Right: how far SIEVE's misses are below those of ARC on each trace replayed here, relative to the larger of
+    the two.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def sieve(table, cells, published):
     _policies(left, SIEVE_FIGURE_1)
     left.legend(loc="lower left")
     left.set(xlabel="Lower miss ratio than FIFO (%)", title="Seven sources of web traces", xlim=(0, None))
-    found = cells[cells["size_ratio"].map(cells["size_ratio"].value_counts()) > 1]  # sizes of more traces than one
+    found = cells[cells["size_ratio"].map(cells["size_ratio"].value_counts()) > 1]  # sizes with more than one trace
     names = list(found.sort_values(["kind", "trace"])["trace"].unique())
     for look, (size, rows) in zip(SERIES, found.groupby("size_ratio"), strict=False):
         shown = {"color": look["color"], "marker": look["marker"], "linestyle": "", "markersize": 3.5}
@@ -184,7 +184,7 @@ def sieve(table, cells, published):
 
 
 def _bounded(below):
-    """A difference in % of the other's misses; where it is a loss, in % of the policy's own."""
+    """A difference in % of the other's misses; for a loss, in % of the policy's own."""
     return below.where(below > 0, below / (1 - below / 100))
 
 
@@ -207,6 +207,6 @@ def _policies(axis, policies=FIGURE_6):
 
 
 def _marks(axis, published, quantity, size, policies=FIGURE_6):
-    """What is printed of a quantity at a size, at the places of the policies."""
+    """Printed values of a quantity at a size, at the policies' positions."""
     said = published[(published["quantity"] == quantity) & (published["size_ratio"] == size)]
     axis.plot(said["value"], [policies.index(policy) for policy in said["policy"]], label="published", **MARK)

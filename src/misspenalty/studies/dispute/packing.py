@@ -1,4 +1,4 @@
-"""The result files of the S3-FIFO paper as one table: 7,749 texts in, one CSV out, every number as printed."""
+"""The result files of the S3-FIFO paper as one table: 7,749 text files in, one CSV out, every number as printed."""
 
 import re
 from pathlib import Path
@@ -42,13 +42,13 @@ def pack(folder, out):
     out : path-like
         The CSV: ``dataset, trace, requests, size_ratio, cache_objects`` and one column per algorithm of `ALGORITHMS`
         with its miss ratio, empty where it was not run. The sizes of a trace are the last ones of `RATIOS`: small
-        traces lack the smallest. Of lines for the same algorithm and size the last one counts, as it does in the
+        traces lack the smallest. If several lines have the same algorithm and size, the last one counts, as in the
         authors' script.
 
     Raises
     ------
     InputError
-        A file has no result of FIFO, or more sizes than `RATIOS`.
+        A file has no FIFO results, or more sizes than `RATIOS`.
     """
     rows = [",".join(("dataset", "trace", "requests", "size_ratio", "cache_objects", *ALGORITHMS))]
     datasets = sorted(path for path in Path(folder).iterdir() if path.is_dir() and path.name != "all")
@@ -66,7 +66,7 @@ def _rows(dataset, path):
             cells.setdefault(int(size), {})[algorithm] = ratio
     sizes = sorted(size for size, row in cells.items() if "FIFO" in row)
     if not 0 < len(sizes) <= len(RATIOS):
-        raise InputError(f"{len(sizes)} cache sizes with a result of FIFO", path=path, expected=f"1 to {len(RATIOS)}")
+        raise InputError(f"{len(sizes)} cache sizes with a FIFO result", path=path, expected=f"1 to {len(RATIOS)}")
     for ratio, size in zip(RATIOS[len(RATIOS) - len(sizes) :], sizes, strict=True):
         values = (cells[size].get(algorithm, "") for algorithm in ALGORITHMS)
         yield ",".join((dataset, path.name.removesuffix(".txt"), requests, ratio, str(size), *values))

@@ -1,12 +1,12 @@
 """The published results aggregated again: which traces count, what each policy gains over FIFO, and how sure that is.
 
 Definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss ratios
-where it is a gain, and (FIFO - policy) / policy where it is a loss: it is never below -1. A trace counts at a size by
+if it is a gain, and (FIFO - policy) / policy if it is a loss: it is never below -1. A trace counts at a size by
 the rules of `steps`; the script looks at 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
 
 Chosen before anything was computed: percentiles interpolate linearly, as theirs do; an interval is the central 95 % of
 the percentile bootstrap. Traces are drawn with replacement, all policies on the same draw. Traces of one data set are
-not independent of each other, so that a second interval draws whole data sets.
+not independent of each other, so a second interval draws whole data sets.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ import pandas as pd
 from misspenalty.io.external import open_copy
 from misspenalty.studies.dispute.floors import floors
 
-POLICIES = {  # our names of the columns of the table
+POLICIES = {  # our names for the columns of the table
     "FIFO": "fifo",
     "LRU": "lru",
     "LeCaR": "lecar",
@@ -66,7 +66,7 @@ BATCH = 25  # draws held in memory at a time
 
 
 def aggregate(table, resamples, seed):
-    """Every table that is made of the published results.
+    """Every table made from the published results.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def aggregate(table, resamples, seed):
 
 
 def read(path):
-    """The packed results with our names of the policies, and whether a row counts by the rules on the trace alone."""
+    """The packed results with our names for the policies, and whether a row counts by the rules on the trace alone."""
     with open_copy(path) as stream:
         table = pd.read_csv(stream).rename(columns=POLICIES)
     keys = ["dataset", "trace"]
@@ -125,7 +125,7 @@ def steps(results, size, policies):
     size : float
         Cache size, as a share of the objects.
     policies : sequence of str
-        Those that are plotted.
+        Policies that are plotted.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def steps(results, size, policies):
 
 
 def chosen_rows(results, size, policies):
-    """The rows that count at a size: by the authors' rules, or with `policies` None every one where FIFO misses."""
+    """The rows that count at a size: by the authors' rules or, if `policies` is None, all rows where FIFO misses."""
     if policies is None:
         return results[(results["size_ratio"] == size) & (results["fifo"] > 0)]
     return list(steps(results, size, policies).values())[-1]
@@ -201,17 +201,17 @@ def reductions(results, policies, resamples, seed):
     results : DataFrame
         From `read`.
     policies : sequence of str, or None
-        Those whose results a trace must have; None: every trace where FIFO misses.
+        Policies whose results a trace must have; None: every trace where FIFO misses.
     resamples, seed : int
-        Of the bootstrap.
+        Parameters of the bootstrap.
 
     Returns
     -------
     DataFrame
-        Columns `REDUCTIONS`, all in % but sizes and counts: ``mean`` with its interval over traces (``low, high``) and
-        over data sets (``low_datasets, high_datasets``); the mean of the data sets' means; the mean without the bound
-        on losses; percentiles; how often the policy is worse than FIFO and than LRU; and how far the mean is behind
-        S3-FIFO's on the same traces, with its intervals over traces and over data sets.
+        Columns `REDUCTIONS`, all in % except sizes and counts: ``mean`` with its interval over traces (``low, high``)
+        and over data sets (``low_datasets, high_datasets``); the mean of the data sets' means; the mean without the
+        bound on losses; percentiles; how often the policy is worse than FIFO and than LRU; and how far the mean is
+        behind S3-FIFO's on the same traces, with its intervals over traces and over data sets.
     """
     parts = []
     for size in SIZES:
@@ -250,8 +250,8 @@ def reductions(results, policies, resamples, seed):
 def over_traces(values, resamples, seed):
     """Interval of each column's mean, rows drawn with replacement.
 
-    Columns without missing values share each draw; of another one its values alone are drawn. NaN where a column has
-    fewer than two values.
+    Columns without missing values share each draw; for the others, only their present values are drawn. NaN where a
+    column has fewer than two values.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def over_traces(values, resamples, seed):
 
 
 def _bootstrap(*samples, **settings):
-    """That of `scipy.stats`, whose import alone takes a second: whatever knows the studies' claims would pay for it."""
+    """That of `scipy.stats`, imported lazily: the import takes a second, which all users of the claims would pay."""
     from scipy.stats import bootstrap
 
     return bootstrap(*samples, **settings)
@@ -318,7 +318,7 @@ DATASETS = ["dataset", "web", "size_ratio", "policy", "traces", "mean", "low", "
 
 
 def datasets(results, policies, resamples, seed):
-    """The reduction from FIFO per data set, size and policy, and the policies' places there.
+    """The reduction from FIFO per data set, size and policy, and the policies' ranks there.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def datasets(results, policies, resamples, seed):
 
 
 def selection(results):
-    """What each rule of the selection leaves, and what that does to the result.
+    """What each rule of the selection leaves, and its effect on the result.
 
     Returns
     -------

@@ -6,7 +6,7 @@ threshold of two. Blocks have one size, and caches start empty, as in the papers
 blocks below its share.
 
 libCacheSim's SLRU, W-TinyLFU and LIRS follow other rules than the papers of these policies. They are replayed twice: as
-defined here, and as the program has them (`misspenalty.policies.libcachesim`); the labels of the latter end in
+defined here, and as in the program (`misspenalty.policies.libcachesim`); the labels of the latter end in
 `PROGRAM`.
 """
 
@@ -41,23 +41,23 @@ POLICIES = {
 }
 LEAST_BLOCKS = 10
 ZIPF = "zipf"
-ZIPF_BLOCKS = (10, 100, 500, 1000, 2000)  # at which an independent program has counted its misses
+ZIPF_BLOCKS = (10, 100, 500, 1000, 2000)  # for which an independent program has counted misses
 
 
 def replay_file(trace, replayed, traces, size_ratios, threads=None):
-    """A job of the workflow: every replay of one trace, from its file.
+    """Workflow job: every replay of one trace, from its file.
 
     Parameters
     ----------
     trace : path-like
     replayed : str
-        Its name, a key of `traces`.
+        Name of the trace, a key of `traces`.
     traces : dict of str to dict
-        The configuration's: ``kind``, and ``format`` where the file does not tell.
+        The configuration's: ``kind``, and ``format`` if it cannot be told from the file.
     size_ratios : sequence of float
         Cache sizes, as shares of the distinct blocks.
     threads : int, optional
-        Sizes replayed at a time; the result does not depend on it.
+        Sizes replayed in parallel; the result does not depend on it.
 
     Returns
     -------

@@ -36,8 +36,8 @@ class ReplayedTrace(Settings):
     one_row: ClassVar[bool] = True
 
     file: settings.Path = setting(what="A key of data/external.yaml, or the path of a file.")
-    format: str | None = setting(None, "Its format, where the file does not tell; see `misspenalty trace formats`.")
-    kind: Literal["block", "web", "generated", "other"] = setting(what="What it was recorded of.")
+    format: str | None = setting(None, "Its format, if not evident from the file; see `misspenalty trace formats`.")
+    kind: Literal["block", "web", "generated", "other"] = setting(what="What was recorded.")
 
 
 class DisputeSettings(Settings):
@@ -47,13 +47,13 @@ class DisputeSettings(Settings):
         TRACES,
         "Traces that are replayed, by names that become part of file names.",
         "Every real trace that the project ships or registers, and the three generated ones that their papers use. Of "
-        "the captures of TPC-C one is left out that differs little from 128mb.",
+        "the captures of TPC-C, one that differs little from 128mb is left out.",
         block=True,
     )
     size_ratios: Distinct[InnerShare] = setting(
         [0.001, 0.01, 0.1],
         "Cache sizes, as shares of the distinct blocks of a trace.",
-        "Both papers: 0.1 and 10 %; 1 % lies between. Caches of fewer than ten blocks are left out.",
+        "Both papers: 0.1 and 10 %; 1 % lies in between. Caches of fewer than ten blocks are left out.",
     )
     resamples: Annotated[int, Field(ge=10, le=100_000)] = setting(1000, "Draws of the bootstrap.")
     seed: Annotated[int, Field(ge=0)] = setting(1, "Seed of the bootstrap.")

@@ -17,14 +17,14 @@ def wide(replays):
 
 
 def kinds(replays, resamples, seed):
-    """What each policy gains over FIFO on the traces replayed, by kind of trace and size.
+    """Gain of each policy over FIFO on the replayed traces, by kind of trace and size.
 
     Parameters
     ----------
     replays : DataFrame
         From `runs.replay_file`, of every trace.
     resamples, seed : int
-        Of the bootstrap.
+        Parameters of the bootstrap.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def kinds(replays, resamples, seed):
         ``kind, size_ratio, policy, traces, mean, low, high, median, worse_than_fifo_pct, below_lru_pct, best_pct``: the
         reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval of its mean,
         traces drawn with replacement; shares of traces on which the policy misses more often than FIFO, less often
-        than LRU, and least often of all. Kind ``every trace`` has them all. Sizes that only the Zipf trace has are left
+        than LRU, and least often of all. Kind ``every trace`` has them all. Sizes used only for the Zipf trace are left
         out.
     """
     cells = wide(replays)
@@ -69,8 +69,8 @@ def cells(replays):
     -------
     DataFrame
         ``trace, kind, size_ratio, sieve_below_arc_pct, sieve_below_lru_pct, s3fifo_below_wtinylfu_pct, best_policy``:
-        how far, in %, the miss ratio of the one is below that of the other (negative: above), and the first policy with
-        the fewest misses.
+        how far, in %, the miss ratio of the first is below that of the second (negative: above), and the first policy
+        with the fewest misses.
     """
     rows = wide(replays)
     made = rows[KEYS].copy()
@@ -80,7 +80,7 @@ def cells(replays):
 
 
 def program(replays, published):
-    """Misses in the programs of others next to ours.
+    """Misses counted by other authors' programs next to ours.
 
     Parameters
     ----------

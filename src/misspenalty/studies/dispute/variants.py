@@ -1,6 +1,6 @@
 """The dispute study under other conditions: rows of its result tables that were counted in another way.
 
-Every condition reads the result tables alone, so that it can be judged where the published results are not at hand.
+Every condition reads only the result tables, so it can be judged even where the published results are not available.
 """
 
 import pandas as pd
@@ -23,7 +23,7 @@ BY_PROGRAM = "SLRU, LIRS and W-TinyLFU by the rules of the program"
 
 
 def conditions(reductions, datasets, selection, kinds, program, examples):
-    """A job of the workflow: result tables under other conditions.
+    """Workflow job: result tables under other conditions.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def conditions(reductions, datasets, selection, kinds, program, examples):
     Returns
     -------
     dict of str to DataFrame
-        By item, the rows that the claims read, with values of the condition that the column ``condition`` names.
+        By item, the rows that the claims read, with their values under the condition named in column ``condition``.
     """
     return {
         "reductions": _reductions(pd.read_csv(reductions), pd.read_csv(datasets)),

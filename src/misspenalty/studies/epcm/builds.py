@@ -18,7 +18,7 @@ def _machine(path, schema):
     return load_machine(path, schema, ClientMachine)
 
 
-WHOLE_RUN = 1024  # events that perfect foresight is told on the surface: most of an Andrew run's
+WHOLE_RUN = 1024  # events that perfect foresight knows on the surface: most of an Andrew run
 COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
 
 
@@ -76,7 +76,7 @@ def _scale_fit(study, calibration):
 
 
 def play(capture, machine, schema, today, calibration, copying, published, build, settings, threads=1):
-    """Every bar of Figure 7 for one build, with and without the buffer copy, what the build is like, and it today.
+    """Every bar of Figure 7 for one build, with and without the buffer copy, facts of the build, and the build today.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def play(capture, machine, schema, today, calibration, copying, published, build
     published : path-like
         ``data/published/epcm_workloads.csv``.
     threads : int
-        Settings played at a time; the result does not depend on it.
+        Settings replayed in parallel; the result does not depend on it.
 
     Returns
     -------
     dict of str to DataFrame
         ``scale`` (the fit of the factor on compute), ``linux22``, ``linux24`` (runs), ``accuracy`` (of the predictors),
-        ``workload`` (what it consists of), ``today`` (Figure 7 on a machine of today).
+        ``workload`` (facts of the build), ``today`` (Figure 7 on a machine of today).
     """
     testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
     recorded, options, bars = setup.recorded(capture[0]), setup.options(settings), setup.bars(settings)
@@ -146,7 +146,7 @@ def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
 
 
 def both_queues(study):
-    """The study with a disk queue that does not know demand from prefetching, and with one that lets demand first."""
+    """The study with a disk queue that treats demand and prefetching alike, and with one that serves demand first."""
     return {first: study._replace(machine=replace(study.machine, demand_first=first)) for first in (False, True)}
 
 

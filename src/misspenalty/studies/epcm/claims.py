@@ -105,7 +105,7 @@ def logged(leads, runs, workload, partition_size, model_order):
     workload : DataFrame
         From `misspenalty.studies.epcm.tables.workload_facts`.
     partition_size, model_order : int
-        Of the EPCM run of Figure 8.
+        Parameters of the EPCM run of Figure 8.
 
     Returns
     -------

@@ -58,21 +58,21 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
     Parameters
     ----------
     study : Study
-        The criterion's own.
+        The study as the criterion defines it.
     capture : Capture
         Its recorded calls.
     bars : list of Setting
-        Of Figure 7.
+        Bars of Figure 7.
     placement : dict
-        Of the study's own workload, from `misspenalty.studies.epcm.setup.set_up`.
+        Placement of the study's own workload, from `misspenalty.studies.epcm.setup.set_up`.
     measured : int
-        How many of the last measured runs are measured.
+        How many of the last recorded runs are measured.
     partition_size, model_order : int
-        Of the EPCM run of Figure 8.
+        Parameters of the EPCM run of Figure 8.
     wanted : dict, optional
         Conditions, by default all of `conditions`.
     threads : int
-        Settings played at a time; the result does not depend on it.
+        Settings replayed in parallel; the result does not depend on it.
 
     Returns
     -------
@@ -100,14 +100,15 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
 
 
 def learning(study, settings, threads=1):
-    """The learning curve: each recorded run in turn, begun cold, by models that have learnt in all runs before it.
+    """The learning curve: each recorded run in turn, started cold, with models that have learnt from all runs before
+    it.
 
     Parameters
     ----------
     study : Study
-        All of whose workload's runs are played, whether they train or are measured.
+        All runs of its workload are replayed, whether they train or are measured.
     settings : list of Setting
-        Predictors; baselines are passed over.
+        Predictors; baselines are skipped.
     threads : int
         As in `under_conditions`.
 
@@ -130,7 +131,7 @@ def learning(study, settings, threads=1):
 
 
 def surface(study, settings, trainings, head_starts, measured, threads=1):
-    """What is left of the wait and the read latency, over training runs and head start.
+    """Remaining wait and read latency, over training runs and head start.
 
     Parameters
     ----------
@@ -138,11 +139,11 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     settings : list of Setting
         Predictors.
     trainings : sequence of int
-        Training runs; those before the measured ones, from the first again if more are asked for.
+        Numbers of training runs; they precede the measured ones, and start over from the first if more are asked for.
     head_starts : sequence of float
         s.
     measured : int
-        How many of the last measured runs are measured.
+        How many of the last recorded runs are measured.
     threads : int
         As in `under_conditions`.
 

@@ -1,4 +1,4 @@
-"""Figures of the EPCM study over training, head start and what perfect foresight is told; see `figures`."""
+"""Figures of the EPCM study over training, head start and the events known to perfect foresight; see `figures`."""
 
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -15,8 +15,8 @@ LINES = {16: ":", 32: "--", 64: "-"}  # by partition size; others are solid
 def surface(table):
     """I/O wait removed and mean read call, run by run of training, with and without a head start; and over both.
 
-    Above, a line per predictor without a head start (solid) and with the longest (dashed). Perfect foresight is
-    told the most events that any row has. Below, EPCM over training runs and head start.
+    Above, a line per predictor without a head start (solid) and with the longest (dashed). Perfect foresight knows the
+    largest number of events in the table. Below, EPCM over training runs and head start.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def surface(table):
 @styled
 def learning(table):
     """I/O wait removed and mean read call of each recorded run of the Andrew benchmark, by the number of runs that the
-    models have learnt in before it.
+    models have learnt from before it.
 
-    Of PCM and EPCM the setting of the largest order is shown for each partition size, as far as they differ.
+    For PCM and EPCM, the setting of the largest order is shown for each partition size, as far as they differ.
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ def learning(table):
 
 @styled
 def limits(table, bars, reductions):
-    """I/O wait that perfect foresight of the coming opens and execs removes, by how many of them it is told and by the
+    """I/O wait that perfect foresight of the coming opens and execs removes, by how many of them it knows and by the
     head start, with the same engine and disk as the predictors.
 
     Solid: one queue for all requests, as in Linux 2.2; dotted: demand reads first. Dashed: the best EPCM of Figure 7.
-    Dash-dotted: what the paper prints of its best EPCM.
+    Dash-dotted: the paper's printed value for its best EPCM.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def limits(table, bars, reductions):
         axis.axhline(0, color=INK, linewidth=0.6)
         axis.set_xticks(range(len(told)), [f"{number:.0f}" for number in told], fontsize=5.5)
         axis.set_title(BENCHMARKS[name], fontsize=7)
-        axis.set_xlabel("Opens and execs told")
+        axis.set_xlabel("Opens and execs known in advance")
     axes[0].set_ylabel("I/O wait removed (%)")
     marks = [
         Line2D([], [], color=colour, marker="o", markersize=2.5, label=f"{start:g} s of head start")

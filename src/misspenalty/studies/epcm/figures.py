@@ -1,4 +1,4 @@
-"""Figures of the EPCM study, one function each; every one takes tables as ``results/epcm`` has them."""
+"""Figures of the EPCM study, one function each; all take tables as in ``results/epcm``."""
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -8,7 +8,7 @@ from misspenalty.plotting.parts import legend_above, stack
 from misspenalty.plotting.style import GREY, INK, PAGE, PALE, PUBLISHED, need, new_figure, styled
 
 BENCHMARKS = {"andrew": "Andrew", "ld": "GNU ld", "glimpse": "Glimpse", "ssh": "SSH"}
-MODELS = {  # name in print, colour, hatch, marker
+MODELS = {  # displayed name, colour, hatch, marker
     "last_successor": ("last successor", "#c98a00", "....", "^"),
     "pcm": ("PCM", "#e8702a", "////", "s"),
     "epcm": ("EPCM", "#004c8c", "", "o"),
@@ -37,16 +37,16 @@ def fig7(table, baselines, reductions):
     """Reductions of elapsed time and of the mean read call's time against the cold run, for every predictor by
     partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
 
-    Dashes: without the buffer-to-page copy of Linux 2.2. Whiskers: 90 % confidence intervals. Dashed line: all I/O wait
-    there was. The paper prints three of these values, for Andrew alone.
+    Dashes: without the buffer-to-page copy of Linux 2.2. Whiskers: 90 % confidence intervals. Dashed line: the total
+    I/O wait. The paper prints three of these values, for Andrew only.
 
     Parameters
     ----------
     table : DataFrame
         ``results/epcm/fig7.csv``.
     baselines, reductions : DataFrame
-        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``: what the paper prints of the cold and the hot
-        run of each workload, and of the best EPCM.
+        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``: the values that the paper prints for the cold
+        and the hot run of each workload, and for the best EPCM.
     """
     need(table, [*KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "reduction_ci_s"], "fig7")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
@@ -73,7 +73,7 @@ def fig7(table, baselines, reductions):
 
 
 def _read_reductions(table):
-    """The table with what a mean read call takes less than in the cold run."""
+    """The table with the reduction of the mean read call against the cold run."""
     cold = table[table["model"] == "cold"].set_index("buffer_copy")["read_latency_us"]
     return table.assign(read_reduction_us=table["buffer_copy"].map(cold) - table["read_latency_us"])
 
@@ -99,7 +99,7 @@ def _reductions(axis, table, column, spread):
 
 
 def _same(one, other):
-    """Whether two keys are equal, empty cells too."""
+    """Whether two keys are equal, including empty cells."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
@@ -135,7 +135,7 @@ def fig8(table):
         part = table[table["run"] == run].set_index("bucket_high_us")["events"].reindex(ends)
         bars = axis.bar(np.arange(len(ends)) + shift, part, 0.38, **_bar(model))
         words = axis.bar_label(bars, [f"{n:.0f}" if n else "" for n in part], fontsize=5.5, padding=1)
-        for word in words:  # away from the neighbour's
+        for word in words:  # away from the neighbour's label
             word.xyann = (10 * shift, 1)
     lows = table.groupby("bucket_high_us")["bucket_low_us"].first()
     axis.set_xticks(range(len(ends)), [f"{lows[end]}–{end}" for end in ends], rotation=30, ha="right")
@@ -174,16 +174,16 @@ _WORDS = {
 
 @styled
 def components(table):
-    """Elapsed time without compute, part by part: what read calls, copies and the prefetch engine cost the processor,
-    and what was waited for.
+    """Elapsed time without compute, part by part: processor time of read calls, copies and the prefetch engine, and I/O
+    wait.
 
-    Of PCM and EPCM the largest setting of each partition size is shown.
+    For PCM and EPCM the largest setting of each partition size is shown.
 
     Parameters
     ----------
     table : DataFrame
-        ``results/epcm/components.csv``; shown are the runs with the buffer copy, of PCM and EPCM the largest setting
-        of each partition size.
+        ``results/epcm/components.csv``; shown are the runs with the buffer copy and, for PCM and EPCM, the largest
+        setting of each partition size.
     """
     need(table, [*KEYS, "buffer_copy", "component", "s"], "components")
     table = table[table["buffer_copy"] & (table["component"] != "compute")]
@@ -199,7 +199,7 @@ def components(table):
         wide = mine.pivot_table(index="bar", columns="component", values="s", sort=False)
         stack(axis, wide[list(looks)], looks)
         axis.set_title(BENCHMARKS[name], fontsize=7)
-        axis.set_xlabel("Elapsed time but for compute (s)")
+        axis.set_xlabel("Elapsed time without compute (s)")
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
     legend_above(figure, [Patch(label=_WORDS[name], linewidth=0.4, **look) for name, look in looks.items()], columns=5)
@@ -221,7 +221,7 @@ def sensitivity(table, benchmark="andrew"):
     """
     need(table, [*KEYS, "what", "parameter", "value", "io_reduction_pct"], "sensitivity")
     table = table[(table["benchmark"] == benchmark) & ~table["model"].isin(["cold", "hot"])]
-    table = table.assign(value=table["value"].fillna(""))  # the criterion's own rows have none
+    table = table.assign(value=table["value"].fillna(""))  # the rows of the criterion itself have none
     told = table[table["model"] == "foresight"]
     table = table[(table["model"] != "foresight") | (table["model_order"] == told["model_order"].max())]
     readings = list(dict.fromkeys(zip(table["what"], table["parameter"], table["value"], strict=True)))
@@ -261,8 +261,8 @@ def _reading(what, parameter, value):
 
 @styled
 def today(table):
-    """The I/O wait that would be left today: the same recorded calls, with the compute they were recorded with, on
-    flash, with the page cache of a 6.x kernel as far as the model has it.
+    """The I/O wait that would be left today: the same recorded calls, with the recorded compute, on flash, with the
+    page cache of a 6.x kernel as far as it is modelled.
 
     No claim is judged on it.
 

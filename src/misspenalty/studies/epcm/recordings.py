@@ -1,8 +1,8 @@
 """Recordings of Andrew compared by the facts that the paper prints of its own workload.
 
-Which recording is played was decided by the first of these facts alone: the read calls of a run, those of them that
-miss in a cold cache, and how long before its need a right prediction of last successor comes. No fit reads them. What
-the study gets from each recording follows, so that the reader sees what the choice is worth.
+Which recording is used was decided by the first of these facts only: the read calls of a run, how many of them miss in
+a cold cache, and how long before its use a correct prediction of last successor comes. No fit reads them. The study's
+results from each recording follow, so that the reader sees how much the choice matters.
 """
 
 import pandas as pd
@@ -14,7 +14,7 @@ MODELS = ("last_successor", "pcm", "epcm")
 
 
 def published(baselines, reductions, benchmark="andrew"):
-    """What the paper prints, by the quantities of `facts`.
+    """The paper's printed values, by the quantities of `facts`.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def published(baselines, reductions, benchmark="andrew"):
     Returns
     -------
     dict of str to float
-        Last successor and PCM share one statement; the paper's one lead is shown at both of ours, as it does not say
-        which it is.
+        Last successor and PCM share one statement; the paper's single lead is shown next to both of ours, as it does
+        not say which it is.
     """
     base = baselines[baselines["benchmark"] == benchmark].set_index(["caches", "quantity"])["value"]
     less = reductions[reductions["benchmark"] == benchmark].set_index(["model", "quantity"])["value"]
@@ -48,26 +48,26 @@ def published(baselines, reductions, benchmark="andrew"):
 
 
 def facts(name, study, bars, published):
-    """What one recording is like, and what the study gets from it.
+    """Facts of one recording, and the study's results from it.
 
     Parameters
     ----------
     name : str
-        Of the recording.
+        Name of the recording.
     study : Study
     bars : list of Setting
-        Of Figure 7.
+        Bars of Figure 7.
     published : dict of str to float
-        By quantity.
+        Published values by quantity.
 
     Returns
     -------
     DataFrame
-        ``recording, quantity, value, published``, means over the measured runs. Of the cold run ``read_calls,
-        cold_misses`` and ``compute_s`` (fitted). Of last successor ``right_lead_ms`` (from a right prediction to the
-        open or exec that it predicted, over all right ones) and ``fetched_lead_ms`` (from the start of a prefetch to
-        the first use of its data, over right predictions that had anything to fetch). Then the waits and latencies,
-        and of each model's best bar the I/O wait removed, ``*_removed_pct``.
+        ``recording, quantity, value, published``, means over the measured runs. For the cold run: ``read_calls,
+        cold_misses`` and ``compute_s`` (fitted). For last successor: ``right_lead_ms`` (from a right prediction to the
+        open or exec that it predicted, over all correct ones) and ``fetched_lead_ms`` (from the start of a prefetch to
+        the first use of its data, over correct predictions that had anything to fetch). Then the waits and latencies,
+        and the I/O wait removed by each model's best bar, ``*_removed_pct``.
     """
     runs = simulate(study, bars)
     figure = fig7(runs)

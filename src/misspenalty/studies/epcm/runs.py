@@ -2,13 +2,13 @@
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty.systems.file_client.client`: with
-cold caches, with hot ones, and cold with a predictor that learnt in the training runs.
+cold caches, with hot ones, and cold with a predictor that has learnt from the training runs.
 
 The criterion
 -------------
-Read again on 2026-11-23 and fixed again before a build had been replayed with it, by what the papers state; where they
-state nothing, by what is simplest. What is judged follows it, whatever comes out. The paper's section on EPCM has the
-table of readings with the sentences behind them, and `epcm_sensitivity` shows every other reading.
+Reviewed on 2026-11-23 and fixed again before any build had been replayed with it, by what the papers state; where they
+state nothing, by what is simplest. The judged results follow it, whatever the outcome. The report's section on EPCM has
+the table of readings with the sentences behind them, and `epcm_sensitivity` shows every other reading.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and
   orders of 70 and 80 % of them (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its best
@@ -20,17 +20,18 @@ table of readings with the sentences behind them, and `epcm_sensitivity` shows e
   file". Likelihood: the 1996 estimator at every step. All live contexts predict, each on its own.
 - Engine: asynchronous, whole files, after the open or exec; requests into the one queue of Linux 2.2 without
   priorities. Its processor time is charged for each file prefetched.
-- Cold means that the page and buffer caches hold nothing. Names and inodes are kept, because the models hang on the
-  entries of the directory cache and would be lost with it; so are the shell, the C library and the dynamic linker,
-  which living processes map. Programs have the size they were recorded with.
-- Runs: the capture's training runs teach the models, and warm the hot runs; its measured runs are measured. Models go
-  on learning in them.
-- Fitted, and nothing else: two times to copy a KB, to the reader and from a buffer to a page, at the same place of
-  their ranges, to the hot read latency on Andrew; and for each workload the factor on recorded compute, to the paper's
-  compute time of the cold run.
+- Cold means that the page and buffer caches hold nothing. Names and inodes are kept, because the models are attached to
+  the entries of the directory cache and would be lost with it; so are the shell, the C library and the dynamic linker,
+  which living processes map. Programs have their recorded size.
+- Runs: the capture's training runs teach the models and warm up the hot runs; its measured runs are measured. Models
+  continue to learn during them.
+- Fitted, and nothing else: two times to copy a KB, to the reader and from a buffer to a page, at the same relative
+  position in their ranges, to the hot read latency on Andrew; and for each workload the factor on recorded compute, to
+  the paper's compute time of the cold run.
 
-Corrected after the very first replay, because it contradicted the paper: the drive's bus. The description first taken
-passes 3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `epcm_sensitivity` keeps that drive as a reading.
+Corrected after the very first replay, because it contradicted the paper: the drive's bus. The description used first
+passes 3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `epcm_sensitivity` keeps that drive as an
+alternative reading.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -47,7 +48,7 @@ from misspenalty.systems.file_client.client import CALL, CLASSES, COMPONENTS, Cl
 from misspenalty.systems.file_client.workload import FileWorkload
 
 BASELINES = ("cold", "hot")
-BUCKETS = 22  # of the distribution of read calls; the last ends at 2 s
+BUCKETS = 22  # in the distribution of read calls; the last ends at 2 s
 KEYS = ["benchmark", "buffer_copy", "model", "partition_size", "model_order"]
 
 
@@ -58,9 +59,9 @@ class Setting:
     Attributes
     ----------
     model : str
-        ``cold``, ``hot``, ``last_successor``, ``pcm``, ``epcm``, or ``foresight`` (a ceiling: told what will follow).
+        ``cold``, ``hot``, ``last_successor``, ``pcm``, ``epcm``, or ``foresight`` (a ceiling: given the future).
     partition_size, model_order : int or None
-        ps and mo, where the model has them; of ``foresight``, the order is how many events it is told.
+        ps and mo, if the model has them; for ``foresight``, the order is how many future events it knows.
     parameters : dict
         Further parameters of the predictor.
     """
@@ -81,7 +82,7 @@ def settings_of(partition_sizes, pcm_orders, epcm_shares, threshold):
     epcm_shares : sequence of float
         Orders of EPCM as shares of the partition size.
     threshold : float
-        Smallest likelihood that is prefetched.
+        Smallest likelihood at which a file is prefetched.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def definition_of(setting):
     Raises
     ------
     ParameterError
-        The model or a parameter is unknown or impossible.
+        The model or a parameter is unknown or invalid.
     """
     definition = find_predictor(setting.model)
     named = {"partition": setting.partition_size, "order": setting.model_order}
@@ -120,17 +121,17 @@ class Study(NamedTuple):
     workload : FileWorkload
     machine : ClientMachine
     kind : Description or None
-        Of the drive.
+        Description of the drive.
     training, measured : sequence of int
-        Runs of the workload, from 0, in the order they are played.
+        Runs of the workload, from 0, in replay order.
     scale : float
         Factor on recorded compute.
     resident : sequence of int
         Paths that are in memory even when the caches are cold.
     named : sequence of int
-        Paths whose directories and inodes are.
+        Paths whose directories and inodes are in memory even then.
     seed : int
-        Of the phase of the drive's rotation at the start of each run.
+        Seed of the phase of the drive's rotation at the start of each run.
     head_start : float
         Time between the last command of whatever starts the runs, an event to the predictor, and the start of the
         clock, s. 0 = there is no such command.
@@ -163,16 +164,16 @@ class Study(NamedTuple):
 
 @dataclass
 class Led(FileWorkload):
-    """A workload with one command before each run: an event of a file of its own, and compute until the clock starts.
+    """A workload with one command before each run: an event on a file of its own, and compute until the clock starts.
 
-    Its runs are those of the workload it is made `of`; the command is added when a run is played.
+    Its runs are those of the workload it is made `of`; the command is added when a run is replayed.
 
     Attributes
     ----------
     lead : int
         Recorded compute after the command, ns.
     made : dict
-        Runs with the command, each made once.
+        Runs with the command added, cached.
     """
 
     lead: int = 0
@@ -180,13 +181,13 @@ class Led(FileWorkload):
 
     @classmethod
     def of(cls, workload, lead):
-        """The workload, led."""
+        """The workload with the command before each run."""
         parts = {part.name: getattr(workload, part.name) for part in fields(workload)}
         known = [np.append(paths, -1).astype(np.int32) for paths in workload.known]
         return cls(**parts | {"files": workload.files + 1, "known": known}, lead=lead)
 
     def run(self, number):
-        """Calls of a run, the command first."""
+        """Calls of a run, starting with the command."""
         if number not in self.made:
             command = np.zeros(1, CALL)
             command["path"], command["file"] = -1, self.files - 1
@@ -197,12 +198,12 @@ class Led(FileWorkload):
 
 
 def predictor_of(study, setting):
-    """A kernel that has learnt in the training runs; None for the baselines.
+    """A kernel that has learnt from the training runs; None for the baselines.
 
     Raises
     ------
     ParameterError
-        The model or a parameter is unknown or impossible.
+        The model or a parameter is unknown or invalid.
     """
     workload = study.workload
     if setting.model in BASELINES:
@@ -219,7 +220,7 @@ def predictor_of(study, setting):
 
 
 def play(study, setting):
-    """Play the measured runs with one setting.
+    """Replay the measured runs with one setting.
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ def play(study, setting):
 
 
 def histogram(latency):
-    """Read calls by time in powers of two: up to 1 us, 2, 3 to 4, 5 to 8 us and so on; the last holds all above.
+    """Read calls by time in powers of two: up to 1 us, 2, 3 to 4, 5 to 8 us and so on; the last bucket is open-ended.
 
     Parameters
     ----------
@@ -292,12 +293,12 @@ def rows_of(study, setting, runs):
 
 
 def simulate(study, settings, threads=1):
-    """Play every setting, so many at a time.
+    """Replay every setting, several in parallel.
 
     Returns
     -------
     DataFrame
-        One row for each setting and measured run; see `rows_of`.
+        One row per setting and measured run; see `rows_of`.
     """
     study = study.led()
     found = in_threads(lambda setting: rows_of(study, setting, play(study, setting)), settings, threads)
@@ -308,18 +309,18 @@ def simulate(study, settings, threads=1):
 
 
 def waited_early(study, shares):
-    """How much of the cold run's I/O wait falls into its beginning, where no predictor has compute to hide it behind.
+    """How much of the cold run's I/O wait falls at its beginning, where no predictor has compute to hide it behind.
 
     Parameters
     ----------
     study : Study
     shares : sequence of float
-        Of the run's compute, above 0 to 1.
+        Shares of the run's compute, above 0 and up to 1.
 
     Returns
     -------
     list of float
-        Shares of the wait of the first measured run, up to those shares of its compute; NaN where it never waits.
+        Shares of the wait of the first measured run, up to those shares of its compute; NaN if it never waits.
     """
     run = study.measured[0]
     calls = study.workload.records[run]
@@ -336,13 +337,13 @@ def waited_early(study, shares):
 def fit_copy(study, target_us, ranges):
     """Copy times at which the hot runs' mean read call takes as long as the published one, as far as the ranges allow.
 
-    Both lie at the same place of their ranges. The hot read has no I/O wait on a workload that fits into memory, so
-    that its time is a straight line in that place; the line is taken from the ends of the ranges.
+    Both are at the same relative position in their ranges. The hot read has no I/O wait on a workload that fits into
+    memory, so its time is linear in that position; the line is computed from the ends of the ranges.
 
     Parameters
     ----------
     study : Study
-        On the machine without copy times.
+        The study on the machine without copy times.
     target_us : float
         Published mean.
     ranges : mapping of str to (float, float)
@@ -380,12 +381,12 @@ def cold_compute_s(study):
 
 
 def fit_scale(study, target_s, low, high):
-    """Factor on recorded compute at which the cold runs compute as long as the published one.
+    """Factor on recorded compute at which the cold runs' compute time equals the published one.
 
     Parameters
     ----------
     study : Study
-        With its copy time; its own `scale` does not count.
+        The study with its copy times; its own `scale` is ignored.
     target_s : float
         Published compute of the cold run, s.
     low, high : float
@@ -399,7 +400,7 @@ def fit_scale(study, target_s, low, high):
     Raises
     ------
     ParameterError
-        No factor of the range will do: the model itself charges more for read calls, or hardly anything was recorded.
+        No factor in the range works: the model itself charges more for read calls, or hardly anything was recorded.
     """
     runs = play(study._replace(scale=1.0), Setting("cold"))
     recorded = np.mean([run.components["compute"] for run in runs]) / 1e9

@@ -1,7 +1,7 @@
 """The EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
 
-Nothing here is judged: the criterion in `misspenalty.studies.epcm.runs` was fixed first. The tables say what each
-choice is worth, and which of them decide whether EPCM comes out ahead.
+Nothing here is judged: the criterion in `misspenalty.studies.epcm.runs` was fixed first. The tables show how much each
+choice matters, and which of them decide whether EPCM comes out ahead.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ MODEL, WORKLOAD, MACHINE, PROTOCOL = "model", "workload", "machine", "protocol"
 
 
 class Variation(NamedTuple):
-    """One choice made otherwise.
+    """One choice made differently.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Variation(NamedTuple):
         ``model`` (a parameter of the predictors), ``workload``, ``machine`` or ``protocol``.
     parameter : str
     value
-        Of the parameter's kind.
+        A value of the parameter's type.
     """
 
     what: str
@@ -41,9 +41,9 @@ def variations_of(choices, machine=None):
     Parameters
     ----------
     choices : dict of str to dict
-        By kind of choice: parameter to list of values; ``everywhere`` are the machine's.
+        Per kind of choice: parameter -> list of values; ``everywhere`` lists the machine's.
     machine : Machine, optional
-        Whose file says what to vary; None = ``everywhere`` of the choices.
+        Machine whose file says what to vary; None = ``everywhere`` of the choices.
 
     Returns
     -------
@@ -60,51 +60,51 @@ def variations_of(choices, machine=None):
         return listed + [Variation(MACHINE, parameter, value) for parameter in few for value in few[parameter]]
     listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
     price = machine.testbed.copy_us_per_kb
-    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # one price of both copies
+    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # the same price for both copies
 
 
 def sensitivity(study, capture, settings, variations, placement, runs, threads=1):
-    """Play the settings under every variation.
+    """Replay the settings under every variation.
 
     Parameters
     ----------
     study : Study
-        The criterion's own.
+        The study as the criterion defines it.
     capture : Capture
-        Its recorded calls; workloads are prepared from it again where a variation changes them. Training on more runs
-        than are recorded before those that are measured plays these again.
+        Its recorded calls; workloads are prepared from it again where a variation changes them. If more training runs
+        are asked for than were recorded before the measured ones, these are replayed again.
     settings : list of Setting
         From `misspenalty.studies.epcm.setup.varied`.
     variations : list of Variation
     placement : dict
         ``runs, temporaries, seed`` of the study's own workload.
     runs : int
-        How many of the last measured runs are measured, whatever varies.
+        How many of the last recorded runs are measured, whatever varies.
     threads : int
-        Settings played at a time; the result does not depend on it.
+        Settings replayed in parallel; the result does not depend on it.
 
     Returns
     -------
     DataFrame
-        ``benchmark, what, parameter, value, model, partition_size, model_order`` and of Figure 7 ``elapsed_s,
+        ``benchmark, what, parameter, value, model, partition_size, model_order`` and, as in Figure 7, ``elapsed_s,
         io_wait_s, read_latency_us, elapsed_reduction_s, io_reduction_pct, read_reduction_pct``, and ``lead_ms,
         foretold_ms, wrong`` of `leads`. The first rows, parameter ``none``, are the study's own.
 
     Raises
     ------
     ParameterError
-        A variation is of an unknown parameter or leaves nothing to measure.
+        A variation names an unknown parameter or leaves nothing to measure.
     """
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""), threads)]
     for variation in variations:
-        # no name for what is played: it would live while the next is prepared
+        # do not bind the varied study to a name: it would stay in memory while the next is prepared
         tables.append(_played(*_vary(study, capture, settings, variation, placement), variation, threads))
     return pd.concat(tables, ignore_index=True)
 
 
 def _vary(study, capture, settings, variation, placement):
-    """The study and the settings with one choice made otherwise."""
+    """The study and the settings with one choice made differently."""
     what, parameter, value = variation
     if what == MODEL:
         chosen = [
@@ -117,7 +117,7 @@ def _vary(study, capture, settings, variation, placement):
 
 
 def changed(study, capture, variation, placement):
-    """The study with one choice made otherwise that is not the predictor's; arguments as in `sensitivity`."""
+    """The study with one choice other than the predictor's made differently; arguments as in `sensitivity`."""
     what, parameter, value = variation
     if what == PROTOCOL:
         return _protocol(study, capture, parameter, value)

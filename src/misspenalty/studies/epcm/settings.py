@@ -1,4 +1,4 @@
-"""Settings of the EPCM study: what can be configured, what it means, and what is refused before the first job."""
+"""Settings of the EPCM study: what can be configured, what it means, and what is rejected before the first job."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -40,26 +40,26 @@ class Builds(Settings):
 class Figure8(Settings):
     """A bar of Figure 7."""
 
-    partition_size: Count = setting(what="Nodes of a partition.")
+    partition_size: Count = setting(what="Nodes per partition.")
     model_order: Order = setting(what="Order of the model.")
 
 
 class ModelReadings(Settings):
     """Parameters of the predictors."""
 
-    threshold: list[Share] | None = setting(None, "Smallest likelihood that is prefetched.")
-    most: Distinct[Count] | None = setting(None, "Files predicted after an event, at most.")
-    partition: Distinct[Count] | None = setting(None, "Nodes of a partition, with the order as it is.")
+    threshold: list[Share] | None = setting(None, "Smallest likelihood at which a file is prefetched.")
+    most: Distinct[Count] | None = setting(None, "Most files predicted after an event.")
+    partition: Distinct[Count] | None = setting(None, "Nodes per partition, without changing the order.")
     corrected: Switch | None = setting(None, "Whether the chain's likelihoods use whole counts.")
     product: Switch | None = setting(None, "Whether likelihoods are multiplied along the chain.")
     longest: Switch | None = setting(None, "Whether only the longest context predicts.")
 
 
 class WorkloadReadings(Settings):
-    """How the recorded calls are taken."""
+    """How the recorded calls are interpreted."""
 
-    temporaries: list[Temporaries] | None = setting(None, "What a file is to the model.")
-    programs: list[PositiveShare] | None = setting(None, "Programs and libraries at this share of their size.")
+    temporaries: list[Temporaries] | None = setting(None, "How the model identifies a file.")
+    programs: list[PositiveShare] | None = setting(None, "Programs' and libraries' size, share of that recorded.")
     seed: list[Annotated[int, Field(ge=0)]] | None = setting(None, "Seeds of the placement on disk.")
 
 
@@ -67,7 +67,7 @@ class ProtocolReadings(Settings):
     """How the runs are made."""
 
     training: list[Run] | None = setting(
-        None, "Runs that teach; those recorded before the measured ones, from the first again if more are asked for."
+        None, "Training runs; those recorded before the measured ones, from the first again if there are more."
     )
     head_start: list[Annotated[Number, Field(gt=0, le=60)]] | None = setting(
         None,
@@ -78,7 +78,7 @@ class ProtocolReadings(Settings):
 
 
 class Everywhere(Settings):
-    """Parameters of the machine that may be why one predictor is behind another."""
+    """Parameters of the machine that may explain why one predictor does worse than another."""
 
     memory_mb: list[Annotated[Number, Field(ge=1, le=1_048_576)]] | None = setting(None, "Memory of the caches, MB.")
     engine_us: list[Annotated[Number, Field(ge=0, le=1e6)]] | None = setting(None, "Processor time of a prefetch, us.")
@@ -87,27 +87,27 @@ class Everywhere(Settings):
 class Readings(Settings):
     """Other readings of the paper."""
 
-    runs: Count = setting(what="Measured runs of each.")
+    runs: Count = setting(what="Measured runs per workload.")
     machine: Unique[Literal["andrew", "ld", "glimpse", "ssh"]] = setting(
-        what="Workloads on which the machine's parameters vary as its file says."
+        what="Workloads on which the machine's parameters vary as listed in its file."
     )
-    everywhere: Everywhere = setting(what="Parameters of the machine that vary on the others.")
+    everywhere: Everywhere = setting(what="Parameters of the machine that vary on the other workloads.")
     model: ModelReadings = setting(what="Parameters of the predictors.", block=True)
-    workload: WorkloadReadings = setting(what="How the recorded calls are taken.", block=True)
+    workload: WorkloadReadings = setting(what="How the recorded calls are interpreted.", block=True)
     protocol: ProtocolReadings = setting(what="How the runs are made.", block=True)
 
 
 class Surface(Settings):
-    """What the surface is over."""
+    """The axes of the surface."""
 
-    training: Distinct[Run] = setting(what="Runs that teach.")
+    training: Distinct[Run] = setting(what="Numbers of training runs.")
     head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
 
 
 class Limits(Settings):
-    """What perfect foresight is told, and when."""
+    """What perfect foresight knows, and when."""
 
-    ahead: Distinct[Count] = setting(what="Opens and execs it is told.")
+    ahead: Distinct[Count] = setting(what="Future opens and execs that it knows.")
     head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
 
 
@@ -140,32 +140,32 @@ class EpcmSettings(Settings):
     )
     threshold: Share = setting(
         0.75,
-        "Smallest likelihood that is prefetched, of PCM and EPCM.",
+        "Smallest likelihood at which PCM and EPCM prefetch a file.",
         "The paper speaks of one threshold for the context models, and of no wrong prefetches; above 0.5 a level "
-        "predicts one file at most. No value is stated: the middle of that range.",
+        "predicts at most one file. No value is stated; this is the middle of that range.",
     )
     temporaries: Temporaries = setting(
         "inode",
-        "What a file is to the model: inode, its inode, freed ones being used again; recorded, its path; normal, its "
-        "path, a random name being the same in every run; dropped, its path, a random name being nothing.",
+        "How the model identifies a file: inode, its inode, with freed ones reused; recorded, its path; normal, its "
+        "path, where a random name is the same in every run; dropped, its path, where a random name is ignored.",
         "The paper's models store a device and an inode number.",
     )
     resident: Resident = setting(
         "mapped",
         "What is in memory when a run begins cold: none; names, directories and inodes; mapped, these and the shell, "
         "the C library and the dynamic linker; programs, these and all programs and libraries.",
-        "The paper's models hang on the entries of the directory cache, which clearing it would lose; Linux 2.2 cannot "
+        "The paper's models are attached to entries of the directory cache and lost if it is cleared; Linux 2.2 cannot "
         "drop the pages that living processes map.",
     )
     training_runs: Count = setting(
         3,
-        "Runs of each workload, the first recorded, that teach the models and warm the hot runs.",
+        "Training runs per workload, the first recorded; they teach the models and warm up the hot runs.",
         "The paper's.",
     )
     measured_runs: Count = setting(
         20,
-        "Runs of each workload that are measured, the last recorded, at most.",
-        "The paper's; of glimpse and ssh, 5 were recorded.",
+        "Most runs measured per workload, the last recorded.",
+        "The paper's; for glimpse and ssh, 5 were recorded.",
     )
     fig8: Figure8 = setting(
         {"partition_size": 64, "model_order": 45},
@@ -194,13 +194,13 @@ class EpcmSettings(Settings):
             },
         },
         "Every other reading of the paper, one at a time, on fewer measured runs. Parameters of the machine vary on "
-        "the workloads named here; model, workload and protocol vary on all, as far as they have runs recorded.",
+        "the workloads named here; model, workload and protocol vary on all, as far as runs were recorded.",
         block=True,
     )
 
     surface: Surface = setting(
         {"training": [*range(11), 15, 20, 40, 60], "head_start": [0, 0.1, 0.25, 0.5, 1]},
-        "Training runs and head starts over which the wait that is removed and the read latency are shown, on andrew.",
+        "Training runs and head starts for which the wait removed and the read latency are shown, on andrew.",
         block=True,
     )
     limits: Limits = setting(
@@ -219,7 +219,7 @@ class EpcmSettings(Settings):
         for name in self.sensitivity.machine:
             if name not in builds:
                 raise SettingError(
-                    f"{name!r} is none of epcm.captures{nearest(name, builds)}; name one of them",
+                    f"{name!r} is not one of epcm.captures{nearest(name, builds)}; name one of them",
                     "sensitivity",
                     "machine",
                 )
@@ -230,7 +230,7 @@ class EpcmSettings(Settings):
         for bar in bars:
             if bar.model == "epcm" and bar.model_order < 1:
                 raise SettingError(
-                    f"of {bar.partition_size} nodes a share rounds to an order of 0; take a larger share", "epcm_shares"
+                    f"of {bar.partition_size} nodes a share rounds to an order of 0; use a larger share", "epcm_shares"
                 )
             if bar.model not in BASELINES:
                 definition_of(bar)
@@ -238,11 +238,11 @@ class EpcmSettings(Settings):
         known = [(bar.partition_size, bar.model_order) for bar in bars if bar.model == "epcm"]
         if wanted not in known:
             listed = ", ".join(f"{size}/{order}" for size, order in known)
-            raise SettingError(f"{wanted[0]}/{wanted[1]} is no bar of Figure 7 ({listed}); name one of them", "fig8")
+            raise SettingError(f"{wanted[0]}/{wanted[1]} is not a bar of Figure 7 ({listed}); name one of them", "fig8")
 
 
 def _check_training(name, path, training):
-    """Where the capture program's facts are next to a capture, they tell how many runs it has."""
+    """If the capture program's facts are next to a capture, check the number of runs against them."""
     facts = path.with_name("captures.yaml")
     runs = read_yaml(facts).get(path.stem, {}).get("runs", {}) if facts.is_file() else {}
     recorded = sum(map(len, runs.values()))

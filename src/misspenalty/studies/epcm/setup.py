@@ -15,17 +15,17 @@ SECTORS = 2**30  # of a device without description: 512 GB
 
 
 def drive_of(machine):
-    """Description of the machine's drive; None where it has a device of fixed service."""
+    """Description of the machine's drive; None if it has a fixed-service device."""
     return None if machine.drive == "none" else disks.load(machine.drive, "disk")
 
 
 def recorded(path):
-    """A capture in little memory: only the columns of events that workloads are prepared from, as narrow as can be.
+    """A capture in little memory: only the columns of events that workloads need, as narrow as possible.
 
     Parameters
     ----------
     path : path-like
-        Of its events.
+        File of its events.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def recorded(path):
 
 
 def options(settings):
-    """What `set_up` takes from the configuration's block."""
+    """Arguments of `set_up` from the configuration's block."""
     return {
         "temporaries": settings["temporaries"],
         "resident": settings["resident"],
@@ -71,7 +71,7 @@ def varied(settings):
     ]
 
 
-FORESIGHT = (1, 64)  # events that perfect foresight is told
+FORESIGHT = (1, 64)  # events that perfect foresight knows
 
 
 def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training, measured, scale=1.0, between=False):
@@ -88,13 +88,14 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     resident : str
         What is in memory in cold runs; see `kept`.
     seed : int
-        Of the placement of directories and the phases of the drive.
+        Seed of the placement of directories and of the phases of the drive.
     training, measured : int
-        The capture's first runs train, the last are measured, as many as there are.
+        How many of the capture's first runs train, and how many of the last are measured, as far as there are that
+        many.
     scale : float
         Factor on recorded compute.
     between : bool
-        Whether the workload has the runs between these too, for training that takes longer.
+        Whether the workload also includes the runs in between, for longer training.
 
     Returns
     -------
@@ -105,7 +106,7 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     Raises
     ------
     InputError, ParameterError
-        The capture, its runs or an option is impossible.
+        The capture, its runs or an option is invalid.
     """
     runs = capture.runs
     if len(runs) <= training:
@@ -132,9 +133,9 @@ def kept(capture, workload, resident):
     ----------
     capture : Capture
     workload : FileWorkload
-        Made of it.
+        Workload made from it.
     resident : str
-        ``none``; ``names``, directories and inodes; ``mapped``, these and what a process that lives on has mapped: the
+        ``none``; ``names``, directories and inodes; ``mapped``, these and what a long-lived process has mapped: the
         shell, the C library and the dynamic linker; ``programs``, these and all other programs and libraries.
 
     Returns
@@ -145,7 +146,7 @@ def kept(capture, workload, resident):
     Raises
     ------
     ParameterError
-        `resident` is none of those.
+        `resident` is not one of those.
     """
     if resident not in RESIDENT:
         raise ParameterError(f"resident is {resident!r}; expected one of {', '.join(RESIDENT)}")
@@ -172,10 +173,10 @@ def make(capture, machine, kind, placement):
     capture : Capture
     machine : ClientMachine
     kind : Description or None
-        Of the drive; without one the disk has `SECTORS`.
+        Description of the drive; without one the disk has `SECTORS`.
     placement : dict
         ``runs, temporaries, seed`` and optionally ``programs``; see
-        `misspenalty.systems.file_client.workload.prepare`. What else it has does not count.
+        `misspenalty.systems.file_client.workload.prepare`. Other keys are ignored.
 
     Returns
     -------

@@ -18,7 +18,7 @@ def confidence_interval(values):
 
 
 def timed(runs):
-    """Runs with times in s and us, next to those of the cold run that began alike."""
+    """Runs with times in s and us, next to those of the cold run with the same start."""
     runs = runs.copy()
     runs["elapsed_s"] = runs[[f"{name}_ns" for name in COMPONENTS]].sum(axis=1) / 1e9
     runs["io_wait_s"] = runs[WAITS].sum(axis=1) / 1e9
@@ -35,15 +35,15 @@ def fig7(runs):
     Parameters
     ----------
     runs : DataFrame
-        Of `misspenalty.studies.epcm.runs.simulate`, the cold runs among them.
+        Of `misspenalty.studies.epcm.runs.simulate`, including the cold runs.
 
     Returns
     -------
     DataFrame
         ``benchmark, model, partition_size, model_order, buffer_copy, elapsed_s, compute_s, io_wait_s,
         elapsed_reduction_s, elapsed_reduction_pct, io_reduction_pct, read_latency_us, read_reduction_pct``, means over
-        the measured runs, reductions against the cold ones; ``elapsed_ci_s, reduction_ci_s, read_latency_ci_us``, half
-        widths of 90 % confidence intervals; ``runs``.
+        the measured runs, reductions relative to the cold ones; ``elapsed_ci_s, reduction_ci_s, read_latency_ci_us``,
+        half widths of 90 % confidence intervals; ``runs``.
     """
     rows = []
     for key, group in timed(runs).groupby(KEYS, sort=False, dropna=False):
@@ -93,12 +93,12 @@ def fig8(runs, benchmark, partition_size, model_order):
         Of `misspenalty.studies.epcm.runs.simulate`.
     benchmark : str
     partition_size, model_order : int
-        Of the EPCM run.
+        Parameters of the EPCM run.
 
     Returns
     -------
     DataFrame
-        ``run, bucket_low_us, bucket_high_us, events``; the buckets reach from the first to the last that holds any.
+        ``run, bucket_low_us, bucket_high_us, events``; from the first to the last non-empty bucket.
     """
     runs = timed(runs[runs["buffer_copy"] & (runs["benchmark"] == benchmark)])
     hot = runs[runs["model"] == "hot"].sort_values(["read_latency_us", "run"])
@@ -139,11 +139,11 @@ def leads(runs):
     -------
     DataFrame
         The key; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
-        used afterwards), ``foretold`` (within as many events as their place among the predicted: right predictions),
+        used afterwards), ``foretold`` (within as many events as their place among the predicted: correct predictions),
         ``wrong`` (files prefetched that are not opened or executed in the rest of the run),
         ``pages, pages_used, copies_in_reads, copies_ahead``; ``lead_ms`` and ``foretold_ms``, the mean time from
-        prefetch to first use; ``right`` (events that were the first file just predicted, whether or not anything of it
-        was absent) and ``right_ms``, the mean time from that prediction to the event.
+        prefetch to first use; ``right`` (events that were the first file just predicted, whether or not any of it was
+        absent) and ``right_ms``, the mean time from that prediction to the event.
     """
     runs = runs[~runs["model"].isin(["cold", "hot"])]
     totals = runs.groupby(KEYS, sort=False, dropna=False)[
@@ -192,13 +192,13 @@ def accuracy(benchmark, workload, training, measured, settings):
     training, measured : sequence of int
         Runs.
     settings : list of Setting
-        Those without a predictor are passed over.
+        Those without a predictor are skipped.
 
     Returns
     -------
     DataFrame
         ``benchmark, model, partition_size, model_order, events, first_pct`` (the event was the first file predicted),
-        ``among_pct`` (among them), ``files`` (mean number predicted), ``memory_kb``.
+        ``among_pct`` (it was among those predicted), ``files`` (mean number predicted), ``memory_kb``.
     """
     rows = []
     ids = [workload.events(run) for run in (*training, *measured)]
@@ -246,13 +246,13 @@ def workload_facts(study, capture, published):
     capture : Capture
         Its recorded calls, for the names of files.
     published : DataFrame
-        ``benchmark, quantity, value``: what the paper states of its own workloads.
+        ``benchmark, quantity, value``: what the paper states about its own workloads.
 
     Returns
     -------
     DataFrame
-        ``benchmark, quantity, value, published``; the last is empty where the paper states nothing. Sources and objects
-        are the files of the source tree whose names end in .c and .o; what is read of one counts once.
+        ``benchmark, quantity, value, published``; the last is empty if the paper states nothing. Sources and objects
+        are the files of the source tree whose names end in .c and .o; data read from one more than once counts once.
         ``wait_early_5_pct`` and so on: percent of the first cold run's I/O wait within that share of its compute.
     """
     benchmark, measured = study.benchmark, study.measured
@@ -299,11 +299,11 @@ def _run_facts(calls, files):
     }
 
 
-PAGE_BITS = 30  # of a page's number within its file
+PAGE_BITS = 30  # bits of a page's number within its file
 
 
 def _pages(calls):
-    """Distinct pages that calls touch, each as its file's number above its own."""
+    """Distinct pages that calls touch, encoded as file number (high bits) and page number."""
     first = calls["offset"] // PAGE_BYTES
     number = np.where(calls["length"] > 0, (calls["offset"] + calls["length"] - 1) // PAGE_BYTES - first + 1, 0)
     behind = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
@@ -312,7 +312,7 @@ def _pages(calls):
 
 
 def _extent(calls, chosen):
-    """Bytes from the heads of the chosen files up to the last byte that the calls reach, added up."""
+    """Total bytes from the start of each chosen file up to the last byte that the calls reach."""
     calls = calls[chosen[calls["path"]]]
     paths, at = np.unique(calls["path"], return_inverse=True)
     ends = np.zeros(len(paths), np.int64)
@@ -321,14 +321,14 @@ def _extent(calls, chosen):
 
 
 def from_runs(runs, partition_size, model_order, benchmark="andrew"):
-    """Figures 7 and 8 and what belongs to them, from the runs of all builds.
+    """Figures 7 and 8 and related tables, from the runs of all builds.
 
     Parameters
     ----------
     runs : DataFrame
         Of `misspenalty.studies.epcm.runs.simulate`.
     partition_size, model_order : int
-        Of the EPCM run of Figure 8.
+        Parameters of the EPCM run of Figure 8.
     benchmark : str
         The build of Figure 8.
 

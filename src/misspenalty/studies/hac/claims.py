@@ -27,7 +27,7 @@ QUANTITIES = {  # of the projections, by case
     "pentium_pro": ("conversion_over_alpha_pct", "replacement_over_alpha_pct"),
     "pentium_pro_larger_l2": ("replacement_over_alpha_pct",),
 }
-# cases that the paper gives for two traversals only; the claims read every one that the table holds
+# cases that the paper gives for only two traversals; the claims read all that the table holds
 NAMED = dict.fromkeys(("server_hit_23", "pentium_pro", "pentium_pro_larger_l2"), ("T1-", "T1"))
 TABLES = {
     "projections": Table(
@@ -84,7 +84,7 @@ def claims(record, tables):
 
 
 def _curve(sweep, traversal):
-    """Replacement over the sizes swept; the paper's is not among them where hot iterations fetch next to nothing."""
+    """Replacement over the sizes swept; the paper's size is missing if hot iterations fetch next to nothing there."""
     curve = sweep.xs((traversal, "replacement"), level=("traversal", "component"))
     return curve.dropna() if curve.count() > 1 else curve
 
@@ -203,7 +203,7 @@ def _projections(record, values, fig10, fetch, replacement, conversion):
 
 
 def logged(server, fit_row):
-    """Values for the notes of claims that no table decides, and what the fit came to.
+    """Values for the notes of claims that no table decides, and the result of the fit.
 
     Parameters
     ----------
@@ -222,10 +222,10 @@ def logged(server, fit_row):
     notes = {
         "hac.setup.client": "checked: data/machines/hac_testbed.yaml, client_mhz",
         "hac.setup.ppro": "checked: data/machines/hac_testbed.yaml, ppro_mhz and ppro_l2_kb",
-        "hac.setup.single_client": "checked: one client, but for the projection to a shared server",
+        "hac.setup.single_client": "checked: one client, except in the projection to a shared server",
         "hac.setup.hot_static": "checked: hot iterations of the static traversals",
         "hac.fig9.conversion_over_fetch.t1": f"fit: {row['reached']:.4f} % for {row['target']:g} % at "
-        f"{row['value']:.1f} instructions an object installed",
+        f"{row['value']:.1f} instructions per object installed",
         "hac.proj.server_hit.t1": "obtained over cold and hot iterations together: "
         f"{hits.loc['T1', 'run_hit_pct'].iloc[0]:.1f} %",
     }

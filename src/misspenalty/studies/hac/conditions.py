@@ -1,9 +1,11 @@
-"""The HAC study's tables under other readings: what a size counts, the server's cache, the drive, T1-, the database.
+"""The HAC study's tables under other readings: what a cache size includes, the server's cache, the drive, T1-, the
+database.
 
-The fit of the study itself stays as it is. What a size counts is printed nowhere: the study lets it pay for frames and
-indirection table. Of sizes of the frames alone there are peaks of replacement only, as at the paper's sizes hot
-iterations may fetch nothing then. All other conditions are tried alone and together, at most one of each group; what
-the paper projects for several clients, other networks and other programs is tried under each alone.
+The fit of the study itself stays as it is. What a cache size includes is printed nowhere: in the study it covers frames
+and indirection table. With sizes of the frames alone only the peaks of replacement are computed, since hot iterations
+may then fetch nothing at the paper's sizes. All other conditions are tried alone and together, at most one from each
+group; the paper's projections for several clients, other networks and other programs are tried under each condition
+alone.
 """
 
 import itertools
@@ -41,7 +43,7 @@ CALLS = "T1- stops by its calls, which return at once"
 
 
 def explored(layouts):
-    """Every choice of conditions: none, each alone, then joint ones by number.
+    """Every set of conditions: none, each alone, then combinations by size.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def explored(layouts):
 def under_conditions(
     total, frames, machine, fit, points_mb, least_share, total_mb, frames_mb, iterations, layouts, sizes
 ):
-    """A job of the workflow: Figures 9 to 11 and the projections under each condition, means over seeds.
+    """Workflow job: Figures 9 to 11 and the projections under each condition, means over seeds.
 
     Parameters
     ----------
@@ -83,9 +85,9 @@ def under_conditions(
         Traversal -> client caches of the sweeps on both axes.
     iterations : int
     layouts : dict of str to dict
-        Name -> what another database has otherwise.
+        Name -> the sizes in which another database differs.
     sizes : dict
-        Of the database.
+        Sizes of the database.
 
     Returns
     -------
@@ -126,7 +128,7 @@ def under_conditions(
 
 
 class _Database:
-    """One seed's runs on one database, priced under several conditions; what they share is made once."""
+    """One seed's runs on one database, priced under several conditions; shared parts are computed once."""
 
     def __init__(self, data, sweeps, points_mb, costs, iterations, least_share):
         self.data, self.points_mb, self.costs = data, points_mb, costs
@@ -152,7 +154,7 @@ class _Database:
         self.curves[True] = self.curves[False] | {"T1-": self._curve("T1-", swept)}
 
     def under(self, chosen, total_mb):
-        """Tables by item under some conditions; none where a point has no hot misses any more."""
+        """Tables by item under some conditions; none if a point has no hot misses left."""
         calls = CALLS in chosen
         if calls not in self.runs:
             self._stop_by_calls(total_mb["T1-"])
@@ -162,7 +164,7 @@ class _Database:
         costs, runs = self.costs._replace(testbed=self.costs.testbed.with_values(**changed)), self.runs[calls]
         try:
             at_points = {name: run.penalty(costs) for name, run in runs.items()}
-        except ParameterError as error:  # a point has no hot misses any more
+        except ParameterError as error:  # a point has no hot misses left
             print(f"{'; '.join(chosen)}, seed {costs.seed}: {error}", file=sys.stderr)
             return {}
         curve = [row for rows in self.curves[calls].values() for row in rows]
@@ -175,7 +177,7 @@ class _Database:
 
 
 def with_points(curve, at_points, points_mb):
-    """Replacement at every size as it is, which no server changes, and everything at the points as priced anew.
+    """Replacement at every size, which does not depend on the server, and everything at the points, priced again.
 
     Parameters
     ----------
@@ -197,17 +199,17 @@ def with_points(curve, at_points, points_mb):
 
 
 def sweep(data, words, sizes_mb, iterations, *, table=True):
-    """HAC's fetches of every traversal at every size, as `misspenalty.studies.hac.runs.sweeps` has them.
+    """HAC's fetches of every traversal at every size, as from `misspenalty.studies.hac.runs.sweeps`.
 
     Parameters
     ----------
     data : Database
     words : int
-        Of an activation record.
+        Words of an activation record.
     sizes_mb : dict of str to sequence of float
     iterations : int
     table : bool
-        Whether a size pays for the indirection table.
+        Whether a cache size includes the indirection table.
 
     Returns
     -------

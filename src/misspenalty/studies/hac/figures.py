@@ -1,4 +1,4 @@
-"""Figures of the HAC study: tables in, one figure out. Traversals stand in order of their clustering."""
+"""Figures of the HAC study: tables in, one figure out. Traversals are in order of their clustering."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, PUBLISHED, need,
 TRAVERSALS = ("T6", "T1-", "T1", "T1+")
 SYSTEMS = {"hac": "HAC", "fpc": "FPC", "gom": "dual buffer"}
 _LOOKS = dict(zip(SYSTEMS, SERIES, strict=False))
-_PARTS = [  # dark and plain to light and hatched, so that a stack reads in grey too
+_PARTS = [  # dark and plain to light and hatched, so that a stack is readable in grey too
     {"facecolor": "#004c8c", "edgecolor": "white"},
     {"facecolor": "#e8702a", "edgecolor": "white"},
     {"facecolor": "#cfeadf", "edgecolor": "#009e73", "hatch": "...."},
@@ -31,7 +31,7 @@ def at_points(table, points_mb):
 
 
 def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
-    """Stacked bars, one a traversal in `table`, one part a component; names of the traversals."""
+    """Stacked bars, one per traversal in `table`, one part per component; returns the names of the traversals."""
     names = [name for name in TRAVERSALS if name in set(table["traversal"])]
     wide = table.pivot_table(index="traversal", columns="component", values=value).reindex(names) * scale
     foot = np.zeros(len(names))
@@ -49,7 +49,7 @@ def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
 
 
 def _half_of_sum(table, parts, value, names):
-    """Half width of the interval of a stack: as if its parts varied together, so at least as wide as it is."""
+    """Half width of the interval of a stack, as if its parts varied together: an upper bound."""
     half = f"{value}_half"
     if half not in table:
         return np.zeros(len(names))
@@ -68,8 +68,8 @@ def fig9(table, published):
     """Miss penalty by component at the published client cache sizes (left), and its shares of the fetch time with the
     published ones as marks (right; Figure 9).
 
-    It is counted on a cache that the traversal ran on, and priced for the paper's 133 MHz Alpha. The share of
-    conversion in T1 is what the one free cost was fitted to, so it proves nothing. The layout of OO7's objects rests on
+    Operations are counted while the traversal runs on a cache, and priced for the paper's 133 MHz Alpha. The only free
+    cost was fitted to the share of conversion in T1, so that share proves nothing. The layout of OO7's objects rests on
     shares of a page that are recollected from the paper.
 
     Parameters
@@ -77,8 +77,8 @@ def fig9(table, published):
     table : DataFrame
         ``traversal, cache_mb, component, us``.
     published : DataFrame
-        ``data/published/hac_miss_penalty.csv``: the sizes that are shown, or the nearest that were swept, and shares as
-        marks.
+        ``data/published/hac_miss_penalty.csv``: the sizes that are shown (or the nearest ones swept), and the shares
+        drawn as marks.
     """
     need(table, ["traversal", "cache_mb", "component", "us"], "fig9")
     said = published.set_index("traversal")
@@ -101,7 +101,7 @@ def fig9(table, published):
             printed = said.loc[name, f"{part}_over_fetch_pct"]
             if pd.notna(printed):
                 right.plot(place, printed, zorder=5, **_MARK)
-            # a mark where the number would stand lifts it
+            # a mark in the number's place moves it up
             lifted = pd.notna(printed) and -0.04 * top < printed - share[name] < 0.1 * top
             above = printed + 0.025 * top if lifted else share[name]
             right.text(place, above, f"{share[name]:.1f}", ha="center", va="bottom", fontsize=6.5)
@@ -127,7 +127,7 @@ def fig10(table, published):
     table : DataFrame
         ``traversal, component, us``.
     published : DataFrame
-        ``data/published/hac_miss_penalty.csv``: the shares of stack scanning that are printed, written beside ours.
+        ``data/published/hac_miss_penalty.csv``: the printed shares of stack scanning, written next to ours.
     """
     parts = ("usage_computation", "compaction", "stack_scanning")
     figure = _one_stack(table, parts, "Replacement overhead (ms)", "fig10")
@@ -180,10 +180,10 @@ def _curve(axis, table, column, look, scale=1.0):
 
 @styled
 def misses(table, dynamic):
-    """Fetches of one iteration, hot and cold, over the size of the client cache, which pays for frames and indirection
+    """Fetches of one iteration, hot and cold, over the size of the client cache, which includes frames and indirection
     table (as in the paper's Figures 5 to 8).
 
-    The dual buffer has the best of several splits at each size. The parameters of the dynamic traversal are
+    The dual buffer uses the best of several splits at each size. The parameters of the dynamic traversal are
     assumptions.
 
     Parameters
@@ -191,7 +191,7 @@ def misses(table, dynamic):
     table : DataFrame
         ``traversal, system, cache_mb, cold_misses, hot_misses``.
     dynamic : DataFrame
-        The same without hot misses, of the dynamic traversal.
+        The same for the dynamic traversal, without hot misses.
     """
     need(table, ["traversal", "system", "cache_mb", "cold_misses", "hot_misses"], "misses")
     panels = [name for name in TRAVERSALS if name in set(table["traversal"])]
@@ -233,7 +233,7 @@ def peaks(table, frames, published):
     table, frames : DataFrame
         ``traversal, cache_mb, component, us``; sizes of frames and table, and of frames alone.
     published : DataFrame
-        ``traversal, cache_mb``: where the paper found the greatest, drawn as a line.
+        ``traversal, cache_mb``: where the paper found the maximum, drawn as a line.
     """
     need(table, ["traversal", "cache_mb", "component", "us"], "fig9")
     need(frames, ["traversal", "cache_mb", "component", "us"], "fig9_frames")
@@ -296,7 +296,7 @@ def projections(table):
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.grid(True, axis="both")
-    axis.set_xlabel("Replacement and conversion in % of the fetch time")
+    axis.set_xlabel("Replacement and conversion (% of the fetch time)")
     legend_above(figure, axis.get_lines())
     return figure
 
@@ -335,7 +335,7 @@ def elapsed(table):
 
 @styled
 def sensitivity(costs, algorithm, traversal="T1"):
-    """How far the shares of replacement and conversion in T1's fetch time move as each cost or parameter takes its
+    """How much replacement and conversion, as shares of T1's fetch time, change as each cost or parameter takes its
     other values, one at a time.
 
     The lines mark the study's own values.
@@ -345,7 +345,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
     costs, algorithm : DataFrame
         ``parameter, value, traversal, replacement_pct, conversion_pct``; parameter ``none`` is the study's own.
     traversal : str
-        The one that is shown.
+        The traversal that is shown.
     """
     columns = ("replacement_pct", "conversion_pct")
     need(costs, ["parameter", "value", "traversal", *columns], "cost_sensitivity")
@@ -382,7 +382,7 @@ def _moves(part, own, name, columns):
     return any((values[column] - own[column].iloc[0]).abs().max() > 0.1 for column in columns) if len(own) else True
 
 
-_STATES = {  # what the bytes of a frame are
+_STATES = {  # use of the bytes of a frame
     "used much": {"facecolor": "#004c8c", "edgecolor": "none"},
     "used little": {"facecolor": "#8fb8dc", "edgecolor": "none"},
     "copies never used": {"facecolor": "#f0d9c8", "edgecolor": "none"},
@@ -392,16 +392,16 @@ _STATES = {  # what the bytes of a frame are
 
 @styled
 def frames(contents, classes, most=40):
-    """The frames of a client cache as they are now, one bar a frame; a cross marks those that were compacted.
+    """The current frames of a client cache, one bar per frame; a cross marks those that were compacted.
 
     Parameters
     ----------
     contents : list of dict
         From `misspenalty.objects.cache.ClientCache.contents`.
     classes : sequence of Class
-        Of the database.
+        Classes of the database.
     most : int
-        Frames that are shown, the first ones.
+        Number of frames shown, from the first.
     """
     shown = contents[:most]
     table = np.zeros((len(_STATES), len(shown)))

@@ -1,4 +1,4 @@
-"""Figures of hit time, line by line as HAC's Table 3: published, priced, and measured on the machine at hand."""
+"""Figures of hit time, line by line as in HAC's Table 3: published, priced, and measured on the machine at hand."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def hit_time_measured(table, priced, published):
     """Hit time measured on the machine that made this report: what each mechanism adds to the bare program, in the
     lines of the paper's Table 3, next to the published and the priced shares.
 
-    Whiskers are quartiles. A measurement never comes out the same twice; no claim reads it.
+    Whiskers are quartiles. A measurement is never the same twice; no claim reads it.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def hit_time_measured(table, priced, published):
         whiskers = [100 * _of(table, name, end) / bare["measured on this machine"] for end in ("low", "high")]
         _bars(axis, shares, lines, "{:.0f}", whiskers)
         nanoseconds = 1e9 * bare["measured on this machine"] / table.loc[table["traversal"] == name, "accesses"].iloc[0]
-        axis.set(title=f"{name}: bare program {nanoseconds:.2g} ns an object here", xlabel="% of the bare program")
+        axis.set(title=f"{name}: bare program {nanoseconds:.2g} ns per object here", xlabel="% of the bare program")
     legend_above(figure, axes[0].containers[: len(sources) + 1])
     return figure
 
@@ -74,7 +74,7 @@ def _of(table, traversal, column="seconds"):
 
 
 def _bars(axis, sources, lines, form, whiskers=None):
-    """Groups of bars, one a line from the top; quartiles as whiskers of the last source, whose numbers stand beyond."""
+    """Groups of bars, one per line from the top; whiskers are quartiles of the last source, followed by its numbers."""
     height = 0.8 / len(sources)
     ends = max(float(values[list(lines)].max()) for values in sources.values())
     ends = max(ends, float(whiskers[1][list(lines)].max())) if whiskers else ends

@@ -17,19 +17,19 @@ def _means(tables, keys):
 
 
 def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
-    """What section 4.4 projects, and elapsed times, from the points of Figure 9; means over seeds.
+    """The projections of section 4.4, and elapsed times, from the points of Figure 9; means over seeds.
 
     Parameters
     ----------
     sweeps : sequence of path-like
-        HAC's, in the order of `STATIC`.
+        HAC's sweeps, in the order of `STATIC`.
     machine, fit : path-like
         ``hac_testbed.yaml`` and the table of the fit.
     points_mb : dict of str to float
         Traversal -> client cache.
     iterations : int
     sizes : dict
-        Of the database.
+        Sizes of the database.
 
     Returns
     -------
@@ -51,18 +51,18 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
 def other_tables(
     sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes
 ):
-    """Hit time, updates, the server's cache, unit costs that vary, and the dynamic traversal; as in `at_points`.
+    """Hit time, updates, the server's cache, varied unit costs, and the dynamic traversal; as in `at_points`.
 
     Parameters
     ----------
     hit_time_mb, updates_mb : float
         Client caches of Table 3 and of the traversals with updates.
     server_mb : sequence of float
-        Server's caches.
+        Page caches of the server.
     dynamic_mb : sequence of float
         Client caches of the dynamic traversal, which runs on a database of two modules.
     dynamic : dict
-        Its settings.
+        Settings of the dynamic traversal.
     shares : sequence of float
         Splits of the dual buffer that are tried; the split of each size is chosen on the first seed.
 
@@ -107,7 +107,7 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
     settings : dict of str to sequence
         Parameter of HAC -> values.
     layouts : dict of str to dict
-        Name -> what another database has otherwise.
+        Name -> the sizes in which another database differs.
     seeds : sequence of int
     """
     testbed, point = load_fitted(machine, fit), (traversal, points_mb[traversal])

@@ -1,7 +1,7 @@
 """How much of its pages each traversal uses, by the database's layout.
 
-How an object is represented was chosen by shares of a page and a size of the database that are recollected from the
-paper (``data/calibration.yaml``); this table shows what came out next to them.
+The representation of objects was chosen to match shares of a page and a database size that are recollected from the
+paper (``data/calibration.yaml``); this table shows the results next to them.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ KEYS = ["documents", "traversal"]
 
 
 def layouts(calibration, seeds, sizes):
-    """A job of the workflow: `used` for documents between the composite parts and apart from them; means over seeds.
+    """Workflow job: `used` for documents between the composite parts and apart from them; means over seeds.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ def layouts(calibration, seeds, sizes):
         ``data/calibration.yaml``, whose `object_layout` has the recollected values.
     seeds : sequence of int
     sizes : dict
-        Of the database.
+        Sizes of the database.
 
     Returns
     -------
     DataFrame
         Columns of `used`, with the half width of a 95 % confidence interval of each mean; then the recollected values
-        as ``recollected_<column>``, in the rows that they were compared with.
+        as ``recollected_<column>``, in the rows with which they were compared.
     """
     tables = [
         pd.concat([used(database(seed, **sizes | {"documents": where}), where) for where in ("between", "apart")])
@@ -46,13 +46,13 @@ def layouts(calibration, seeds, sizes):
 
 
 def used(data, documents):
-    """Pages that each traversal touches, and what it uses of them, in a cache that holds everything.
+    """Pages that each traversal touches, and how much of them it uses, in a cache that holds everything.
 
     Parameters
     ----------
     data : Database
     documents : str
-        What the rows are labelled with.
+        Label of the rows.
 
     Returns
     -------

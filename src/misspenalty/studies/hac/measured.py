@@ -1,14 +1,14 @@
 """The HAC study measured on the machine at hand: hit time line by line (Table 3), and the operations of a fetch.
 
-Nothing here is priced, and nothing priced is in it: times are the processor's own, never the same twice, and stand in
-tables of their own that no claim reads.
+Nothing here is priced: times are the processor's own, never the same twice, and are kept in separate tables that no
+claim reads.
 
-Hit time is measured by difference. One traversal is compiled seven times, bare and with one mechanism more each time,
-and run on what a cache holds; a mechanism's line is the median of its step less the median of the step before, so that
-the lines add up. Of the mechanisms, indirection, swizzling and residency checks and usage bits are those of
-`misspenalty.objects`. The other two our caches do without, as nothing throws and no transaction runs beside: for
-concurrency control a bit of each object is tested and set in the transaction's read set, for exceptions a status in
-memory is tested after each call, as the priced table has them.
+Hit time is measured by difference. One traversal is compiled seven times, bare and with one more mechanism each time,
+and run on the contents of a cache; a mechanism's line is the median of its step minus the median of the step before, so
+that the lines add up. The mechanisms indirection, swizzling, residency checks and usage bits are those of
+`misspenalty.objects`. Our caches do not need the other two, as nothing throws and no other transaction runs: for
+concurrency control one bit per object is tested and set in the transaction's read set; for exceptions a status in
+memory is tested after each call, as in the priced table.
 """
 
 import time
@@ -30,7 +30,7 @@ def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
     data : Database
     cache_mb : float
     traversals : sequence of str
-        Of T1 and T6.
+        Any of T1 and T6.
     repeats : int
         Rounds; in each, every step runs once, after a run that is not timed.
 
@@ -38,8 +38,9 @@ def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
     -------
     DataFrame
         ``traversal, cache_mb, line, seconds, low, high, accesses``: `HIT_STEPS` in the order in which they were added,
-        with the quartiles of the rounds' own differences, and ``cache``: the traversal on the cache itself, which in
-        addition keeps the program's activation records for the stack scan and counts, and does without the last two.
+        with the quartiles of the differences within rounds, and ``cache``: the traversal on the cache itself, which
+        additionally keeps the program's activation records for the stack scan and counts, but lacks the last two
+        mechanisms.
 
     Raises
     ------
@@ -78,8 +79,8 @@ def _seconds(program, name):
 def penalty(data, points_mb, iterations=3):
     """Median time of each operation in a fetch, of the last iteration.
 
-    Timers around the operations cost some 20 ns each: conversion, which is timed object by object, comes out too large
-    by that.
+    Timers around the operations cost some 20 ns each, so conversion, which is timed object by object, is overestimated
+    by that much.
 
     Parameters
     ----------

@@ -23,19 +23,18 @@ class Penalty(NamedTuple):
     ----------
     us : dict of str to float
         Fetch time by component (``client, server, disk, network``), ``fetch``, replacement by component,
-        ``replacement``, ``conversion``, and ``total``: the miss penalty measured as time on the clock less hit time.
-    fetches : float
-        Of one iteration.
+        ``replacement``, ``conversion``, and ``total``: the miss penalty, measured as clock time minus hit time.
+    fetches : float Of one iteration.
     counts : dict of str to float
-        What was counted, mean per fetch.
+        Counts, mean per fetch.
     hit_pct, run_hit_pct : float
-        Of the server's page cache, in these iterations and in all up to them.
+        Hit rate of the server's page cache, in these iterations and in all iterations so far.
     visible_us : float
         Replacement that is not hidden behind the wait for the reply.
     elapsed_s : float
-        Of one iteration, with replacement in the foreground.
+        Elapsed time of one iteration, with replacement in the foreground.
     hit_s : float
-        Of it, the time of the traversal itself.
+        Time of the traversal itself within `elapsed_s`.
     """
 
     us: dict
@@ -49,16 +48,16 @@ class Penalty(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What a run is priced with.
+    """Parameters for pricing a run.
 
     Attributes
     ----------
     testbed : ObjectServerTestbed
-        Its `install_instructions` set.
+        The testbed, with `install_instructions` set.
     pages : int
         Pages of the database.
     seed : int
-        Of what is drawn: the server's hits where their share is given, the places of pages in no order.
+        Seed of the random parts: the server's hits if their share is given, the places of scattered pages.
     """
 
     testbed: object
@@ -127,13 +126,12 @@ def penalty(
     rate, hit_share
         As in `PageServer`.
     clients : int
-        That run the same program, each from another point of its hot iterations on; with more than one, times are means
-        over the fetches of each up to where the next one began, which together are all fetches once. What one client
-        fetches before its hot iterations has gone through the server's cache once by then, so that sharing is measured
-        warm, as one client is; the drive's own cache starts empty.
+        Number of clients that run the same program, each starting at another point of its hot iterations; with more
+        than one, times are means over each client's fetches up to the point where the next one began, which together
+        cover all fetches once. The fetches of one client before its hot iterations go through the server's cache
+        beforehand, so that sharing is measured warm, as with one client; the drive's own cache starts empty.
     background : bool
-        Whether replacement is done while waiting as far as the wait lasts; by default it is in the foreground, as
-        reported.
+        Whether replacement is done during the wait, as far as it fits; by default it is in the foreground, as reported.
     times : DataFrame, optional
         What `priced` gives for these fetches, costs and processor, where it is known.
 
@@ -174,7 +172,7 @@ def penalty(
 
 
 def _stream(used, times, fetch, register, background):
-    """What one client does, iterations one after the other."""
+    """The stream of one client, iterations one after another."""
     work = (times["hit"] + times["conversion"]).to_numpy()
     if not background:
         work = work + times["replacement"].to_numpy()
@@ -217,7 +215,7 @@ def _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, iterations
 
 
 def client_us(fetches, cache_mb, costs):
-    """Replacement, by component and in all, and conversion of `penalty`'s hot iterations, without the fetches."""
+    """Replacement, by component and in total, and conversion of `penalty`'s hot iterations, without the fetches."""
     wanted = list(hot_iterations(int(fetches["iteration"].max()) + 1))
     used = fetches[fetches["iteration"].isin(wanted)].reset_index(drop=True)
     spent = priced(used, cache_mb, costs).sum() / (used["page"] > 0).sum() / 1000
@@ -234,7 +232,7 @@ class InstallFit(NamedTuple):
     target, reached : float
         Conversion over fetch time, %.
     at_bound : bool
-        Whether the target lies outside of what the range gives.
+        Whether the target is out of the range's reach.
     """
 
     value: float
@@ -244,7 +242,7 @@ class InstallFit(NamedTuple):
 
 
 def fit_install(runs, cache_mb, target, low, high):
-    """Instructions of installing an object at which conversion has the published share of the fetch time, in the mean.
+    """Instructions of installing an object at which conversion has the published share of the fetch time on average.
 
     Parameters
     ----------
@@ -262,7 +260,7 @@ def fit_install(runs, cache_mb, target, low, high):
     """
 
     def shares(value):
-        """Of each seed, conversion over fetch time, and how it grows with each instruction."""
+        """For each seed, conversion over fetch time, and its growth per instruction."""
         rows = []
         for fetches, costs in runs:
             with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
@@ -272,7 +270,7 @@ def fit_install(runs, cache_mb, target, low, high):
         return np.mean(rows, axis=0)
 
     value = low
-    for _ in range(3):  # the fetch time hardly depends on it: only what the drive reads ahead meanwhile
+    for _ in range(3):  # the fetch time hardly depends on it: only through what the drive reads ahead meanwhile
         share, slope = shares(value)
         value += (target / 100 - share) / slope
     bounded = float(min(max(value, low), high))

@@ -1,7 +1,7 @@
-"""The HAC study's projections: what section 4.4 says of other machines, networks, servers, programs and systems.
+"""The HAC study's projections: what section 4.4 says about other machines, networks, servers, programs and systems.
 
-Each case changes one thing of the points of Figure 9 and prices or runs them again. What the paper names without a
-number (a faster network, many clients) has its number in ``data/machines/hac_testbed.yaml``.
+Each case changes one aspect of the points of Figure 9 and prices or runs them again. Cases that the paper names without
+a number (a faster network, many clients) get their numbers from ``data/machines/hac_testbed.yaml``.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class OtherRuns(NamedTuple):
     mapped, cold : Point
         A cache of whole pages: T6, and a first T1.
     entries, pointers : int array
-        Of every page: pages it refers to, and references on it.
+        For every page: number of pages it refers to, and of references on it.
     """
 
     iterative: Point
@@ -47,7 +47,7 @@ def other_runs(data, points_mb, iterations):
     points_mb : dict of str to float
         Cache sizes of Figure 9.
     iterations : int
-        Of the traversal without recursion.
+        Iterations of the traversal without recursion.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _ratio(one):
 
 
 def _servers(rows, base, brief):
-    """Other servers and networks, the client unchanged, and all that is to make up for a faster network."""
+    """Other servers and networks with the client unchanged, and all offsets of a faster network."""
     testbed = rows.costs.testbed
     slower, faster = testbed["slower_mbit_per_s"], testbed["faster_mbit_per_s"]
     clients = testbed["shared_clients"]

@@ -1,10 +1,10 @@
-"""The HAC study's runs: traversals on client caches, and what was counted at every fetch.
+"""The HAC study's runs: traversals on client caches, and the counts at every fetch.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, section 4. Nothing is priced here.
 
-A run repeats one traversal on one cache: the first iteration is cold; *hot* stands for the mean of the others but the
-last (of the second where there are two), as the benchmark's own program reports it.
+A run repeats one traversal on one cache: the first iteration is cold; *hot* is the mean of the others except the last
+(the second if there are two), as the benchmark's own program reports it.
 """
 
 import sys
@@ -29,9 +29,9 @@ class TraversalRun(NamedTuple):
     Attributes
     ----------
     fetches : DataFrame
-        A row for each fetch, and before those of an iteration one with page 0 for what came before its first fetch:
-        ``iteration`` (0 is cold), ``page``, and what was counted from there to the next row, by `COUNTS` (of `LEVELS`:
-        what held at the row).
+        One row per fetch, and before those of an iteration one with page 0 for the time before its first fetch:
+        ``iteration`` (0 is cold), ``page``, and the counts from there to the next row, by `COUNTS` (for `LEVELS`: the
+        value at the row).
     memory : tuple of int
         Bytes of frames and of the indirection table at the end.
     """
@@ -52,14 +52,13 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
     ----------
     data : Database
     system : str
-        Of `SYSTEMS`.
+        One of `SYSTEMS`.
     traversal : str
-        Of `KINDS`.
+        One of `KINDS`.
     cache_mb : float
         Size of the client cache, 2**20 bytes.
     iterations : int
-    **parameters
-        Of the cache.
+    **parameters Parameters of the cache.
 
     Returns
     -------
@@ -83,7 +82,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
 
 
 def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
-    """A dynamic traversal, once; the row of its fetches has the iteration 0. As in `run`."""
+    """A dynamic traversal, once; its fetches have iteration 0. Parameters as in `run`."""
     cache = make_cache(data, system, cache_mb, **parameters)
     Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
     table = intervals(*cache.log())
@@ -106,7 +105,7 @@ def intervals(pages, counts, before=None):
     pages, counts
         From `ClientCache.log`.
     before : int64 array, optional
-        Counts at the end of the iteration before.
+        Counts at the end of the previous iteration.
     """
     start = np.zeros((1, len(COUNTS)), np.int64) if before is None else before[None]
     edges = np.concatenate([start, counts])
@@ -119,7 +118,7 @@ def intervals(pages, counts, before=None):
 
 
 def hot_iterations(iterations):
-    """Which iterations *hot* stands for."""
+    """Which iterations *hot* averages."""
     return range(1, max(iterations - 1, 2))
 
 
@@ -129,7 +128,7 @@ def misses(found):
 
 
 def count_misses(fetches):
-    """Fetches of the cold iteration, and mean of the hot ones (None where there are none)."""
+    """Fetches of the cold iteration, and mean of the hot ones (None if there are none)."""
     number = fetches[fetches["page"] > 0].groupby("iteration").size()
     count = int(fetches["iteration"].max()) + 1
     number = number.reindex(range(count), fill_value=0)
@@ -147,9 +146,9 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
     systems : sequence of str
     sizes_mb : sequence of float
     table : bool
-        Whether the size pays for the indirection table.
+        Whether the size includes the indirection table.
     shares : sequence of float
-        Of ``gom``: splits that are tried, of which the one with the fewest hot misses is kept at each size.
+        For ``gom``: splits to try; the one with the fewest hot misses is kept at each size.
 
     Returns
     -------
@@ -175,7 +174,7 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
 
 
 def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters):
-    """HAC's fetches of one traversal at several sizes, below each other.
+    """HAC's fetches of one traversal at several sizes, concatenated.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
 
 
 def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, others_mb, shares):
-    """A job of the workflow: one traversal on every system at every cache size, for every seed.
+    """Workflow job: one traversal on every system at every cache size, for every seed.
 
     Parameters
     ----------
@@ -208,12 +207,12 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
     traversal : str
     seeds : sequence of int
     sizes : dict
-        Of the database.
+        Sizes of the database.
     iterations : int
-        Of HAC's runs; the other systems have a cold and a hot one.
+        Iterations of HAC's runs; the other systems have a cold and a hot one.
     total_mb, frames_mb, others_mb : dict of str to sequence of float
-        Traversal -> client caches that pay for frames and indirection table, for frames alone, and those of FPC and the
-        dual buffer.
+        Traversal -> client caches whose size includes frames and indirection table, frames only, and those of FPC and
+        the dual buffer.
     shares : sequence of float
         As in `sweep`; the split of each size is chosen on the first seed.
 

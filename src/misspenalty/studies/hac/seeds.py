@@ -1,8 +1,8 @@
 """The HAC study over several databases: OO7 draws its graphs at random, so every number is a mean over seeds.
 
-A seed draws the database, the operations of the dynamic traversal, and what the server's model draws. Everything is
-done for each seed on its own; the tables are then averaged row by row, with the half width of a 95 % confidence
-interval of each mean (Student's t).
+A seed draws the database, the operations of the dynamic traversal, and the random parts of the server's model.
+Everything is done separately for each seed; the tables are then averaged row by row, with the half width of a 95 %
+confidence interval of each mean (Student's t).
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 
 
 class Sample(NamedTuple):
-    """What one seed gives.
+    """Results of one seed.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ def samples(paths, machine, fit, sizes):
     machine, fit : path-like
         ``hac_testbed.yaml`` and the table of the fit.
     sizes : dict
-        Of the database.
+        Sizes of the database.
 
     Yields
     ------
@@ -100,8 +100,8 @@ def mean_over_seeds(tables, keys):
     -------
     DataFrame
         The columns of the tables, and for each that is averaged ``<column>_half``, half the width of the mean's 95 %
-        interval (missing where there is one seed). Rows that a seed does not have are left out; a value that one does
-        not have is missing from its mean.
+        interval (missing if there is only one seed). Rows missing for any seed are left out; a value missing for one is
+        missing from the mean.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Settings of the HAC study: what can be configured, what it means, and what is refused before the first job."""
+"""Settings of the HAC study: what can be configured, what it means, and what is rejected before the first job."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -17,14 +17,14 @@ class Database(Settings):
     """Sizes of an OO7 database that differ from medium with 3 connections."""
 
     one_row: ClassVar[bool] = True
-    parts: int | None = setting(None, "Atomic parts of a composite part.", ge=1, le=100_000)
-    connections: int | None = setting(None, "Connections of an atomic part.", ge=1, le=100)
-    composites: int | None = setting(None, "Composite parts of a module.", ge=1, le=100_000)
+    parts: int | None = setting(None, "Atomic parts per composite part.", ge=1, le=100_000)
+    connections: int | None = setting(None, "Connections per atomic part.", ge=1, le=100)
+    composites: int | None = setting(None, "Composite parts per module.", ge=1, le=100_000)
     document_bytes: int | None = setting(None, "Size of a document, bytes.", ge=1, le=1_000_000)
     manual_bytes: int | None = setting(None, "Size of a manual, bytes.", ge=1, le=4_000_000)
-    fan_out: int | None = setting(None, "Children of an assembly.", ge=1, le=20)
+    fan_out: int | None = setting(None, "Children per assembly.", ge=1, le=20)
     levels: int | None = setting(None, "Levels of assemblies.", ge=1, le=12)
-    composites_per_base: int | None = setting(None, "Private composite parts of a base assembly.", ge=1, le=255)
+    composites_per_base: int | None = setting(None, "Private composite parts per base assembly.", ge=1, le=255)
     documents: Literal["apart", "between"] | None = setting(None, "Where documents are placed.")
 
     @model_validator(mode="after")
@@ -76,7 +76,7 @@ class Dynamic(Settings):
     """The dynamic traversal."""
 
     operations: int = setting(
-        4000, "Operations, each a path to a composite part and a visit of it.", ge=1, le=1_000_000
+        4000, "Operations, each a path to a composite part and a visit to it.", ge=1, le=1_000_000
     )
     shift: Share = setting(0.5, "Share of the operations after which the hot and the cold module swap roles.")
     hot: Share = setting(0.8, "Share of the operations on the hot module.")
@@ -89,9 +89,7 @@ class Sensitivity(Settings):
     retention: list[Annotated[Number, Field(gt=0, le=1)]] | None = setting(
         None, "Share of a frame's objects below which those above its threshold are hot."
     )
-    scan: list[Annotated[int, Field(ge=1, le=1000)]] | None = setting(
-        None, "Frames that a pointer looks at for each fetch."
-    )
+    scan: list[Annotated[int, Field(ge=1, le=1000)]] | None = setting(None, "Frames that a pointer examines per fetch.")
     lifetime: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = setting(
         None, "Fetches after which a candidate is forgotten."
     )
@@ -106,7 +104,7 @@ class HacSettings(Settings):
 
     seeds: Distinct[Annotated[int, Field(ge=0)]] = setting(
         [1, 2, 3, 4, 5],
-        "Seeds of OO7's database, of the operations of the dynamic traversal, and of what the server's model draws.",
+        "Seeds of OO7's database, of the operations of the dynamic traversal, and of the draws of the server's model.",
         "Every result is a mean over them, with the half width of a 95 % interval.",
     )
     database: Database = setting(
@@ -119,7 +117,7 @@ class HacSettings(Settings):
         2,
         "Iterations of a traversal; the first is cold, hot is the mean of the others except the last, or the second of "
         "two.",
-        "The benchmark's program leaves the last one out, so that a third would change no number.",
+        "The benchmark's program leaves out the last one, so a third would change no number.",
         ge=2,
         le=100,
     )
@@ -136,7 +134,7 @@ class HacSettings(Settings):
             "T1": [8, 10, 12, 14, 16, 18, 20, 22],
             "T1+": [12, 16, 20, 24, 32, 40, 44],
         },
-        "Client caches of the sweep, by traversal, in which the peak of replacement is sought, MB; they pay for "
+        "Client caches of the sweep, by traversal, in which the peak of replacement is sought, MB; sizes include "
         "frames and indirection table.",
         block=True,
     )
@@ -147,11 +145,11 @@ class HacSettings(Settings):
             "T1": [6, 8, 10, 12, 13, 14],
             "T1+": [12, 16, 20, 24, 28],
         },
-        "Client caches of the same sweep, by traversal, for sizes that count the frames alone, MB.",
+        "Client caches of the same sweep, by traversal, for sizes that include only the frames, MB.",
         block=True,
     )
     least_share: Share = setting(
-        0.02, "A size counts for a peak only where hot iterations fetch at least this share of what the cold one does."
+        0.02, "A size counts for a peak only if hot iterations fetch at least this share of what the cold one fetches."
     )
     gom_shares: Annotated[list[Annotated[Number, Field(ge=0, lt=1)]], Field(min_length=1)] = setting(
         [0.3, 0.6],
@@ -171,7 +169,7 @@ class HacSettings(Settings):
     )
     dynamic_mb: Distinct[Size] = setting([4, 8, 16, 24, 32], "Client caches of the dynamic traversal, MB.")
     hit_time_mb: Size = setting(
-        30, "Client cache of the hit times (Table 3), MB; it has to hold all that T1 reads.", "The paper's."
+        30, "Client cache of the hit times (Table 3), MB; it has to hold everything that T1 reads.", "The paper's."
     )
     updates_mb: Size = setting(12, "Client cache of the traversals with updates, MB.", "The paper's.")
     server_cache_mb: Distinct[Size] = setting(
@@ -190,7 +188,7 @@ class HacSettings(Settings):
     )
     layouts: dict[str, Database] = setting(
         {"documents apart": {"documents": "apart"}},
-        "Other databases, each by a name of its own; keys are those of hac.database.",
+        "Other databases, by name; keys are those of hac.database.",
         block=True,
     )
 

@@ -17,7 +17,7 @@ from misspenalty.systems.object_server.object_client import REPLACEMENT, load_te
 from misspenalty.systems.object_server.page_server import COMPONENTS
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
-AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a size counts -> table
+AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a cache size includes -> table
 OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that price nothing at the client
 KEYS = {  # columns that tell rows apart
     "fig9": ["traversal", "cache_mb", "component"],
@@ -35,13 +35,13 @@ def at_size(runs, cache_mb):
     Parameters
     ----------
     runs : DataFrame
-        `TraversalRun.fetches` of several sizes below each other, told apart by ``cache_mb``.
+        `TraversalRun.fetches` of several sizes, concatenated; ``cache_mb`` tells them apart.
     cache_mb : float
 
     Raises
     ------
     ParameterError
-        There are none of this size.
+        There is no run of this size.
     """
     chosen = runs[runs["cache_mb"] == cache_mb]
     if chosen.empty:
@@ -102,13 +102,13 @@ def misses(traversal, runs):
 
 
 def enough(fetches, least_share):
-    """Whether the hot iterations fetch at least this share of what the cold one does."""
+    """Whether a hot iteration fetches at least this share of what the cold one fetches."""
     cold, hot = count_misses(fetches)
     return bool(hot) and hot >= least_share * cold
 
 
 def fig9(traversal, runs, costs, least_share):
-    """Mean miss penalty by component at every size of a sweep (Figure 9 shows one of them).
+    """Mean miss penalty by component at every size of a sweep (Figure 9 plots these).
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def fig9(traversal, runs, costs, least_share):
     -------
     DataFrame
         ``traversal, cache_mb, component, us`` (fetch, replacement, conversion, and total, measured on its own), and
-        beside them ``fetches`` of one hot iteration, ``frames_mb, table_mb``.
+        next to them ``fetches`` of one hot iteration, ``frames_mb, table_mb``.
     """
     rows = []
     for one in memory_of(runs).itertuples():
@@ -153,7 +153,7 @@ def points(sweeps, points_mb, costs):
 
 
 def components(found, points_mb, names):
-    """One row a traversal and component: Figure 10 (`REPLACEMENT`) or Figure 11 (`COMPONENTS`).
+    """One row per traversal and component: Figure 10 (`REPLACEMENT`) or Figure 11 (`COMPONENTS`).
 
     Returns
     -------
@@ -180,10 +180,10 @@ def fit(runs, cache_mb, target, low, high):
     Parameters
     ----------
     runs : sequence of (DataFrame, Costs)
-        T1's sweep of each seed, as in `at_size`, and its costs.
+        T1's sweep and its costs for each seed; sweeps as in `at_size`.
     cache_mb : float
     target, low, high : float
-        The share, %; range of the instructions.
+        Published share, %, and the range of instruction counts to search.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def peaks(axes, samples, published):
     samples : dict of str to sequence of DataFrame
         Axis -> `fig9` of each seed.
     published : dict of str to float
-        The paper's, MB.
+        The paper's peaks, MB.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def _peak_mb(curve):
 
 
 def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
-    """A job of the workflow: `fit` to what ``data/calibration.yaml`` says.
+    """Workflow job: `fit` to what ``data/calibration.yaml`` says.
 
     Parameters
     ----------

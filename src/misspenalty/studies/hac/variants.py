@@ -16,7 +16,7 @@ IN_A_FETCH = (
     "client_cpi", "network_mbit_per_s", "packet_us", "request_bytes", "server_page_us", "server_cache_mb", "drive",
     "database_at", "page_order", "client_page_instructions",
 )  # fmt: skip
-NOT_AT_THE_POINTS = (  # of no effect there: other machines, other tables
+NOT_AT_THE_POINTS = (  # no effect at these points: other machines, other tables
     "ppro_cpi", "ppro_l2_ns", "ppro_memory_ns", "ppro_larger_l2_kb", "slower_mbit_per_s", "faster_mbit_per_s",
     "shared_clients", "activation_words", "method_instructions", "exception_instructions", "concurrency_instructions",
     "residency_instructions", "swizzle_check_instructions", "indirection_instructions", "fault_us",
@@ -25,7 +25,7 @@ NOT_AT_THE_POINTS = (  # of no effect there: other machines, other tables
 
 
 def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
-    """Hit time line by line, as the paper's Table 3: hot traversals in a cache that holds everything.
+    """Hit time line by line, as in the paper's Table 3: hot traversals in a cache that holds everything.
 
     Returns
     -------
@@ -46,8 +46,8 @@ def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
 def elapsed(data, sweeps, points_mb, costs, iterations):
     """Elapsed time of HAC and page caching at the points of Figure 9.
 
-    ``hac`` does replacement while it waits, ``hac-fg`` in the foreground; ``fpc-no`` is ``fpc`` without replacement and
-    conversion.
+    ``hac`` does replacement while it waits for a fetch, ``hac-fg`` in the foreground; ``fpc-no`` is ``fpc`` without
+    replacement and conversion.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def updates(data, cache_mb, costs):
     -------
     DataFrame
         ``traversal, cache_mb, fetches, read_objects`` (distinct objects installed), ``modified_objects, shipped_mb,
-        buffer_filled`` (times the modified object buffer), ``run_s, commit_s, elapsed_s, over_t1``.
+        buffer_filled`` (in multiples of the modified object buffer), ``run_s, commit_s, elapsed_s, over_t1``.
     """
     rows, testbed = [], costs.testbed
     for name in ("T1", "T2a", "T2b"):
@@ -107,7 +107,7 @@ def updates(data, cache_mb, costs):
 
 
 def server(sweeps, points_mb, costs, server_mb):
-    """The server's hit rate and the time of a disk read, by its cache and by how the pages stand on the drive.
+    """The server's hit rate and the time of a disk read, by its cache size and by the order of the pages on the drive.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def server(sweeps, points_mb, costs, server_mb):
 def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
     """Misses of a dynamic traversal; `data` has two modules. Columns as in `hac_runs.sweep`, without hot misses.
 
-    `best` keeps the split of the dual buffer that each size has: found here where it is not there yet.
+    `best` holds the best split of the dual buffer for each size; missing entries are found here and added.
     """
     rows = []
     for system, size in product(systems, sizes_mb):
@@ -154,10 +154,10 @@ def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
 
 
 def cost_sensitivity(sweeps, points_mb, costs):
-    """Shares of the fetch time at the points of Figure 9 as the testbed's values vary one at a time, the fit as it is.
+    """Shares of the fetch time at the points of Figure 9, varying the testbed's values one at a time without refitting.
 
-    The fetch time is simulated again for the values of `IN_A_FETCH` only: of the others it could depend on nothing but
-    what the drive reads ahead while the client works.
+    The fetch time is simulated again only for the values in `IN_A_FETCH`: the others could change it only through what
+    the drive reads ahead while the client works.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def cost_sensitivity(sweeps, points_mb, costs):
 
 
 def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings):
-    """The same as HAC's recollected parameters vary one at a time; `settings` gives each its values."""
+    """The same, varying HAC's recollected parameters one at a time over the values in `settings`."""
     rows = []
     for parameter, values in {"none": [""], **settings}.items():
         for value in values:
@@ -191,14 +191,14 @@ def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings
             try:
                 fetches = run(data, "hac", traversal, cache_mb, iterations, **chosen).fetches
                 found = penalty(fetches, cache_mb, costs)
-            except ParameterError:  # too small for it, or no hot misses any more
+            except ParameterError:  # too small for it, or no hot misses left
                 continue
             rows.append(_shares("algorithm", parameter, value, traversal, found))
     return _as_table(rows)
 
 
 def layout_sensitivity(traversal, cache_mb, costs, iterations, layouts):
-    """The same for other databases; `layouts` gives each a name, its seed and its sizes."""
+    """The same for other databases; `layouts` maps each name to its seed and sizes."""
     rows = []
     for name, sizes in layouts.items():
         data = database(**sizes)

@@ -1,14 +1,14 @@
-"""Prefill servers with caches of their own or one that they share, and a scheduler in front of them.
+"""Prefill servers, each with its own cache or sharing one, behind a scheduler.
 
 R. Qin et al., FAST 2025, sections 4.1, 5.3.2 and Figure 5. A server prefills one request at a time, in the order of
 arrival. Caches are LRU (3.2.1). Readings, fixed before the first run, where the paper is silent:
 
 - *aware*: the request goes to the server with the lowest predicted time to first token: what is left of its queue, the
   load of the reused prefix, the prefill of the rest. *balanced*: to the server with the shortest queue. *random*: to
-  any one. Equal servers: the one that has been given the least work so far.
+  any server. Ties go to the server that has been given the least work so far.
 - *local*: each server has a cache for `node_tokens` tokens, from which it loads at host-to-device bandwidth. *shared*:
-  one cache as large as all of these together, of which a server loads over the network. *gpu*: a cache per server in
-  what the weights leave of the GPUs' memory, at no cost. *none*: no reuse.
+  one cache as large as all of these together, from which a server loads over the network. *gpu*: a cache per server in
+  the GPU memory that the weights leave free, at no cost. *none*: no reuse.
 - The prefix that a request can reuse is looked up when it arrives, and its blocks are in the cache from then on.
 """
 
@@ -33,7 +33,7 @@ class _Server:
         self.cache, self.free_s, self.work_s = cache, 0.0, 0.0
 
     def prefix(self, blocks):
-        """Leading blocks that its cache holds."""
+        """Number of leading blocks that its cache holds."""
         if self.cache is None:
             return 0
         return next((i for i, block in enumerate(blocks) if block not in self.cache.stack), len(blocks))
@@ -112,7 +112,7 @@ def _prices(machine, prompts, cache):
 
 def _fastest(servers, blocks, now, service):
     """The server with the lowest predicted time to first token."""
-    known = {}  # a cache that servers share is searched once
+    known = {}  # a shared cache is searched once
 
     def predicted(server):
         key = id(server.cache)
@@ -124,7 +124,7 @@ def _fastest(servers, blocks, now, service):
 
 
 def clusters(trace, machine, settings, threads=1):
-    """A job of the workflow: every cache under every routing.
+    """Workflow job: every cache under every routing.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def clusters(trace, machine, settings, threads=1):
 
 
 def cluster_table(workload, machine, seed, threads=1):
-    """What `clusters` returns, of a workload and a machine."""
+    """What `clusters` returns, for a workload and a machine."""
     points = [(cache, routing) for cache in CACHES for routing in ROUTINGS]
     served = in_threads(lambda point: serve(workload, machine, *point, seed=seed), points, threads)
     rows = []

@@ -1,9 +1,9 @@
 """What a token costs: seconds of prefill, bytes of cache, seconds of loading.
 
 R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix
-of p tokens saves as many as a prefill of p takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes. Reuse pays
-where loading takes less time than that prefill (their Equation 2). Loading and prefill follow each other, as there.
-Left out: queueing, overlap of loading with computing, the first token's own step.
+of p tokens saves as many as a prefill of p tokens takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes.
+Reuse pays where loading takes less time than that prefill (their Equation 2). Loading and prefill follow each other, as
+there. Left out: queueing, overlap of loading with computing, the first token's own step.
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ TERA = 1e12
 
 
 def load_gb_s(machine, kind):
-    """Bandwidth of loading from a kind of second level, 10^9 bytes/s: the slowest part of its way to the GPUs.
+    """Bandwidth of loading from a kind of second level, 10^9 bytes/s: that of the slowest link on the way to the GPUs.
 
     Parameters
     ----------
     machine : namespace
         Values of ``data/machines/kvcache.yaml``.
     kind : {"dram", "remote", "ssd"}
-        Memory of the own server, memory of another one, flash drive of the own one.
+        The server's own memory, another server's memory, the server's own flash drive.
     """
     ways = {"dram": (), "remote": (machine.network_gb_s,), "ssd": (machine.ssd_gb_s,)}
     return min(machine.host_to_device_gb_s, *ways[kind]) if ways[kind] else machine.host_to_device_gb_s

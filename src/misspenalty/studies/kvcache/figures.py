@@ -96,8 +96,8 @@ def second_level(table):
 
 @styled
 def prefixes(table):
-    """Block hits (hollow) and those of them in contiguous prefixes (filled), of every policy in one cache, on the whole
-    trace; one panel per size. Only the latter spare a prefill.
+    """Block hits (hollow) and those in contiguous prefixes (filled), for every policy in one cache, on the whole
+    trace; one panel per size. Only the latter avoid a prefill.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ def prefixes(table):
 
 @styled
 def ttft(table):
-    """Mean time to first token with a second level of each policy, on the whole trace: prefill, and loading on top,
-    from three places. The first level is the smallest, the second the next to smallest of the settings. Dashed: without
-    a second level.
+    """Mean time to first token with a second level under each policy, on the whole trace: prefill, plus loading from
+    one of three places. The first level is the smallest in the settings, the second level the next to smallest. Dashed:
+    without a second level.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def _name(policy):
 
 
 def _tokens(count, _=None):
-    """A number of tokens in print.
+    """A number of tokens, formatted for print.
 
     >>> _tokens(10_000), _tokens(5_120_000)
     ('10 k', '5.12 M')

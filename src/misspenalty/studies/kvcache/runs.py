@@ -2,14 +2,14 @@
 
 Readings, fixed before the first run:
 
-- Every block of a prompt is a reference, in prompt order; misses are loaded. What a policy evicts in the middle of a
-  prompt may be a later block of the same prompt.
+- Every block of a prompt is a reference, in prompt order; misses are loaded. In the middle of a prompt a policy may
+  evict a later block of the same prompt.
 - A *block hit* is any hit. Reuse needs a *contiguous prefix*: the blocks before the first that is in neither level.
 - The first level is LRU and sees everything; the second sees the first level's misses and nothing else, loads them too,
   and is not told what the first evicts (the inclusive setting of the MQ paper, USENIX 2001).
-- Each part of the trace is counted by its requests; caches start empty and run through both parts: *stated*, which this
-  project's own statements were made on, and *judged*, which judges them. What a paper says is judged on *all*.
-- The paper does not define its hit rate. Its caches are measured in tokens and what they serve is a prefix, so here it
+- Each part of the trace is counted by its requests; caches start empty and run through both parts: *stated*, from which
+  this project's own statements were made, and *judged*, on which they are judged. A paper's claims are judged on *all*.
+- The paper does not define its hit rate. Its caches are measured in tokens and what they serve are prefixes, so here it
   is the share of the input tokens in contiguous prefixes found in the cache. Shares of block references, and means over
   requests of the share of each prompt, are listed next to it.
 """
@@ -54,11 +54,11 @@ class Workload:
         return slice(ends[requests.start], ends[requests.stop])
 
     def capacity(self, tokens):
-        """Whole blocks in a cache of that many tokens, at least one."""
+        """Number of whole blocks in a cache of that many tokens, at least one."""
         return max(int(tokens) // self.prompts.block_tokens, 1)
 
     def prefix_blocks(self, hits):
-        """Leading blocks of each prompt that hit, shape (requests,)."""
+        """Number of leading blocks of each prompt that hit, shape (requests,)."""
         count = self.prompts.count
         starts = np.cumsum(count) - count
         place = np.arange(len(hits)) - np.repeat(starts, count)
@@ -69,7 +69,7 @@ class Workload:
         return length
 
     def prefix_tokens(self, hits):
-        """Tokens of each prompt in its leading blocks that hit, shape (requests,)."""
+        """Number of tokens in those leading blocks, shape (requests,)."""
         return np.minimum(self.prefix_blocks(hits) * self.prompts.block_tokens, self.prompts.input_tokens)
 
     def seen_before(self):
@@ -109,7 +109,7 @@ def load_workload(path, settings):
 
 
 def replay(workload, policy, tokens, backwards=False, **parameters):
-    """Outcome of each reference in one cache, bool; `backwards`, every prompt is referenced from its last block on."""
+    """Outcome of each reference in one cache, bool; with `backwards`, prompts are referenced last block first."""
     hits = np.zeros(len(workload.trace), bool)
     if not backwards:
         simulate(workload.trace, policy, workload.capacity(tokens), hits=hits, **parameters)
@@ -123,7 +123,7 @@ def replay(workload, policy, tokens, backwards=False, **parameters):
 
 
 def single(trace, settings, threads=1):
-    """A job of the workflow: every policy and size of a single cache.
+    """Workflow job: every policy and size of a single cache.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def single(trace, settings, threads=1):
     -------
     dict of str to DataFrame
         ``workload``: one row of facts per part; ``hits``: one row per policy, size and part: ``workload, policy,
-        cache_tokens, cache_blocks, part, references, hit_blocks, prefix_blocks, possible_blocks`` (of a cache without
-        limit), ``input_tokens, hit_tokens, prefix_tokens, possible_tokens, request_share, possible_share``, the latter
+        cache_tokens, cache_blocks, part, references, hit_blocks, prefix_blocks, possible_blocks`` (of an unlimited
+        cache), ``input_tokens, hit_tokens, prefix_tokens, possible_tokens, request_share, possible_share``, the latter
         two the mean over the requests of the share of their tokens that is in such a prefix.
     """
     settings = KvcacheSettings.model_validate(settings)
@@ -173,7 +173,7 @@ def _facts(workload):
 
 
 def counts(workload, policy, tokens, hits, unlimited):
-    """Rows of `single` for one run, a row per part; `unlimited` are the hits of a cache without limit."""
+    """Rows of `single` for one run, one row per part; `unlimited` are the hits of a cache without limit."""
     prompts, covered = workload.prompts, workload.prompts.covered()
     request = np.repeat(np.arange(len(prompts)), prompts.count)
     prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
@@ -206,7 +206,7 @@ def counts(workload, policy, tokens, hits, unlimited):
 
 
 def two_levels(trace, machine, settings, threads=1):
-    """A job of the workflow: every policy and size of a second level, behind each first level.
+    """Workflow job: every policy and size of a second level, behind each first level.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def two_levels(trace, machine, settings, threads=1):
 
         ``times``: the same, and per kind of second level the time to first token, seconds: ``kind, prefill_s, load_s,
         ttft_s`` (means), ``median_ttft_s, p99_ttft_s``; ``loading``, how many requests load anything, and ``slower``,
-        for how many of them that takes longer than prefill. Policy ``none``: without a second level.
+        for how many of those loading takes longer than prefill. Policy ``none``: without a second level.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -234,7 +234,7 @@ def two_levels(trace, machine, settings, threads=1):
 
 
 def behind(workload, machine, first_levels, policies, second_levels, threads=1):
-    """What `two_levels` returns, of a workload, the values of a machine, and what is run."""
+    """What `two_levels` returns, for a workload, a machine's values and the combinations to run."""
     points = []
     for first_tokens in first_levels:
         first = replay(workload, "lru", first_tokens)

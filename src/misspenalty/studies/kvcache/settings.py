@@ -20,37 +20,37 @@ class KvcacheSettings(Settings):
     trace: Path = setting(
         "data/raw/kvcache/conversation.jsonl.xz",
         "Trace of prompts, JSON lines as the Mooncake project releases them (format mooncake). The part of its name "
-        "before the first dot and `_trace` is the workload: what the paper says of `conversation` is judged on that "
-        "alone, this project's own statements on any.",
+        "before the first dot and `_trace` is the workload: the paper's claims on `conversation` are judged on that "
+        "one only, this project's own statements on any.",
     )
     timestamps: Literal["ms", "s"] = setting(
         "ms",
         "Unit of the trace's timestamps.",
-        "That of the Mooncake traces; other services release the same keys with seconds.",
+        "The Mooncake traces use milliseconds; other services release the same keys in seconds.",
     )
     block_tokens: int | None = setting(
         None,
-        "Tokens of a block of the trace; left out, it is the size that explains the number of hashes of every prompt. "
+        "Tokens per block of the trace; if left out, the size that explains the number of hashes of every prompt. "
         "Give it where a trace hashes more or less than the prompt.",
         ge=1,
     )
     stated_share: float = setting(
         0.5,
-        "Share of the requests, from the first on, that this project's own statements were made on; the rest judges "
-        "them, with caches that run through both. For another trace 0: all of it judges them.",
+        "Share of the requests, from the first on, from which this project's own statements were made; the rest judges "
+        "them, with caches that run through both. For another trace use 0: all of it judges them.",
         ge=0,
         lt=1,
     )
     policies: Distinct[str] = setting(
         list(ALL),
         "Policies of the cache, and of the second level.",
-        "All that need no neighbours: a hash has none. Each has the parameters of its own paper; none is tuned.",
+        "All policies that need no neighbours: a hash has none. Each has its own paper's parameters; none is tuned.",
     )
     cache_tokens: Distinct[Tokens] = setting(
         [10_000, 100_000, 512_000, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000, 5_120_000, 8_000_000,
          10_000_000, 15_000_000, 15_360_000, 25_000_000, 25_600_000, 50_000_000, 51_200_000, 100_000_000],
         "Sizes of a single cache, tokens.",
-        "Those of the paper's Figure 9 up to where the trace ends, its local cache of 3 M tokens, two between, and the "
+        "Those of the paper's Figure 9 up to the trace's end, its local cache of 3 M tokens, two in between, and the "
         "1,000 to 100,000 blocks of Table 1 of the report before it (arXiv 2407.00079).",
     )  # fmt: skip
     first_level_tokens: Distinct[Tokens] = setting(
@@ -61,7 +61,7 @@ class KvcacheSettings(Settings):
     second_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 3_000_000, 5_120_000, 10_000_000, 25_000_000, 50_000_000],
         "Sizes of the second level, tokens.",
-        "As large as the first level, the memory of one server (3 M), and up to what the paper says is nearly all.",
+        "As large as the first level, one server's memory (3 M), and up to what according to the paper is nearly all.",
     )
     seed: int = setting(1, "Seed of the random routing of requests to servers.", ge=0)
 

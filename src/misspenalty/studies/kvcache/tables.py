@@ -118,7 +118,7 @@ def ttft(times):
     -------
     DataFrame
         The same rows, by part and kind, with ``saved_pct``, by how much the mean is below that without a second level,
-        and ``loading_pays_pct``, the share of the requests that load anything for which that is faster than prefill.
+        and ``loading_pays_pct``, the share of the requests loading anything for which loading is faster than prefill.
     """
     keys = ["first_tokens", "part"]
     base = times[times["policy"] == "none"].set_index(keys)["ttft_s"]

@@ -1,4 +1,4 @@
-"""What the results depend on: readings of the paper, varied, and parameters of the machine, one at a time."""
+"""What the results depend on: other readings of the paper, and parameters of the machine varied one at a time."""
 
 from types import SimpleNamespace
 
@@ -24,7 +24,7 @@ COMPARED = ("opt", "mq", "lirs", "arc", "lru")
 
 
 def sensitivity(trace, machine, settings, threads=1):
-    """A job of the workflow: times to first token with other parameters of the machine, one at a time.
+    """Workflow job: times to first token as the machine's parameters vary one at a time.
 
     A second level as large as a server's memory, behind the smallest first level of the settings.
 
@@ -56,7 +56,7 @@ def sensitivity(trace, machine, settings, threads=1):
 
 
 def conditions(trace, machine, settings, threads=1):
-    """A job of the workflow: Table 1, Figures 9 and 10 under other readings of what the papers leave open.
+    """Workflow job: Table 1, Figures 9 and 10 under other readings of what the papers leave open.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def conditions(trace, machine, settings, threads=1):
 
 
 def on_parts(hits, second_level, ttft):
-    """A job of the workflow: the tables of this project's own statements, with other parts of the trace as judges.
+    """Workflow job: the tables of this project's own statements, judged on other parts of the trace.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _routed(cluster, routing):
 
 def _varied_clusters(workload, machine, settings, threads):
     for name, value in machine.variations(machine.testbed):
-        if name == "utilisation":  # of what is varied, all that a cluster has
+        if name == "utilisation":  # the only varied parameter that a cluster has
             varied = SimpleNamespace(**(vars(machine.testbed) | {name: value}))
             table = tables.fig10(cluster_table(workload, varied, settings.seed, threads))
             yield table.assign(condition=f"{name} {value:g}")

@@ -1,8 +1,8 @@
 """The MQ study's Table 4 and Figure 7 under other readings than the judged one.
 
-Each is tried alone, and other rules for writes together with every first level: what a write is to the storage cache,
-how large the first level is, when MQ looks up its history, over which capture the first level is calibrated, and what
-of Figure 7's model no source states.
+Each is tried alone, except that the rules for writes are combined with every first level: how the storage cache treats
+a write, how large the first level is, when MQ looks up its history, over which capture the first level is calibrated,
+and the parameters of Figure 7's model that no source states.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ RULES = {"ignore": "writes are no accesses", "refresh": "writes refresh a block 
 def under_conditions(
     replays, first_levels, long, shorter, sensitivity, rates, table4, fig7, cache_mb, threshold_mb, threads=1
 ):
-    """A job of the workflow: Table 4, and where it was run Figure 7, under each condition.
+    """Workflow job: Table 4, and Figure 7 where it was run, under each condition.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def under_conditions(
     long : path-like
         The compiled capture that first levels are simulated over.
     shorter : path-like or empty list
-        Another one, over which the size is found too.
+        Another capture, over which the size is calibrated too.
     table4, fig7 : path-like
-        Behind the calibrated first level.
+        The tables behind the calibrated first level.
     cache_mb : sequence of float
         Sizes of Table 4.
     threshold_mb : float
@@ -70,13 +70,13 @@ def level_of(mb):
 
 
 def over_another(trace, name, levels, threshold_mb, cache_mb):
-    """Table 4 behind a first level calibrated over another capture, with all reads that it lets through.
+    """Table 4 behind a first level calibrated over another capture, with all reads that the level lets through.
 
     Parameters
     ----------
     trace : Trace
     name : str
-        Of the capture.
+        Name of the capture.
     levels : DataFrame
         Of `calibrate`, whose target and sizes are used.
     threshold_mb, cache_mb
@@ -100,7 +100,7 @@ def with_rules(trace, levels, cache_mb, threads):
     Parameters
     ----------
     trace : Trace
-        That the first levels are simulated over.
+        Capture that the first levels are simulated over.
     levels : DataFrame
         Of `calibrate`.
     cache_mb : sequence of float
@@ -121,7 +121,7 @@ def with_rules(trace, levels, cache_mb, threads):
 
 
 def of_the_testbed(rates):
-    """Figure 7 with each value of the testbed that no source states changed.
+    """Figure 7 with each testbed value that no source states changed in turn.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
 """Figures of the MQ study: tidy tables in, a figure out.
 
-Published values stand as black marks on the bars of what was obtained. Tables may be partial: what is not there is not
-drawn.
+Published values are drawn as black marks on the bars of our results. Tables may be partial: missing rows are not drawn.
 """
 
 import itertools
@@ -43,7 +42,7 @@ WRITES = {"count": "writes are accesses", "ignore": "writes are ignored", "refre
 
 
 def capture_name(label):
-    """A capture's label in print: ``128mb`` is the stream behind a first level of 128 MB."""
+    """A capture's label in figures: ``128mb`` is the stream behind a first level of 128 MB."""
     size = _first_level_mb(label)
     return label if size is None else f"behind {size:g} MB"
 
@@ -68,7 +67,7 @@ def table2(table):
     need(table, ["capture", "policy", "cache_mb", "writes", "hit_ratio_pct"], "table2")
     modes = list(dict.fromkeys(table["writes"]))
     whole = table.groupby("capture", sort=False)["writes"].nunique() == len(modes)
-    captures = list(whole.index[whole])  # the others have writes counted alone
+    captures = list(whole.index[whole])  # the others only have writes counted
     table = table[table["capture"].isin(captures)]
     figure = new_figure(PAGE, 0.55 + 1.75 * len(modes))
     axes = figure.subplots(len(modes), len(captures), sharex=True, sharey=True, squeeze=False)
@@ -86,7 +85,7 @@ def table2(table):
 
 @styled
 def hit_ratio_curve(table):
-    """One panel of hit ratio over cache size, one line a policy.
+    """One panel of hit ratio over cache size, one line per policy.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def table3(table, published=None):
     table : DataFrame
         ``policy, writes, hits_short, misses_short, hits_long, misses_long, first_reads``, in reads.
     published : DataFrame, optional
-        ``data/published/mq_table3.csv``; it becomes the first panel.
+        ``data/published/mq_table3.csv``; drawn as the first panel.
     """
     need(table, ["policy", "writes", *_FATES], "table3")
     panels = {WRITES.get(mode, mode): part for mode, part in table.groupby("writes", sort=False)}
@@ -203,7 +202,7 @@ def _mark_first_level(axis, capture):
 
 @styled
 def fig4(table):
-    """Share of the blocks accessed at least f times, and the share of the accesses that these take (the paper's Figure
+    """Share of the blocks accessed at least f times, and the share of the accesses that go to them (the paper's Figure
     4).
 
     Parameters
@@ -235,7 +234,7 @@ def fig4(table):
 def first_level_fit(table, counts, published):
     """The first level calibrated on Table 3: the share of re-accesses closer than 64 k references as its size grows,
     with the published share dotted, the number of claims on hit ratios that come out, and the hit ratios of MQ and LRU,
-    the published ones as hollow marks at the size found.
+    with the published ones as hollow marks at the size found.
 
     Parameters
     ----------
@@ -278,7 +277,7 @@ def first_level_fit(table, counts, published):
 
 @styled
 def table4(tables, published):
-    """Hit ratios of MQ and LRU at the paper's cache sizes, the published ones as marks (the paper's Table 4).
+    """Hit ratios of MQ and LRU at the paper's cache sizes, with the published ones as marks (the paper's Table 4).
 
     Left: behind the first level that the paper names, on which the claims are judged. Right: behind one calibrated on
     the re-access distances of the paper's Table 3.
@@ -295,7 +294,7 @@ def table4(tables, published):
 
 @styled
 def fig7(tables, published, fitted=()):
-    """Transaction rate over that of LRU with the smallest cache, from the closed-loop model of the paper's machine,
+    """Transaction rate relative to LRU with the smallest cache, from the closed-loop model of the paper's machine,
     with the published gains as marks (the paper's Figure 7).
 
     The bar that a parameter was fitted to is marked.
@@ -327,7 +326,7 @@ def _bar_panels(tables, published, column, label, form, fitted=()):
     return figure
 
 
-_PARTS = [  # in pairs, as the model's components come: waiting pale and hatched, service dark
+_PARTS = [  # in pairs, like the model's components: waiting pale and hatched, service dark
     {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "////"},
     {"facecolor": "#004c8c", "edgecolor": "white"},
     {"facecolor": "#efd3e6", "edgecolor": "#b0508f", "hatch": "----"},
@@ -346,7 +345,7 @@ def fig7_components(table):
     Parameters
     ----------
     table : DataFrame
-        ``cache_mb, policy, component, us``: microseconds of a transaction.
+        ``cache_mb, policy, component, us``: microseconds per transaction.
     """
     need(table, ["cache_mb", "policy", "component", "us"], "fig7_components")
     wide = table.pivot_table(index=["cache_mb", "policy"], columns="component", values="us", sort=False).fillna(0)
@@ -379,13 +378,13 @@ PARAMETERS = {  # MQ's, then the testbed's
 
 @styled
 def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
-    """Hit ratio of MQ behind the paper's first level as one of its parameters at a time varies.
+    """Hit ratio of MQ behind the paper's first level as its parameters vary one at a time.
 
     Parameters
     ----------
     table : DataFrame
-        ``parameter, value, cache_mb`` and `column`; ``policy`` where it is not MQ alone. Values may be words. Rows
-        whose parameter is ``none`` are the unvaried run: dotted lines across each panel.
+        ``parameter, value, cache_mb`` and `column`; ``policy`` where there are others than MQ. Values may be words.
+        Rows whose parameter is ``none`` are the unvaried run: dotted lines across each panel.
     column : str
         What is drawn.
     label : str
@@ -422,7 +421,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
 
 
 def _rank(value):
-    """Order of a varied value: numbers by size, also those that stand as text among words, then words."""
+    """Sort key of a varied value: numbers by size, including those stored as text, then words."""
     try:
         return 0, float(value), ""
     except ValueError:
@@ -462,7 +461,7 @@ def first_level(table):
 
 
 def fig7_sensitivity(table):
-    """Transaction rates of the closed-loop model as one of its assumed parameters at a time varies.
+    """Transaction rates of the closed-loop model as its assumed parameters vary one at a time.
 
     Parameters
     ----------

@@ -2,16 +2,18 @@
 
 The paper's Table 3 says how far apart the re-accesses are that reach the storage server: 28.8 % of them are closer than
 64 k references. No claim reads that share. Behind PostgreSQL's buffers of the paper's 128 MB it is lower, so that first
-level takes out more than the paper's did. Here the first level is LRU, which the paper says Oracle's replacement is
-similar to, over the references that a much smaller buffer lets through, and its size is the one whose share is closest.
-Distances are numbered over all accesses to the server's cache, reads and writes, as section 3.1 defines them.
+level absorbs more than the paper's did. Here the first level is LRU, which according to the paper is similar to
+Oracle's replacement, over the references that a much smaller buffer lets through, and its size is the one whose share
+is closest. Distances are numbered over all accesses to the server's cache, reads and writes, as section 3.1 defines
+them.
 
-What a write is to the paper's cache is printed nowhere, and the size depends on it: numbered over the reads alone the
+How the paper's cache treats a write is printed nowhere, and the size depends on it: numbered over the reads alone, the
 same stream's re-accesses are closer, and the size found is larger. Written down on 2026-11-24, before any of it was
-run: the rule judged stays the one that section 3.1 implies, writes are accesses, unless three printed facts that no
-claim reads all favour another one: Table 2's eight known hit ratios as a whole, LRU's misses closer than the cache size
-(Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The last does not: numbered over the reads alone
-more of them are first reads, and both shares lie above 12 %. `misspenalty.studies.mq.conditions` tries the other rules.
+run: the rule judged remains the one that section 3.1 implies, that writes are accesses, unless three printed facts that
+no claim reads all favour another rule: Table 2's eight known hit ratios as a whole, LRU's misses closer than the cache
+size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The last does not: numbered over the reads
+alone, more of them are first reads, and both shares lie above 12 %. `misspenalty.studies.mq.conditions` tries the other
+rules.
 """
 
 import numpy as np
@@ -39,8 +41,8 @@ def distances(trace, threshold_mb):
     Returns
     -------
     dict of str to float
-        ``short_share_pct`` of the reads of blocks accessed before, ``first_reads_pct`` of all reads; and the same with
-        the distances numbered over the reads alone, ``short_of_reads_pct, first_of_reads_pct``.
+        ``short_share_pct``, as a share of the reads of blocks accessed before, ``first_reads_pct`` of all reads; and
+        the same with distances numbered over the reads alone, ``short_of_reads_pct, first_of_reads_pct``.
     """
     read = slice(None) if trace.write is None else ~trace.write
     counted = previous_use(trace.ids, trace.blocks)[read]
@@ -57,14 +59,14 @@ def distances(trace, threshold_mb):
 
 
 def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None):
-    """The whole size in MB whose stream has the share of short re-accesses closest to a published one.
+    """The size, in whole MB, whose stream has the share of short re-accesses closest to a published one.
 
-    The share falls as the first level grows, so the size is found by halving the range.
+    The share falls as the first level grows, so the size is found by bisection.
 
     Parameters
     ----------
     trace : Trace
-        Behind a first level smaller than any that is tried.
+        Stream behind a first level smaller than any that is tried.
     target_pct : float
         The published share.
     span_mb : (int, int)
@@ -72,9 +74,9 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     threshold_mb : float
         As in `distances`.
     cache_mb : sequence of float
-        Storage caches whose hit ratios the table has.
+        Storage caches whose hit ratios are tabulated.
     shown_mb : sequence of int
-        Sizes of the first level that the table has next to the one found.
+        First-level sizes that are tabulated next to the one found.
     reads : int, optional
         Length of every stream, in reads: how far apart re-accesses are, and how many blocks are read for the first
         time, depends on it. By default all that the first level lets through.
@@ -90,7 +92,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     Raises
     ------
     ParameterError
-        The published share lies outside of what the range reaches.
+        The published share is out of reach of the range.
     """
     found, kept = {}, None
 
@@ -135,8 +137,8 @@ def claims_over_size(levels, ledger):
     Returns
     -------
     DataFrame
-        ``first_level_mb, chosen, short_share_pct, judged``: claims that hit ratios alone decide, ``reproduced,
-        direction``: of these.
+        ``first_level_mb, chosen, short_share_pct, judged``: claims decided by hit ratios alone, ``reproduced,
+        direction``: how many of these got that verdict.
     """
     claims = [claim for claim in load_ledger(ledger) if claim.study == "mq"]
     table = levels.rename(columns={"first_level_mb": "condition"})

@@ -30,7 +30,7 @@ def published_rates(published):
         (row.cache_mb, row.policy): (row.normalized_rate, False)
         for row in rows.dropna(subset="normalized_rate").itertuples()
     }
-    for _ in range(len(rows)):  # each pass can use what the one before found
+    for _ in range(len(rows)):  # each pass can use what the previous one found
         for row in rows.itertuples():
             bar, other = (row.cache_mb, row.policy), (float(row.versus_cache_mb), row.versus_policy)
             if row.relation == "gain" and other in found and bar not in found:

@@ -26,9 +26,9 @@ from misspenalty.systems.storage_server.server import disks_of, outcomes, run, r
 from misspenalty.systems.storage_server.testbed import StorageServerTestbed
 
 POLICIES = ("mq", "lru")
-OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # where the objective is shown besides the times tried
-STEP_US = 100  # of the processor time, far below what a printed ratio tells apart
-WHOLE = 0.999  # a stream that lasts this share of its capture is all of it
+OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, besides the times tried
+STEP_US = 100  # of the processor time, far finer than a printed ratio can resolve
+WHOLE = 0.999  # a stream that lasts this share of its capture counts as all of it
 
 
 class Rates(NamedTuple):
@@ -39,15 +39,15 @@ class Rates(NamedTuple):
     rates : DataFrame
         ``cache_mb, policy, normalized_rate`` over LRU with the smallest cache, ``hit_ratio_pct`` of the reads that were
         timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct`` (the
-        misses' share of the time that reads spend outside the database), ``rate_per_s``, and of each point the counts,
-        mean latencies (us) and utilisations. The live run has the cache inside the server and the terminals on
-        stretches of their own: it stands for the paper's implementation.
+        misses' share of the time that reads spend outside the database), ``rate_per_s``, and the counts, mean latencies
+        (us) and utilisations of each point. In the live run the cache is inside the server and each terminal has its
+        own stretch of the trace: it represents the paper's implementation.
     components : DataFrame
         ``cache_mb, policy, component, us``: mean time of a transaction.
     fit : DataFrame
-        One row: ``parameter, variant, value_us, target``, the ratio ``reached``, whether the target lies outside of
-        what the model can reach (``at_bound``), ``low_us, high_us`` and the ratios ``lowest, highest`` of the range,
-        and the times whose ratio rounds to the target (``within_low_us, within_high_us``; empty where there are none).
+        One row: ``parameter, variant, value_us, target``, the ratio ``reached``, whether the target is out of the
+        model's reach (``at_bound``), ``low_us, high_us`` and the ratios ``lowest, highest`` of the range, and the times
+        whose ratio rounds to the target (``within_low_us, within_high_us``; empty where there are none).
     objective : DataFrame
         ``cpu_us, ratio, target``: every processor time that was tried, which shows how flat the objective is.
     """
@@ -98,17 +98,17 @@ def transaction_rates(
     found : dict
         From `points`.
     reads_per_transaction : float
-        Of the capture: its reads over the transactions that the database completed meanwhile.
+        Reads of the capture over the transactions that the database completed meanwhile.
     fitted_mb : float
-        LRU with this cache over LRU with the smallest is what is fitted.
+        The fit is to LRU with this cache over LRU with the smallest.
     target : float
         Its published ratio.
     span : (int, int)
         Range of the processor time, us per transaction.
     seed : int
-        Of the disks' service times, where they are exponential.
+        Seed of the disks' service times, where they are exponential.
     variant : str
-        What the row of the fit is called.
+        Name of the fit's row.
     threads : int, optional
         Runs at a time; the result does not depend on it.
 
@@ -219,7 +219,7 @@ def _fit_row(fit, within, variant):
 
 
 def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, seed, references=None, threads=None):
-    """Normalised rates as the testbed's parameters vary one at a time, the processor time as fitted.
+    """Normalised rates as the testbed's parameters vary one at a time; the processor time stays as fitted.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def recorded_reads(trace, facts, raw):
     ----------
     trace : Trace
         A whole capture, or what a simulated first level lets through of it or of its head: fewer reads for the same
-        transactions, of which a head has its share of the time.
+        transactions, which a head shares in proportion to its duration.
     facts : path-like
         ``captures.yaml``, which the capture program wrote next to its captures.
     raw : path-like
@@ -266,14 +266,14 @@ def recorded_reads(trace, facts, raw):
 
 
 def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threads):
-    """A job of the workflow: the fit on one capture, and every bar of Figure 7.
+    """Workflow job: the fit on one capture, and every bar of Figure 7.
 
     Parameters
     ----------
     trace, facts, machine, calibration, raw : path-like
         Compiled trace, ``captures.yaml``, the testbed, ``data/calibration.yaml``, and the capture's file.
     capture : str
-        Its name.
+        Name of the capture.
     cache_mb : sequence of float
     seed, threads : int
 
@@ -300,12 +300,12 @@ def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threa
 
 
 def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
-    """A job of the workflow: transaction rates as the testbed's parameters vary one at a time, as in `fig7`.
+    """Workflow job: transaction rates as the testbed's parameters vary one at a time, as in `fig7`.
 
     Returns
     -------
     DataFrame
-        Of `rate_sensitivity`, with the processor time of the table `fit`.
+        From `rate_sensitivity`, with the processor time of the table `fit`.
     """
     opened = misspenalty.open_trace(trace)
     return rate_sensitivity(

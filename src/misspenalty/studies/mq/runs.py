@@ -54,7 +54,7 @@ def replay(
     cache_mb : sequence of float
         Cache sizes, MB.
     label : str, optional
-        What the row is called; by default the policy's name.
+        Name of the row; by default the policy's name.
     writes : sequence of {"count", "ignore"}
         Whether writes are accesses to the cache; the hit ratio is over reads either way.
     warm_up : int
@@ -62,8 +62,8 @@ def replay(
     parameters : dict, optional
         The policy's parameters.
     grid : dict of str to sequence, optional
-        Further parameters of which every combination is tried and the best kept, size by size, as the authors did for
-        FBR and LFRU.
+        Further parameters: every combination is tried and the best kept, size by size, as the authors did for FBR and
+        LFRU.
     threads, progress
         As in `hit_ratio_curve`.
 
@@ -98,7 +98,7 @@ def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, 
 
 
 def _best(curves):
-    """Of all combinations of a policy's grid, the one with the most hits at each size; the first of equal ones."""
+    """The combination of a policy's grid with the most hits at each size; the first of equals."""
     table = pd.concat(curves, ignore_index=True)
     best = table.sort_values("hits", ascending=False, kind="stable").drop_duplicates(KEYS).sort_index()
     columns = [*KEYS, "hit_ratio_pct", "requests", "hits", "evictions", "ghost_hits", "parameters"]
@@ -146,7 +146,7 @@ def distance_histogram(trace):
     Returns
     -------
     DataFrame
-        ``distance_low, distance_high`` (accesses, both included), ``accesses, share_pct`` of the re-accesses,
+        ``distance_low, distance_high`` (accesses, both inclusive), ``accesses, share_pct`` of the re-accesses,
         ``cumulative_pct``.
     """
     distance = previous_use(trace.ids, trace.blocks)
@@ -191,7 +191,7 @@ def behind(trace, policy, cache_mb, reads=None, **parameters):
     policy, cache_mb, **parameters
         The first level.
     reads : int, optional
-        The trace ends with this many reads; by default with the last.
+        Number of reads after which the trace ends; by default all.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def behind(trace, policy, cache_mb, reads=None, **parameters):
 
 
 def _cut(passed, write, reads, cache_mb):
-    """Let nothing pass after so many reads; `passed` is changed in place."""
+    """Let nothing pass after that many reads; `passed` is changed in place."""
     counted = np.cumsum(passed if write is None else passed & ~write)
     if counted[-1] < reads:
         raise ParameterError(
@@ -294,14 +294,14 @@ def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
 
 
 def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads):
-    """A job of the workflow: every policy on one capture (the capture's part of the paper's Table 2).
+    """Workflow job: every policy on one capture (the capture's part of the paper's Table 2).
 
     Parameters
     ----------
     trace : path-like
         Compiled trace.
     capture : str
-        Its name.
+        Name of the capture.
     policies : dict of str to dict
         Row's label -> ``policy``, ``parameters``, ``grid``, as in `replay`.
     cache_mb, writes, warm_up
@@ -336,7 +336,7 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
 
 
 def split_policies(trace, replays, capture, policies, cache_mb, threads):
-    """A job of the workflow: hits by distance of every policy, with the settings that its replay found best.
+    """Workflow job: hits by distance of every policy, with the settings that its replay found best.
 
     Parameters
     ----------
@@ -368,14 +368,14 @@ def split_policies(trace, replays, capture, policies, cache_mb, threads):
 
 
 def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, first_level_of, warm_up, threads):
-    """A job of the workflow: what the captures are like, LRU over a fine grid, MQ's parameters, and first levels.
+    """Workflow job: characteristics of the captures, LRU over a fine grid, MQ's parameters, and first levels.
 
     Parameters
     ----------
     traces : sequence of path-like
-        Compiled traces, named for their captures.
+        Compiled traces, named after their captures.
     server, client : str
-        Captures: the server's stream that is judged, and the client's side.
+        Names of captures: the server's stream, which is judged, and the client's side.
     cache_mb, lru_curve_mb : sequence of float
         Storage caches; those of the LRU curve.
     variations : dict

@@ -32,7 +32,7 @@ POLICIES = {
 
 def _counted(writes):
     if writes[0] != "count":
-        raise ValueError("expected count first, which Table 4 and Figure 7 are made with")
+        raise ValueError("expected count first; Table 4 and Figure 7 are made with it")
     return writes
 
 
@@ -41,15 +41,15 @@ class PolicyRow(Settings):
 
     policy: str = setting(what="Name of a policy, see `misspenalty policies`.")
     parameters: dict[str, Number] | None = setting(
-        None, "The policy's parameters by name; what is absent keeps the policy's default."
+        None, "The policy's parameters by name; absent ones keep the policy's default."
     )
     grid: dict[str, Numbers] | None = setting(
-        None, "Parameters of which every combination is tried; the best one is kept for each size."
+        None, "Parameters whose combinations are all tried; the best one is kept for each size."
     )
 
     @model_validator(mode="after")
     def check_combinations(self):
-        """Every combination that the replay would try is possible."""
+        """Every combination that the replay would try is valid."""
         check_policy(self.policy, self.parameters, self.grid)
         return self
 
@@ -74,17 +74,17 @@ class FirstLevel(Settings):
 
 
 class Calibrated(Settings):
-    """A first level that is simulated."""
+    """A simulated first level."""
 
     capture: Name = setting(what="Capture behind a smaller first level, over which it is simulated.")
     reads: int = setting(
-        what="Reads of the stream behind it, which decide how many of them are first reads; the paper's Table 1.", ge=1
+        what="Reads of the stream behind it, which decide the share of first reads; the paper's Table 1.", ge=1
     )
     shorter: Name | None = setting(
         None, "Another capture over which the size is found too, without a length: a condition, not a result."
     )
     shown_mb: Distinct[Annotated[int, Field(ge=1, le=4096)]] = setting(
-        what="Sizes of the first level, MB, that hit ratios are shown for next to the calibrated one."
+        what="Sizes of the first level, MB, for which hit ratios are shown next to the calibrated one."
     )
 
 
@@ -101,7 +101,7 @@ class MqSettings(Settings):
         },
         "The stream behind a simulated LRU first level whose size is calibrated on Table 3 (data/calibration.yaml); "
         "results have the suffix _calibrated, verdicts on them the basis `calibrated`.",
-        "No claim reads Table 3's distances, so that Tables 2 and 4 and Figure 7 stay predictions.",
+        "No claim reads Table 3's distances, so Tables 2 and 4 and Figure 7 remain predictions.",
         block=True,
     )
     client: Name = setting("2mb", "Capture that shows the client's side of Figures 2 to 4.")
@@ -121,8 +121,8 @@ class MqSettings(Settings):
     )
     writes: Annotated[Distinct[Literal["count", "ignore", "refresh"]], AfterValidator(_counted)] = setting(
         ["count", "ignore", "refresh"],
-        "What a write is to the storage cache: count, an access like a read; ignore, nothing; refresh, an access where "
-        "its block is in the cache and else nothing.",
+        "How the storage cache treats a write: count, an access like a read; ignore, nothing; refresh, an access if "
+        "its block is in the cache, otherwise nothing.",
         "The paper does not say which its simulator did; it numbers temporal distances over all accesses to the "
         "server's cache (section 3.1), so count is judged, and Tables 2 and 3 show all three. Hits are counted over "
         "reads in any case.",
@@ -135,7 +135,7 @@ class MqSettings(Settings):
     )
     policies: dict[Name, PolicyRow] = setting(
         POLICIES,
-        "Rows of Tables 2 and 3: label -> policy, its parameters, and a grid of which the best combination is kept for "
+        "Rows of Tables 2 and 3: label -> policy, its parameters, and a grid whose best combination is kept for "
         "each size. Table 4 compares mq with lru, so these two are required.",
         "The authors tried several settings of FBR and LFRU and reported the best; theirs are unknown. Histories are 4 "
         "times the cache wherever the paper says so; 2Q's is half of it.",
@@ -162,7 +162,7 @@ class MqSettings(Settings):
     first_level: FirstLevel = setting(
         {"policies": ["lru", "2q"], "sizes_mb": [16, 32, 64, 128]},
         "Simulated first levels on the client's capture.",
-        "What they let through drives the storage cache, so that the ratio of the two levels varies on one workload.",
+        "What they let through drives the storage cache, so the ratio of the two levels varies on one workload.",
         block=True,
     )
     seed: int = setting(
@@ -193,7 +193,7 @@ class MqSettings(Settings):
         return self
 
     def check_captures(self, captures):
-        """Stop if a part is played by no capture.
+        """Stop if a role has no capture.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class MqSettings(Settings):
         for part, name in names.items():
             if name not in captures:
                 raise SettingError(
-                    f"{name!r} is none of the captures ({', '.join(captures)}){nearest(name, captures)}; name one of "
+                    f"{name!r} is not a capture ({', '.join(captures)}){nearest(name, captures)}; name one of "
                     "them, or add it to `captures`",
                     "mq",
                     part,
@@ -218,7 +218,7 @@ def check_policy(policy, parameters=None, grid=None):
     Raises
     ------
     ParameterError
-        The policy or a parameter is unknown, or a value is impossible.
+        The policy or a parameter is unknown, or a value is invalid.
     """
     grid = grid or {}
     try:

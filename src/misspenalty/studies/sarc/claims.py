@@ -12,7 +12,7 @@ LOADS = {
     "cache_insensitive": (1136, 5682, 9091, 10227, 10795, 11364),
     "cache_sensitive": (2500, 12500, 20000, 22500, 23750, 25000),
 }
-SHORT = {"cache_insensitive": "ci", "cache_sensitive": "cs"}  # in the ids
+SHORT = {"cache_insensitive": "ci", "cache_sensitive": "cs"}  # in claim ids
 UPPER = {"cache_insensitive": (10227, 10795, 11364), "cache_sensitive": (12500, 20000, 22500, 23750, 25000)}
 _KEYS = ("config", "scaled_iops", "policy")
 _ROWS = tuple(row for config in LOADS for row in cross(config=(config,), scaled_iops=LOADS[config], policy=POLICIES))
@@ -103,23 +103,23 @@ def _inside(record, internals):
         hits[config] = here.hit_ratio.mean(skipna=False)
         random = 1 - here.seq_share.mean("scaled_iops", skipna=False)  # after the warm-up the cache is full
         shares.append(random.sel(policy=["lru_top", "lru_bottom"]))
-        rest = here.isel(scaled_iops=0)  # the lowest load, where hardly a prefetched track is evicted unread
+        rest = here.isel(scaled_iops=0)  # the lowest load, where hardly any prefetched track is evicted unread
         more = rest.sel(policy="lru_bottom") - rest.sel(policy="lru_top")
-        gains[config] = -more.hit_ratio / more.seq_share  # read hits for what random data gain of the cache
+        gains[config] = -more.hit_ratio / more.seq_share  # read hits per share of the cache gained by random data
     record.order("sarc.fig6.hit_ratio", hits)
     record.order("sarc.fig6.random_utility", gains)
     record.order("sarc.fig6.space_split", xr.concat(shares, "config"), "policy")
 
 
 def loads_run(frame, config):
-    """The loads of a configuration in ascending order; NaN in place of one whose rows lack a number."""
+    """The loads of a configuration in ascending order; NaN for loads whose rows lack a number."""
     rows = frame.xs(config)
     loads = rows.index.get_level_values("scaled_iops").to_series(index=rows.index)
     return loads.where(rows.notna().all(axis=1)).groupby(level="scaled_iops").max()
 
 
 def logged(table, ids, fits):
-    """The result of the fit, for the notes of claims on a value that it aimed at.
+    """The result of the fit, for the notes of claims on values that were its targets.
 
     Parameters
     ----------

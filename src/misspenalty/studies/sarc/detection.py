@@ -1,11 +1,11 @@
-"""The SARC study's detection threshold: which tracks are taken for a stream's, and which of them are.
+"""The SARC study's detection threshold: which tracks are labelled sequential, and which really are.
 
-The paper leaves seqThreshold open (II-A): low values detect early, and take random tracks next to cached ones for
-streams; high ones find a stream late. The generator knows which requests belong to a stream, so each threshold has a
-share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
-``data/machines/shark.yaml`` is the one with the least mean of both, over both configurations and several spaces, in
-LRU Top's cache at the lowest load. No response time and no published value takes part. The caches are run without
-drives: requests look their tracks up in the same order, and what is cached is the same.
+The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
+ones for streams; high values detect late. The generator knows which requests belong to a stream, so each threshold has
+a share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
+``data/machines/shark.yaml`` is the one with the smallest mean of the two, over both configurations and several spaces,
+in LRU Top's cache at the lowest load. Neither response times nor published values are used. The caches are run without
+drives: requests look their tracks up in the same order, so the cached tracks are the same.
 """
 
 import sys
@@ -20,12 +20,12 @@ COUNTS = ("random_tracks", "false_sequential", "stream_tracks", "missed_sequenti
 
 
 def detect(shark, config, seed):
-    """What detection makes of the accesses at the lowest load.
+    """Errors of sequential detection at the lowest load.
 
     Parameters
     ----------
     shark : Shark
-        With the threshold to try, and the space of the configuration.
+        Machine with the threshold to try and the configuration's space.
     config : {"cache_sensitive", "cache_insensitive"}
     seed : int
 
@@ -60,22 +60,22 @@ def detect(shark, config, seed):
 
 
 def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
-    """A job of the workflow: errors of detection by threshold.
+    """Workflow job: errors of detection by threshold.
 
     Parameters
     ----------
     machine : path-like
         ``shark.yaml``.
     thresholds : sequence of int
-        What is tried.
+        Thresholds to try.
     settings : dict
         ``divisor`` and ``values`` of the configuration.
     values : dict
-        Of the parameters that are fitted: detection goes before the fit.
+        Values of the parameters that are fitted later: detection comes before the fit.
     spaces : sequence of float
         Spaces of the cache-sensitive configuration that are tried, 2^30 bytes, full size.
     seed, threads : int
-        Threads are runs at a time.
+        `threads` is the number of parallel runs.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
         other threshold tried has a lower one. One row per configuration, space and threshold.
     """
     shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
-    tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # which has another space
+    tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed
     cases = [(config, space, value) for config in CONFIGS for space in tried[config] for value in thresholds]
 
     def run(case):

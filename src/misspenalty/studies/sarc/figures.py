@@ -1,7 +1,7 @@
 """Figures of the SARC study: tidy tables in, a figure out.
 
-Published values stand as dashed lines with hollow marks beside what was obtained. Tables may be partial: what is not
-there is not drawn.
+Published values are drawn as dashed lines with hollow marks next to our results. Tables may be partial: missing rows
+are not drawn.
 """
 
 import itertools
@@ -27,9 +27,9 @@ from misspenalty.plotting.style import (
 
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
 PAPERS = ("sarc", "lru_bottom", "lru_top")
-SLOWEST = 1000  # ms; a point beyond is a backlog that grows as long as the phase lasts, and lies outside the axis
-FAR = 20  # most that the sensitivity figure shows of a response over the unvaried model's
-READS = 0.4  # share of the paper's requests
+SLOWEST = 1000  # ms; beyond it the backlog grows for the whole phase; such points are off the axis
+FAR = 20  # largest ratio to the unvaried model's response that the sensitivity figure shows
+READS = 0.4  # share of reads among the paper's requests
 PURPOSES = {  # of operations
     "demand_reads": "#009e73",
     "prefetch_reads": "#8fd0b8",
@@ -43,7 +43,7 @@ def _configs(table):
 
 
 def _lines(axis, table, x, y, error=None, policies=None):
-    """One line a policy."""
+    """One line per policy."""
     handles = []
     for policy in policy_order(policies or table["policy"]):
         part = table[table["policy"] == policy].sort_values(x)
@@ -56,7 +56,7 @@ def _lines(axis, table, x, y, error=None, policies=None):
 
 
 def _response_axis(axis, *columns):
-    """A logarithmic axis of response times, not beyond `SLOWEST`."""
+    """A logarithmic axis of response times, up to `SLOWEST`."""
     top = max(column.max() for column in columns)
     bottom = min(column.min() for column in columns)
     axis.set_yscale("log")
@@ -69,7 +69,7 @@ def _response_axis(axis, *columns):
 
 @styled
 def table2(table, published):
-    """Mean read and write response times over load, model and paper (Table II).
+    """Mean read and write response times over load, for model and paper (Table II).
 
     Dashed lines are the printed values; bars are 95 % confidence intervals over the seeds. Six parameters of the model
     were fitted to the rows of LRU Top and LRU Bottom (``data/calibration.yaml``); the rows of SARC are predicted.
@@ -97,7 +97,7 @@ def table2(table, published):
 
 
 def _published(axis, printed, column):
-    """Dashed lines with hollow marks, one a policy."""
+    """Dashed lines with hollow marks, one per policy."""
     for policy in policy_order(printed["policy"]):
         line = printed[printed["policy"] == policy].sort_values("scaled_iops")
         look = {**policy_line(policy), "linestyle": (0, (2, 2)), "linewidth": 0.8, "markerfacecolor": "white"}
@@ -114,8 +114,8 @@ def fig6(table, minutes, published):
     """The paper's Figure 6 from the model: throughput against overall response, throughput against power (throughput
     over response), and tracks staged over time with the steps of the load schedule.
 
-    Top: cache-sensitive; bottom: cache-insensitive. Dashed: what the paper's Table II gives at 40 % reads, since the
-    paper prints no values of its figure.
+    Top: cache-sensitive; bottom: cache-insensitive. Dashed: the paper's Table II weighted with 40 % reads, since the
+    paper prints no values for its figure.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def fig6(table, minutes, published):
 
 
 def _over_time(axis, minutes, column):
-    """One line a policy over time, with the schedule's phases as vertical lines."""
+    """One line per policy over time, with the schedule's phases as vertical lines."""
     for policy in policy_order(minutes["policy"]):
         line = minutes[minutes["policy"] == policy].sort_values("minute")
         look = policy_line(policy)
@@ -165,7 +165,7 @@ def lists(minutes):
     """The paper's Figures 7 and 8 from the model: SEQ's share of the cache over time, and the ratio 2 s deltaL / L,
     which SARC holds near 1 and which is only observed under the two LRU variants.
 
-    Grey lines are the load schedule's.
+    Grey lines mark the steps of the load schedule.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ STRATEGIES = {
 
 @styled
 def anomaly(table):
-    """Sequential misses of interleaved streams in one LRU list over the size of the cache (the paper's Figures 1 and
+    """Sequential misses of interleaved streams in one LRU list, by cache size (the paper's Figures 1 and
     3).
 
     Synchronous prefetching of m tracks leaves one miss in m + 1 (dotted) however large the cache. Asynchronous
@@ -222,13 +222,13 @@ def anomaly(table):
             line = part[part["strategy"] == strategy].sort_values("tracks_a_stream")
             axis.plot(line["tracks_a_stream"], line["misses_pct"], label=name, markersize=2.5, **look)
         axis.axhline(100 / (degree + 1), color=INK, linewidth=0.7, linestyle=":")
-        axis.set(title=f"groups of {degree} tracks", xlabel="Cache (tracks a stream)", ylim=(0, None))
+        axis.set(title=f"groups of {degree} tracks", xlabel="Cache (tracks per stream)", ylim=(0, None))
     axes[0].set_ylabel("Sequential misses (% of the tracks)")
     legend_above(figure, [*axes[0].get_lines()[:3], Line2D([], [], color=INK, linestyle=":", label="1 / (m + 1)")])
     return figure
 
 
-_PARTS = {  # component: colour; what waits is hatched
+_PARTS = {  # component: colour; waiting is hatched
     "host_queue": ("#d4e3f0", "////"),
     "controller": ("#004c8c", ""),
     "adapter_queue": ("#efd3e6", "----"),
@@ -301,10 +301,10 @@ def beyond(table):
 
 @styled
 def sensitivity(table, orderings):
-    """Overall response near the peak as one unknown of the machine varies, over the response of the unvaried model.
+    """Overall response near the peak as one unknown of the machine varies, relative to the unvaried model.
 
     A shaded line is a value at which the order of the three policies changes, where responses within 5 % count as
-    equal; an arrow stands for a response more than twenty times as long or as short.
+    equal; an arrow marks a response more than twenty times as long or as short.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def sensitivity(table, orderings):
                 axis.plot(x, place + shift, color=look["color"], marker=marker, markersize=2.8, markeredgecolor="none")
         axis.axvline(1, color=GREY, linewidth=0.6)
         over_all = over_all.clip(1 / FAR, FAR)
-        axis.set(title=CONFIGS[config], xscale="log", xlabel="Response over the unvaried model's")
+        axis.set(title=CONFIGS[config], xscale="log", xlabel="Response relative to the unvaried model")
         axis.set_xlim(min(0.5, 0.9 * over_all.min().min()), max(2, 1.1 * over_all.max().max()))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_locator(NullLocator())
@@ -348,14 +348,14 @@ def sensitivity(table, orderings):
     axes[0].set_yticks(range(len(names)), [f"{parameter} = {value}" for parameter, value in names], fontsize=5.5)
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     handles = [Line2D([], [], **{**policy_line(policy), "linestyle": ""}) for policy in policies]
-    legend_above(figure, [*handles, Patch(color="#fbe7c6", label="another order, ties of 5 % counted as equal")])
+    legend_above(figure, [*handles, Patch(color="#fbe7c6", label="different order (within 5 % counts as a tie)")])
     return figure
 
 
 @styled
 def detection(table):
-    """Tracks that sequential detection misjudges by threshold, in LRU Top's cache at the lowest load; a line per space
-    that was tried. The dotted line is the threshold used.
+    """Tracks that sequential detection misjudges, by threshold, in LRU Top's cache at the lowest load; one line per
+    space tried. The dotted line is the threshold used.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def detection(table):
     need(table, ["config", "footprint_gb", "threshold", "false_pct", "missed_pct", "mean_error_pct"], "detection")
     figure = new_figure(COLUMN, 2.4)
     axis = figure.subplots()
-    kinds = {"false_pct": ("random, taken for a stream", "-"), "missed_pct": ("of a stream, not found", "--")}
+    kinds = {"false_pct": ("random, labelled sequential", "-"), "missed_pct": ("of a stream, not detected", "--")}
     colors = dict(zip(_configs(table), (INK, GREY), strict=False))
     for (config, _), part in table.groupby(["config", "footprint_gb"], sort=False):
         part = part.sort_values("threshold")
@@ -383,7 +383,7 @@ def detection(table):
 
 @styled
 def scale(table):
-    """Overall response at several scales of the model, over the response at the smallest.
+    """Overall response at several scales of the model, relative to the smallest.
 
     Parameters
     ----------
@@ -417,8 +417,8 @@ def scale(table):
 def budget(table):
     """Operations of the drives per request by purpose, and what the published response would allow (marks).
 
-    A mark below a bar means that the paper's machine had less to do than the model. There is none where the published
-    response lies outside the range of the model's own.
+    A mark below a bar means that the paper's machine had less to do than the model. There is no mark where the
+    published response lies outside the model's range.
 
     Parameters
     ----------

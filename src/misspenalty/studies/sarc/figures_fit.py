@@ -9,21 +9,21 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from misspenalty.plotting.parts import SERIES, legend_above
 from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_line, policy_order, styled
 
-WORST = 3.0  # mean factor beyond which the map tells nothing apart
+WORST = 3.0  # mean factor beyond which the map no longer distinguishes points
 MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
-SATURATING = 0.75  # share of the highest load from which on the load axis is shown
+SATURATING = 0.75  # share of the highest load at which the load axis starts
 
 
 @styled
 def fit_grid(table):
-    """Points that the fit tried, and the mean factor between model and paper at each.
+    """Points tried by the fit, and the mean factor between model and paper at each.
 
-    Small marks are points in short phases, large ones those in the study's own. Top left: the load, a colour per number
-    of host slots. Top right: the host's strip; the lowest mark of each strip is the best that the other parameters make
-    of it. Bottom left: the insertion point; several valleys would be several optima. Bottom right: space and insertion
-    together, where the size of a mark and its colour tell the mean factor; a valley along a diagonal means that the two
-    trade off. A cross is the point taken.
+    Small marks are points in short phases, large ones those in the study's own. Top left: the load, one colour per
+    number of host slots. Top right: the host's strip; the lowest mark of each strip is the best that the other
+    parameters can achieve. Bottom left: the insertion point; several valleys would be several optima. Bottom right:
+    space and insertion together, where the size and colour of a mark show the mean factor; a valley along a
+    diagonal means that the two trade off. A cross marks the point chosen.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def fit_grid(table):
 
 
 def _marks(axis, table, x, by=None, label=""):
-    """Mean factor over a parameter, a colour per value of another; handles of the colours."""
+    """Mean factor over a parameter, one colour per value of another; returns the colours' handles."""
     handles, groups = [], table.groupby(by) if by else [(None, table)]
     for (value, part), look in zip(groups, itertools.cycle(SERIES), strict=False):
         color = look["color"] if by else INK
@@ -88,10 +88,10 @@ def _marks(axis, table, x, by=None, label=""):
 
 @styled
 def load_axis(table):
-    """Responses near saturation on the axis of the load: model (filled) and paper (hollow).
+    """Responses near saturation over the load: model (filled) and paper (hollow).
 
-    Vertical bars are 95 % confidence intervals over the seeds; the band is what the model answers at the load factors
-    that fit as well as the one taken. Horizontal bars move a published point by as much load.
+    Vertical bars are 95 % confidence intervals over the seeds; the band is the model's response at the load factors
+    that fit as well as the one chosen. Horizontal bars shift a published point by the same amount of load.
 
     Parameters
     ----------

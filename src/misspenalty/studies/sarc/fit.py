@@ -1,18 +1,18 @@
 """The SARC study's fit: what no source states, found from the published rows of the two LRU variants alone.
 
-Two kinds of step, each a search against the rows that hang on its parameters. The load: LRU Top's cache-insensitive
-rows know neither the cache-sensitive footprint nor an insertion point, so they alone give `load_factor`,
-`controller_us` and `host_slots`. The space: the other rows of both variants give `footprint_sensitive_gb` and
-`insertion` together, since how far LRU Bottom is ahead of LRU Top hangs on both, and the strip of the host,
-`host_stripe_kb`. All rows hang on the strip, so that both steps are taken again from what they found, with the strip as
-it is by then. No value of SARC is looked at. The measure is the mean factor between model and paper over read and write
-responses: exp(mean |ln(model / paper)|).
+Two kinds of step, each a search against the rows that depend on its parameters. The load: LRU Top's cache-insensitive
+rows depend on neither the cache-sensitive footprint nor an insertion point, so they alone determine `load_factor`,
+`controller_us` and `host_slots`. The space: the other rows of both variants determine `footprint_sensitive_gb` and
+`insertion` together, since LRU Bottom's lead over LRU Top depends on both, and the strip of the host, `host_stripe_kb`.
+All rows depend on the strip, so both steps are repeated, starting from what they found, with the strip found. No value
+of SARC is used. The measure is the mean factor between model and paper over read and write responses: exp(mean
+|ln(model / paper)|).
 
-A step goes along one parameter after another to where neither neighbour is better, and halves its strides where no
-parameter moves, the first time once, the second time to the finest; in runs shorter than the study's and with one seed.
-A run that a parameter does not touch is not repeated. The second time, further insertion points are tried, which tells
-whether there is another optimum, and the best few points are run in the study's own phases with several seeds; the best
-of these is taken.
+A step moves along one parameter after another until neither neighbour is better, and halves its strides when no
+parameter moves: once the first time, down to the finest stride the second time. Its runs are shorter than the study's
+and have one seed. A run that a parameter does not affect is not repeated. The second time, further insertion points are
+tried, to see whether there is another optimum, and the best few points are run in the study's own phases with
+several seeds; the best of these is chosen.
 """
 
 import itertools
@@ -28,20 +28,20 @@ from misspenalty.studies.sarc.runs import load_shark, points, simulate, touches
 
 LOAD = (("cache_insensitive", "lru_top"),)
 SPACE = (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom"))
-STEPS = {  # step, in their order -> its parameters, and what it is fitted to: (configuration, policy)
+STEPS = {  # step, in order -> its parameters, and the rows it is fitted to: (configuration, policy)
     "load": (("load_factor", "controller_us", "host_slots"), LOAD),
     "space": (("footprint_sensitive_gb", "insertion", "host_stripe_kb"), SPACE),
     "load_again": (("load_factor", "controller_us", "host_slots"), LOAD),
     "space_again": (("footprint_sensitive_gb", "insertion"), SPACE),
 }
 AGAIN = ("load_again", "space_again")  # with the strip found; the best points are run in the study's own phases
-DOUBLED = ("host_stripe_kb",)  # whose stride is a number of doublings
+DOUBLED = ("host_stripe_kb",)  # its stride is a number of doublings
 SIDES = ("read_ms", "write_ms")
-NEAR = 1.05  # points at most so much worse than the best tell how well a parameter is known
+NEAR = 1.05  # points within this factor of the best show how well a parameter is known
 
 
 def mattering(step, config, policy):
-    """Those of a step's parameters that one of its groups of rows hangs on.
+    """The parameters of a step that one of its groups of rows depends on.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def try_values(shark, config, policy, seed):
     Parameters
     ----------
     shark : Shark
-        With the values to try, and with the phases of the trial.
+        Machine with the values to try and the phases of the trial.
     config, policy : str
         One of a step's groups.
     seed : int
@@ -77,7 +77,7 @@ def mean_factor(tried, targets):
     Parameters
     ----------
     tried : DataFrame
-        Rows of `try_values`; of several seeds the mean counts.
+        Rows of `try_values`; several seeds are averaged.
     targets : dict of (str, float, str, str) to float
         (config, scaled IOPS, policy, column) -> published ms.
 
@@ -114,7 +114,7 @@ def targets_of(fits, step):
     Returns
     -------
     dict of (str, float, str, str) to float
-        As `mean_factor` takes them.
+        In the form that `mean_factor` takes.
 
     Raises
     ------
@@ -151,15 +151,15 @@ def ranges_of(fits):
 
 
 def moved(point, place, stride, bounds, doubled=False):
-    """A point with one parameter changed, or None where that leaves its range.
+    """A point with one parameter changed, or None if that is out of range.
 
     Parameters
     ----------
     point : tuple of float
     place : int
-        Which parameter.
+        Index of the parameter.
     stride : float
-        By how much; where `doubled`, by how many doublings.
+        By how much; if `doubled`, by how many doublings.
     bounds : (float, float)
         Lowest and highest value.
     doubled : bool
@@ -179,19 +179,19 @@ def moved(point, place, stride, bounds, doubled=False):
 
 
 def descend(factors, start, strides, finest, ranges, doubled=None):
-    """Along one parameter after another, with ever smaller strides.
+    """Search along one parameter after another, with ever smaller strides.
 
     Parameters
     ----------
     factors : callable
-        Gives the factor of each point of a list.
+        Returns the factor of each point of a list.
     start : tuple of float
     strides, finest : sequence of float
-        By parameter: first strides and those at which the search ends; the first are the finest times a power of two.
+        Per parameter: first stride and the stride at which the search ends; their ratio is a power of two.
     ranges : sequence of (float, float)
         Lowest and highest value of each parameter.
     doubled : sequence of bool, optional
-        Of which parameters strides are doublings.
+        Whether a parameter's strides are doublings.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def descend(factors, start, strides, finest, ranges, doubled=None):
 
 
 def summary(grid, ranges):
-    """What was found, and how well it is known.
+    """The values found, and how well they are known.
 
     Parameters
     ----------
@@ -237,9 +237,9 @@ def summary(grid, ranges):
     Returns
     -------
     DataFrame
-        One row a parameter: ``parameter, value`` (of the best point of the last step that has it, in the study's own
+        One row per parameter: ``parameter, value`` (of the best point of the last step that has it, in the study's own
         phases where it was run in them), ``lowest, highest, at_bound, step, mean_factor`` (of that point), and
-        ``within_low, within_high``: the values in points at most 5 % worse than the best of the same phases.
+        ``within_low, within_high``: the range over points at most 5 % worse than the best of the same phases.
     """
     rows = {}
     for step, (names, _) in STEPS.items():
@@ -269,15 +269,14 @@ class Search:
     Parameters
     ----------
     shark : Shark
-        With all other values, and with the phases.
+        Machine with all other values and the phases.
     step : str
-        Of `STEPS`.
-    targets : dict
+        One of `STEPS`. targets : dict
         As in `mean_factor`.
     seeds : sequence of int
         The responses are means over them.
     threads : int
-        Runs at a time.
+        Number of parallel runs.
     """
 
     def __init__(self, shark, step, targets, seeds, threads):
@@ -316,12 +315,12 @@ class Search:
 
 
 def search(machine, calibration, step, settings, start, insertions, finalists, short, seeds, threads, before=()):
-    """A job of the workflow: one step of the fit.
+    """Workflow job: one step of the fit.
 
     Parameters
     ----------
     machine, calibration : path-like
-        ``shark.yaml``, ``data/calibration.yaml``, whose ranges the search keeps to.
+        ``shark.yaml``, ``data/calibration.yaml``, whose ranges limit the search.
     step : str
         Of `STEPS`.
     settings : dict
@@ -331,15 +330,15 @@ def search(machine, calibration, step, settings, start, insertions, finalists, s
     insertions : sequence of float
         Insertion points tried around the space found, when it is searched again.
     finalists : int
-        Points of a search that are run in the study's own phases, when it is the second.
+        Number of points of a second search that are run in the study's own phases.
     short : dict
         Lengths of the phases of the search.
     seeds : sequence of int
-        Of the finalists; the search has the first alone.
+        Seeds of the finalists; the search uses only the first.
     threads : int
-        Runs at a time.
+        Number of parallel runs.
     before : sequence of path-like
-        What this returned for the steps before.
+        What this returned for the previous steps.
 
     Returns
     -------
@@ -371,14 +370,14 @@ def search(machine, calibration, step, settings, start, insertions, finalists, s
 
 
 def _strides(entry, again):
-    """First and last stride: half of the first ends a step, the rest is left to the second time."""
+    """First and last stride: the first search ends at half its first stride, the second one goes on from there."""
     first, finest = entry["first"], entry["finest"]
     begins, ends = (first / 4, finest) if again else (first, first / 2)
     return max(begins, finest), max(ends, finest)
 
 
 def gather(calibration, steps):
-    """A job of the workflow: what all steps found.
+    """Workflow job: what all steps found.
 
     Parameters
     ----------
@@ -390,7 +389,8 @@ def gather(calibration, steps):
     Returns
     -------
     dict of str to DataFrame
-        ``fit`` (of `summary`), ``fit_grid`` (every point of all steps), ``fitted`` (parameter and value, for the runs).
+        ``fit`` (from `summary`), ``fit_grid`` (every point of all steps), ``fitted`` (parameter and value, for the
+        runs).
     """
     grid = pd.concat(map(pd.read_csv, steps), ignore_index=True)
     table = summary(grid, ranges_of(load_calibration(calibration)))

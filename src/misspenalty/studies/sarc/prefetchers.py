@@ -1,15 +1,16 @@
 """AMP next to prefetchers of a fixed degree, behind the study's controller: its own load, and a hundred streams.
 
-Paper: B. S. Gill, L. A. D. Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache", FAST 2007, which sets it
-against prefetching of a fixed degree, on a miss alone (FS) or ahead of the stream as well (FA, with the trigger at half
-the degree, which is SARC's), on an LRU cache. Here each is in front of LRU Top, which is that cache, and of SARC's.
+Paper: B. S. Gill, L. A. D. Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache", FAST 2007, which
+compares it with prefetching of a fixed degree on an LRU cache, either on a miss only (FS) or ahead of the stream as
+well (FA, with the trigger at half the degree, as in SARC). Here each is in front of LRU Top, which is that cache, and
+of SARC.
 
 Decided on 2026-11-24, before any result: degrees in tracks, 4, 8 (this study's) and 16; three loads of each
 configuration; a hundred streams of 256 KB reads for each array of the model, which the host does not stripe, so that
 the controller sees a hundred, at a rate that the drives can serve and at one that they cannot, over four cache sizes.
-SARC's prefetcher is FA with the study's degree: the factors are those of a prefetcher to it, seed by seed. Changed
-after a first look: of the sizes of 64, 256, 1024 and 8192 MB the first gave way to 2048, since in both the smallest the
-tracks of a stream are evicted before its next read, so that none is detected and no prefetcher does anything.
+SARC's prefetcher is FA with the study's degree: the factors compare each prefetcher with it, seed by seed. Changed
+after a first look: of the sizes of 64, 256, 1024 and 8192 MB the first was replaced by 2048, since in the two smallest
+the tracks of a stream are evicted before its next read, so that none is detected and no prefetcher does anything.
 """
 
 import itertools
@@ -33,7 +34,7 @@ PREFETCHERS = {
     **{f"fa{degree}": {"degree": degree, "trigger": degree // 2} for degree in FIXED},
     "amp": {"prefetcher": "amp"},
 }
-SARCS = "fa8"  # what SARC has in this study, and what the others are set against
+SARCS = "fa8"  # SARC's own prefetcher in this study, the baseline of the others
 STREAMS = "streams"
 MINUTE = 60 * 10**9  # ns
 CASE = ["workload", "load", "cache_mb", "policy"]
@@ -41,7 +42,7 @@ MEASURES = ["read_ms", "response_ms", "mb_per_s", "hit_ratio", "unused", "operat
 
 
 def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
-    """A job of the workflow: every prefetcher in front of both caches, on each load.
+    """Workflow job: every prefetcher in front of both caches, on each load.
 
     Parameters
     ----------
@@ -50,20 +51,20 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
     settings : dict
         As in `misspenalty.studies.sarc.runs.fitted_shark`.
     seeds : sequence of int
-        Three at least give an interval.
+        At least three are needed for an interval.
     phases : dict
-        ``warm_up_minutes, phase_minutes, discarded_minutes``; streams have the discarded minutes and those of a phase.
+        ``warm_up_minutes, phase_minutes, discarded_minutes``; streams run for the discarded minutes and one phase.
     loads : sequence of int
         Which of a configuration's six load points.
     streams : dict
         ``number, read_kb``, and two lists, ``mb_per_s`` and ``cache_mb`` (full size).
     threads : int
-        Runs at a time.
+        Number of parallel runs.
 
     Returns
     -------
     DataFrame
-        Of `over_seeds`.
+        From `over_seeds`.
     """
     shark, _ = fitted_shark(machine, fitted, settings, phases)
 
@@ -100,7 +101,7 @@ def _phases(shark, config, policy, seed, loads):
 
 
 def _streams(shark, policy, seed, mb_per_s, number, read_kb):
-    """Means of a hundred streams an array, or another number; the host does not stripe them."""
+    """Means of a hundred (or another number of) streams per array, which the host does not stripe."""
     model = replace(shark, host_stripe_kb=0).model()
     workload = Streams(shark.footprint_bytes("cache_insensitive"), number * model.arrays, read_kb, mb_per_s, seed)
     tracks = -(-workload.blocks // TRACK)
@@ -116,7 +117,7 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
 
 
 def _means(minutes, discarded):
-    """Of the minutes that count; ``mb_per_s`` in reads a second."""
+    """Means over the minutes that count; ``mb_per_s`` in reads per second."""
     counted = minutes[discarded:]
     counts = {name: sum(minute.counts[name] for minute in counted) for name in counted[0].counts}
     seconds = sum(minute.seconds for minute in counted)
@@ -136,7 +137,7 @@ def _means(minutes, discarded):
 
 
 def over_seeds(runs):
-    """Means over the seeds with their intervals, and each prefetcher against SARC's.
+    """Means over the seeds with their intervals, and each prefetcher relative to SARC's.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def over_seeds(runs):
     DataFrame
         ``workload, load`` (scaled IOPS, or MB/s of each stream), ``cache_mb`` (full size), ``policy, prefetcher``;
         `MEASURES`: ``read_ms, response_ms``, ``mb_per_s`` (of the streams of an array, 10**6 bytes; NaN elsewhere),
-        ``hit_ratio``, ``unused`` (tracks evicted unread for each one prefetched), ``operations_per_request``,
+        ``hit_ratio``, ``unused`` (tracks evicted unread per prefetched track), ``operations_per_request``,
         ``utilisation``; ``read_factor, rate_factor`` (means over the seeds of `read_ms` and `mb_per_s` over those of
         SARC's prefetcher in the same cache); ``<name>_ci``: half widths of the 95 % intervals; ``seeds``.
     """

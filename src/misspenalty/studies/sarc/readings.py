@@ -1,11 +1,12 @@
-"""The SARC study's readings: what the paper prints or leaves open, what was decided, and what each decision is worth.
+"""The SARC study's readings: what the paper prints or leaves open, what was decided, and how much each decision
+matters.
 
-A reading is decided by the paper's words, before its result; where a result had been seen all the same, it is not
-blind. Here the claims are counted with one reading turned at a time, with all that were decided on 2026-11-24 turned
-back together, and with further mechanisms that the paper does not exclude. All of it runs in short phases. Where a
-reading touches every policy, the load factor is fitted again, to LRU Top's cache-insensitive rows as in the fit: one
-run through a ladder of loads gives the response at any load, and so the factor that comes nearest. The other values
-stay as they were fitted. A count says what a reading moves, and nothing is chosen by it.
+A reading is decided by the paper's words, before its result is known; if a result had been seen, it is not blind. Here
+the claims are counted with one reading turned at a time, with all that were decided on 2026-11-24 turned back together,
+and with further mechanisms that the paper does not exclude. All of it runs in short phases. Where a reading affects
+every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: one run through a ladder of
+loads gives the response at any load, and so the best factor. The other values stay as fitted. A count shows the effect
+of a reading; nothing is chosen by it.
 """
 
 import itertools
@@ -23,29 +24,29 @@ from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, 
 
 AS_READ = "short phases"
 REFITTED = "short phases, load factor fitted again"
-LADDER = (0.09, 0.11, 0.44, 0.56, 0.7, 0.8, 0.87, 0.92, 0.96, 1.0, 1.04, 1.1)  # loads, over the highest
-FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, over the fitted one
+LADDER = (0.09, 0.11, 0.44, 0.56, 0.7, 0.8, 0.87, 0.92, 0.96, 1.0, 1.04, 1.1)  # loads, as shares of the highest
+FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, relative to the fitted one
 LRU = ("lru_top", "lru_bottom")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A fact, and what turning it changes.
+    """A fact about the model, and what turning it changes.
 
     Attributes
     ----------
     kind : {"printed", "open", "mechanism"}
-        Printed in the paper; left open by it, so that both sides are shown; not mentioned by it.
+        Printed in the paper; left open by it, so both sides are shown; not mentioned by it.
     fact : str
-        What was decided, and by which words.
+        What was decided, and on the basis of which words.
     decided : str
         Date, or "earlier": before dates were noted.
     blind : bool
-        Whether no result of it had been seen.
+        Whether it was decided before any result was seen.
     values : dict of str to object
         Parameters of the machine with the reading turned.
     policies : tuple of str
-        Whose cache it touches.
+        Policies whose cache it affects.
     """
 
     kind: str
@@ -197,12 +198,12 @@ def under(name):
 
 
 def refit(shark, targets, seed):
-    """The load factor that brings LRU Top's cache-insensitive responses nearest to the published.
+    """The load factor that brings LRU Top's cache-insensitive responses closest to the published ones.
 
     Parameters
     ----------
     shark : Shark
-        With all other values, and with the phases to run.
+        Machine with all other values and the phases to run.
     targets : dict
         As in `misspenalty.studies.sarc.fit.mean_factor`.
     seed : int
@@ -225,7 +226,7 @@ def refit(shark, targets, seed):
 
 
 def under_conditions(machine, fitted, calibration, settings, short, seed, threads):
-    """A job of the workflow: the tables that claims read with each reading turned.
+    """Workflow job: the tables that claims read with each reading turned.
 
     Parameters
     ----------
@@ -237,7 +238,7 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
         Lengths of the phases.
     seed : int
     threads : int
-        Runs at a time.
+        Number of parallel runs.
 
     Returns
     -------
@@ -257,7 +258,7 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
         (name, config, policy): (config, policy, tuple(values[policy].items()))
         for (name, values), config, policy in itertools.product(wanted.items(), CONFIGS, PAPERS)
     }
-    cases = list(dict.fromkeys(keys.values()))  # a policy that a reading does not touch is run once
+    cases = list(dict.fromkeys(keys.values()))  # a policy that a reading does not affect is run once
     runs = in_threads(
         lambda case: points(simulate(shark.with_values(dict(case[2])), *case[:2], seed), shark.discarded_minutes),
         cases,
@@ -285,7 +286,7 @@ def all_touched(name):
 
 
 def effects(ledger, table2, fig6, internals, refits):
-    """A job of the workflow: how many claims come out with each reading turned.
+    """Workflow job: how many claims are reproduced with each reading turned.
 
     Parameters
     ----------
@@ -297,10 +298,10 @@ def effects(ledger, table2, fig6, internals, refits):
     Returns
     -------
     DataFrame
-        ``turned`` (what the model is then), ``kind, decided, blind, fact``, ``load_factor`` (where it was fitted
-        again), ``reproduced`` (claims, without the conditions that hold for any numbers) and ``effect`` against the
-        model as read, fitted again or not as the row is; ``sarc_over_better.cs`` and ``.ci``: SARC's response over the
-        better LRU variant's at the highest load.
+        ``turned`` (the model's behaviour then), ``kind, decided, blind, fact``, ``load_factor`` (where it was fitted
+        again), ``reproduced`` (claims, without the conditions that hold for any numbers) and ``effect`` relative to the
+        model as read, refitted if the row is; ``sarc_over_better.cs`` and ``.ci``: SARC's response over the better LRU
+        variant's at the highest load.
     """
     every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
     frames = {"table2": table2, "fig6": fig6, "internals": internals}

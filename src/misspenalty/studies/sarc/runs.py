@@ -1,4 +1,4 @@
-"""The SARC study's machine: controller, caches and load as ``data/machines/shark.yaml`` describes them, to scale."""
+"""The SARC study's machine: controller, caches and load of ``data/machines/shark.yaml``, scaled down."""
 
 import itertools
 import sys
@@ -26,7 +26,7 @@ PAPERS = ("lru_top", "lru_bottom", "sarc")
 FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
 WARM_UP = 0  # phase
 KEYS = ["config", "scaled_iops", "policy"]
-TOUCHED = {  # all that a parameter touches: a policy, or a configuration
+TOUCHED = {  # the only policy or configuration that a parameter affects
     "delta": "sarc",
     "count_writes": "sarc",
     "large_ratio": "sarc",
@@ -57,10 +57,10 @@ MEASURES = [
 
 @dataclass(frozen=True)
 class Shark(Controller):
-    """Everything the study has to know; ``shark.schema.yaml`` describes each field.
+    """All parameters of the machine; ``shark.schema.yaml`` describes each field.
 
-    `divisor` is the scale of the model: caches, arrays, space and load are divided by it, times and what concerns one
-    array, one drive or one track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
+    `divisor` is the scale of the model: caches, arrays, space and load are divided by it, times and the parameters of
+    one array, drive or track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
     """
 
     drive: str
@@ -85,7 +85,7 @@ class Shark(Controller):
     prefetcher: str = "sequential"
 
     def with_values(self, values):
-        """A copy with other values, numbers turned into the kind that each field has.
+        """A copy with other values, converted to each field's type.
 
         Raises
         ------
@@ -104,12 +104,12 @@ class Shark(Controller):
         return self.scaled(self.divisor)
 
     def footprint_bytes(self, config):
-        """Space of the workload's units together, at scale."""
+        """Total space of the workload's units, at scale."""
         gb = self.footprint_sensitive_gb if config == "cache_sensitive" else self.footprint_insensitive_gb
         return int(gb * GB / self.divisor)
 
     def iops(self, scaled_iops):
-        """Requests a second that the model is given for a load point of the paper."""
+        """Requests per second that the model receives at a load point of the paper."""
         return scaled_iops * self.load_factor / self.divisor
 
     def prefetch(self):
@@ -129,17 +129,17 @@ def load_shark(path, divisor=1, values=None):
     Parameters
     ----------
     path : path-like
-        ``shark.yaml``; its schema lies beside it.
+        ``shark.yaml``; its schema is next to it.
     divisor : int
         Scale of the model.
     values : dict, optional
-        Values that take the place of the file's, such as the fitted ones.
+        Values that replace the file's, such as the fitted ones.
 
     Returns
     -------
     shark : Shark
     entries : dict
-        What the file says of each parameter.
+        The file's entry for each parameter.
     """
     machine = load_machine(path, kind=Shark)
     return replace(machine.testbed, divisor=divisor).with_values(values or {}), machine.entries
@@ -155,11 +155,12 @@ def fitted_shark(path, values_path, settings, phases=None, divisor=None):
     values_path : path-like
         CSV of the fit: ``parameter, value``.
     settings : dict
-        The key ``sarc`` of a configuration: its ``divisor`` and its ``values``, which go before the fitted ones.
+        The key ``sarc`` of a configuration: its ``divisor`` and its ``values``, which take precedence over the fitted
+        ones.
     phases : dict, optional
-        Lengths of the phases, where they are not the machine's.
+        Lengths of the phases, if not the machine's.
     divisor : int, optional
-        Scale, where it is not the configuration's.
+        Scale, if not the configuration's.
 
     Returns
     -------
@@ -172,20 +173,20 @@ def fitted_shark(path, values_path, settings, phases=None, divisor=None):
 
 
 class Run:
-    """A controller with its workload from an empty cache on, minute by minute.
+    """A controller under its workload, minute by minute, starting with an empty cache.
 
     Parameters
     ----------
     shark : Shark
     config : {"cache_sensitive", "cache_insensitive"}
     policy : str
-        Any online policy; all stand behind the same prefetcher.
+        Any online policy; the prefetcher is always the same.
     seed : int
         Of the workload.
     peak : float, optional
         Highest load to come, scaled IOPS; by default the configuration's.
     drives : bool
-        Whether there are any: without, what is missing is there at once, which leaves the caches alone.
+        Whether there are drives; without them missing pages arrive at once, which leaves only the caches.
     """
 
     MINUTE = 60 * 10**9  # ns
@@ -193,7 +194,7 @@ class Run:
     def __init__(self, shark, config, policy, seed, peak=None, drives=True):
         missing = [name for name in FITTED if getattr(shark, name) is None]
         if missing:
-            raise ParameterError(f"{', '.join(missing)} has no value: fit them first, or give them")
+            raise ParameterError(f"{', '.join(missing)} has no value; fit first, or set values")
         self.shark, self.now = shark, 0
         model = shark.model()
         peak = LOADS[config][-1] if peak is None else peak
@@ -210,12 +211,12 @@ class Run:
         self.cache_pages, self.write_cache_pages = model.cache_pages, model.write_cache_pages
 
     def load(self, scaled_iops):
-        """From now on the host sends this load."""
+        """Set the load that the host sends from now on."""
         iops = self.shark.iops(scaled_iops)
         self.workload.load(self.now, min(_bsus(iops), self.bsus), iops)
 
     def minute(self):
-        """Go on for a minute; its `Interval`."""
+        """Run for another minute and return its `Interval`."""
         self.now += self.MINUTE
         return self.controller.run_workload(self.workload, self.bases, self.now)
 
@@ -225,14 +226,13 @@ def _bsus(iops):
 
 
 def touches(parameter, config, policy):
-    """Whether a run hangs on a parameter.
+    """Whether a run depends on a parameter.
 
     Parameters
     ----------
     parameter : str
-        Of the machine.
-    config, policy : str
-        Of the run.
+        A parameter of the machine.
+    config, policy : str Of the run.
 
     Returns
     -------
@@ -247,7 +247,7 @@ def touches(parameter, config, policy):
 
 
 def read_cache(shark, policy, pages, tracks):
-    """A cache of tracks; where the policy has lists of its own, with its parameters."""
+    """A cache of tracks, with the policy's parameters if it keeps lists of its own."""
     watched = {"delta": shark.delta, "count_writes": int(shark.count_writes)}
     own, observe = {}, None
     if policy == "sarc":
@@ -264,7 +264,7 @@ def simulate(shark, config, policy, seed, loads=None):
     Parameters
     ----------
     shark : Shark
-        With its fitted values.
+        The machine with its fitted values.
     config : {"cache_sensitive", "cache_insensitive"}
     policy : str
         Any online policy.
@@ -276,10 +276,10 @@ def simulate(shark, config, policy, seed, loads=None):
     Returns
     -------
     DataFrame
-        One row a minute: ``config, policy, seed, divisor, phase`` (0 = warm-up), ``scaled_iops, minute`` (since the
-        start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks a second, times the
-        scale; ``false_pct``: of the accesses to tracks by random requests, how many were labelled sequential;
-        ``missed_pct``: of those by streams, how many were not); mean time of a read and of a write by component, ms
+        One row per minute: ``config, policy, seed, divisor, phase`` (0 = warm-up), ``scaled_iops, minute`` (since the
+        start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks per second, times the
+        scale; ``false_pct``: share of random requests' accesses to tracks that were labelled sequential;
+        ``missed_pct``: share of streams' accesses that were not); mean time of a read and of a write by component, ms
         (``read_seek_ms`` …); ``backlog``.
     """
     loads = LOADS[config] if loads is None else tuple(loads)
@@ -338,13 +338,13 @@ def points(minutes, discarded):
     minutes : DataFrame
         From `simulate`, of any number of runs.
     discarded : int
-        Minutes at the head of each phase that are left out.
+        Minutes at the start of each phase that are left out.
 
     Returns
     -------
     DataFrame
-        One row a run and phase: ``config, scaled_iops, policy, seed, divisor``, `MEASURES` and the components;
-        ``backlog`` at the phase's end.
+        One row per run and phase: ``config, scaled_iops, policy, seed, divisor``, `MEASURES` and the components;
+        ``backlog`` at the end of the phase.
 
     Raises
     ------
@@ -353,7 +353,7 @@ def points(minutes, discarded):
     """
     measured = minutes[(minutes["phase"] != WARM_UP) & (minutes["phase_minute"] >= discarded)]
     if measured.empty:
-        raise ParameterError(f"no minute is left of phases without their first {discarded}")
+        raise ParameterError(f"no minute of a phase is left after discarding the first {discarded}")
     runs = [*KEYS, "seed", "divisor"]
     columns = [name for name in minutes if name in MEASURES or name.endswith("_ms")]
     groups = measured.groupby(runs, sort=False)
@@ -363,7 +363,7 @@ def points(minutes, discarded):
 
 
 def schedules(machine, fitted, policies, seeds, settings, threads):
-    """A job of the workflow: policies through the load schedules of both configurations, minute by minute.
+    """Workflow job: policies through the load schedules of both configurations, minute by minute.
 
     Parameters
     ----------
@@ -374,12 +374,12 @@ def schedules(machine, fitted, policies, seeds, settings, threads):
     settings : dict
         As in `fitted_shark`.
     threads : int
-        Runs at a time.
+        Number of parallel runs.
 
     Returns
     -------
     DataFrame
-        Of `simulate`, configuration by configuration, policy by policy and seed by seed.
+        From `simulate`, configuration by configuration, policy by policy and seed by seed.
     """
     shark, _ = fitted_shark(machine, fitted, settings)
 

@@ -1,4 +1,4 @@
-"""The SARC study's side questions: the anomaly of prefetching under LRU, scale, and what the results hang on."""
+"""The SARC study's side questions: the anomaly of prefetching under LRU, scale, and what the results depend on."""
 
 import itertools
 import sys
@@ -10,7 +10,7 @@ from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.studies.points import as_written, in_threads
 from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate, touches
 
-TIE = 1.05  # the ledger's ties: responses this near are equal
+TIE = 1.05  # the ledger's ties: responses within this factor are equal
 STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
     "synchronous": (None, 1),
     "asynchronous": (0.5, 0),
@@ -19,12 +19,12 @@ STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
 
 
 def interleave(streams, length, seed):
-    """Sequential streams far apart from one another, whose next request comes from any of them.
+    """Sequential streams far apart from one another; each request comes from one chosen at random.
 
     Parameters
     ----------
     streams, length : int
-        Streams, and tracks that each reads on average.
+        Number of streams, and tracks that each reads on average.
     seed : int
 
     Returns
@@ -58,13 +58,13 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
     cache_tracks : sequence of int
         Cache sizes, tracks.
     threshold : int
-        Run that is taken for a stream.
+        Length of a run that counts as a stream.
 
     Returns
     -------
     DataFrame
-        ``strategy`` (of `STRATEGIES`), ``degree, cache_tracks, tracks_a_stream, misses_pct``: sequential misses in
-        percent of the tracks read, the head of each stream, which no strategy can save, left out.
+        ``strategy`` (one of `STRATEGIES`), ``degree, cache_tracks, tracks_a_stream, misses_pct``: sequential misses in
+        percent of the tracks read, not counting the head of each stream, which no strategy can save.
     """
     ids, address = interleave(streams, length, seed)
     hit = np.empty(ids.size, np.uint8)
@@ -83,16 +83,16 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
 
 
 def scale(shark, config, policy, seed, loads):
-    """A few load points at the model's scale, in short phases: the same at another scale has to come out alike.
+    """A few load points at the model's scale, in short phases: results at another scale should agree.
 
     Parameters
     ----------
     shark : Shark
-        With the scale, and the phases to run.
+        The machine with the scale and the phases to run.
     config, policy, seed
         As in `simulate`.
     loads : sequence of int
-        Which of the configuration's load points, from 0.
+        Which of the configuration's load points, counted from 0.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def scale(shark, config, policy, seed, loads):
 
 
 def variations(shark, entries):
-    """What the sensitivity run tries, one at a time.
+    """The values that the sensitivity run tries, one at a time.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def variations(shark, entries):
     Returns
     -------
     dict of str to list
-        Parameter -> values other than its own, those that the file lists.
+        Parameter -> the alternative values that the file lists.
     """
     found = {}
     for name, entry in entries.items():
@@ -132,7 +132,8 @@ def variations(shark, entries):
 
 
 def changes(shark, parameter, value):
-    """What a variation sets: the value; with the degree also the trigger, which keeps its share of the group.
+    """The parameters that a variation sets: the varied one and, for the degree, the trigger, whose share of the group
+    is kept.
 
     Parameters
     ----------
@@ -155,15 +156,15 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
     Parameters
     ----------
     shark : Shark
-        With its fitted values and the short phases of this run.
+        The machine with its fitted values and the short phases of this run.
     parameter : str
         ``none`` for the model as it is.
     values : sequence
     seed : int
     load : int
-        Which of a configuration's load points, from 0.
+        Which of a configuration's load points, counted from 0.
     unvaried : DataFrame, optional
-        What this returned for ``none``: taken for the runs that the parameter does not touch.
+        What this returned for ``none``: reused for the runs that the parameter does not affect.
 
     Returns
     -------
@@ -192,14 +193,14 @@ def orderings(sensitivity):
     Parameters
     ----------
     sensitivity : DataFrame
-        From `vary`, the rows of ``none`` among them.
+        From `vary`, including the rows of ``none``.
 
     Returns
     -------
     DataFrame
         ``parameter, value, config``; ``order``: policies from fast to slow by their mean response, ``=`` between
-        neighbours at most `TIE` apart, and ``changed`` against the unvaried model; ``sarc_over_better``: SARC's
-        response over the better LRU variant's.
+        neighbours at most `TIE` apart, and whether it ``changed`` from the unvaried model; ``sarc_over_better``: SARC's
+        response relative to the better LRU variant's.
     """
     rows = []
     for (parameter, value, config), part in sensitivity.groupby(["parameter", "value", "config"], sort=False):
@@ -213,7 +214,7 @@ def orderings(sensitivity):
 
 
 def _order(ms):
-    """Who is faster than whom, fast to slow; of equals the first by name stands first."""
+    """The policies from fast to slow; ties are in order of name."""
     names = list(ms.index)
     runs = [[names[0]]]
     for before, name in itertools.pairwise(names):
@@ -225,14 +226,14 @@ def _order(ms):
 
 
 def _text(value):
-    """A varied value as text, since one column holds numbers, words and truth values."""
+    """A varied value as text, since one column holds numbers, words and booleans."""
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
-    """A job of the workflow: all variations, and who is fastest in each.
+    """Workflow job: all variations, and who is fastest in each.
 
     Parameters
     ----------
@@ -242,7 +243,7 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
         Lengths of the phases.
     seed : int
     parameters : sequence of str
-        What is varied.
+        Parameters to vary.
     load : int
         As in `vary`.
     threads : int
@@ -251,7 +252,7 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
     Returns
     -------
     dict of str to DataFrame
-        ``sensitivity`` (of `vary`) and ``orderings``.
+        ``sensitivity`` (from `vary`) and ``orderings``.
     """
     shark, entries = fitted_shark(machine, fitted, settings, short)
     listed = variations(shark, entries)
@@ -267,7 +268,7 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
 
 
 def scales(machine, fitted, settings, short, seed, divisors, loads, threads):
-    """A job of the workflow: a few load points of every policy at several scales of the model.
+    """Workflow job: a few load points of every policy at several scales of the model.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ def scales(machine, fitted, settings, short, seed, divisors, loads, threads):
     Returns
     -------
     DataFrame
-        Of `scale`.
+        From `scale`.
     """
     sharks = {divisor: fitted_shark(machine, fitted, settings, short, divisor)[0] for divisor in divisors}
     cases = itertools.product(divisors, CONFIGS, PAPERS)

@@ -1,4 +1,4 @@
-"""Settings of the SARC study: what can be configured, what it means, and what is refused before the first job."""
+"""Settings of the SARC study: what can be configured, what it means, and what is rejected before the first job."""
 
 import math
 from pathlib import Path
@@ -25,7 +25,7 @@ SENSITIVITY = [
 
 def _scalar(value):
     if not isinstance(value, (int, float, str)):
-        raise ValueError(f"{value!r}; expected a number, text, or true or false")
+        raise ValueError(f"{value!r}; expected a number, text, true or false")
     return value
 
 
@@ -41,11 +41,11 @@ class Phases(Settings):
 
     warm_up_minutes: Minutes = setting(what="Time before the first phase, minutes.")
     phase_minutes: Minutes = setting(what="Length of a phase, minutes.")
-    discarded_minutes: Minutes = setting(what="Minutes at the head of a phase that are not counted.")
+    discarded_minutes: Minutes = setting(what="Minutes at the start of a phase that are not counted.")
 
     @model_validator(mode="after")
     def check(self):
-        """Something of a phase is left to count."""
+        """A phase is longer than its discarded minutes."""
         _check_phases(self.phase_minutes, self.discarded_minutes)
         return self
 
@@ -54,8 +54,8 @@ class Start(Settings):
     """Where the search of a fitted parameter starts."""
 
     value: Positive = setting(what="First value.")
-    first: Positive = setting(what="First stride; it is halved where no neighbour is better.")
-    finest: Positive = setting(what="Stride at which the search ends; the first is a power of two times as much.")
+    first: Positive = setting(what="First stride; it is halved when no neighbour is better.")
+    finest: Positive = setting(what="Stride at which the search ends; the first is a power of two times as large.")
 
     @model_validator(mode="after")
     def check(self):
@@ -72,19 +72,19 @@ class Fit(Settings):
     """How the fitted parameters are searched; full size."""
 
     load_factor: Start = setting(what="Requests per second per scaled IOPS.")
-    controller_us: Start = setting(what="Time of a processor for a request, microseconds.")
-    host_slots: Start = setting(what="Requests of one array that the host has in progress at most.")
+    controller_us: Start = setting(what="Processor time per request, microseconds.")
+    host_slots: Start = setting(what="Most requests per array that the host has in progress.")
     footprint_sensitive_gb: Start = setting(what="Space of the cache-sensitive configuration, 2^30 bytes.")
     insertion: Start = setting(what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end.")
     host_stripe_kb: Start = setting(
-        what="What the host puts on one array before it goes on to the next, KB; strides are numbers of doublings."
+        what="Amount that the host puts on one array before going on to the next, KB; strides are numbers of doublings."
     )
 
 
 class Streams(Settings):
     """Sequential streams behind the study's controller."""
 
-    number: int = setting(what="Streams of each array.", ge=1, le=10_000)
+    number: int = setting(what="Streams per array.", ge=1, le=10_000)
     read_kb: Annotated[int, Field(ge=4, le=256, multiple_of=4)] = setting(what="Length of a read, KB.")
     mb_per_s: Distinct[Positive] = setting(what="Rates of a stream, 10^6 bytes per second.")
     cache_mb: Distinct[Annotated[int, Field(ge=16, le=1 << 20)]] = setting(what="Cache sizes at full size, MB.")
@@ -105,7 +105,7 @@ class Anomaly(Settings):
     streams: int = setting(what="Sequential streams, interleaved at random.", ge=1, le=10_000)
     length: int = setting(what="Tracks that each stream reads on average.", ge=10, le=100_000)
     degrees: Annotated[list[Annotated[int, Field(ge=1, le=256)]], Field(min_length=1)] = setting(
-        what="Tracks of a prefetched group."
+        what="Tracks per prefetched group."
     )
     tracks_a_stream: Distinct[Positive] = setting(what="Cache sizes, tracks per stream.")
 
@@ -121,20 +121,20 @@ class SarcSettings(Settings):
     )
     seeds: Distinct[Seed] = setting(
         [1, 2, 3, 4, 5],
-        "Seeds of the workload: the tables are means over them, with confidence intervals; the first alone is plotted "
+        "Seeds of the workload: the tables are means over them, with confidence intervals; only the first is plotted "
         "over time.",
     )
     beyond: Unique[Identifier] = setting(
         ["arc", "mq", "lirs", "s3fifo"],
-        "Policies that the paper does not have, behind the same prefetcher on the same load; first seed alone.",
+        "Policies that the paper does not have, behind the same prefetcher on the same load; first seed only.",
     )
     values: dict[str, Scalar] = setting(
-        {}, "Parameters of data/machines/shark.yaml with other values than the file's or the fitted ones."
+        {}, "Parameters of data/machines/shark.yaml whose values replace the file's or the fitted ones."
     )
     short: Phases = setting(
         {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
-        "Phases of the fit's search, of the sensitivity, of the readings and of the scale runs.",
-        "The study's own are 30 minutes after a warm-up of 20.",
+        "Phases of the fit's search and of the sensitivity, readings and scale runs.",
+        "The study's own phases are 30 minutes long, after a warm-up of 20.",
     )
     fit: Fit = setting(
         {
@@ -153,15 +153,15 @@ class SarcSettings(Settings):
     )
     insertions: Distinct[Positive] = setting(
         [0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.3],
-        "Insertion points that are tried as well once the space is known; the search may have gone past an optimum.",
+        "Further insertion points to try once the space is known; the search may have missed an optimum.",
     )
     finalists: Annotated[int, Field(ge=1, le=100)] = setting(
-        2, "Best points of the search that are run in the study's own phases, the best of which is taken."
+        2, "Best points of the search that are run in the study's own phases; the best of these is chosen."
     )
-    fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of these points; the search has the first alone.")
+    fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of these points; the search uses only the first.")
     thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(
         [6, 8, 10, 12, 14, 16],
-        "Thresholds of detection whose errors are compared, from which the machine's is taken.",
+        "Detection thresholds whose errors are compared; the machine's threshold is chosen from them.",
     )
     detection_gb: Distinct[Positive] = setting(
         [200, 300, 400], "Spaces of the cache-sensitive configuration in which the thresholds are compared."
@@ -169,14 +169,14 @@ class SarcSettings(Settings):
     scale_divisors: Distinct[Divisor] = setting(
         [16, 8],
         "Scales that are compared with one another.",
-        "A model is worth as much as its results are the same at each of them.",
+        "The more its results agree across scales, the more a scaled model can be trusted.",
     )
     scale_loads: Distinct[Load] = setting(
         [1, 3, 5], "Which of a configuration's six load points are run at each scale, counted from 0."
     )
     sensitivity: Distinct[Label] = setting(
         SENSITIVITY,
-        "Parameters of data/machines/shark.yaml that are varied one at a time, through the values it lists.",
+        "Parameters of data/machines/shark.yaml that are varied one at a time, over the values it lists.",
         notes={"degree": "the trigger keeps its share of the group"},
         block=True,
     )
@@ -211,7 +211,7 @@ class SarcSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Policies exist, and every machine that the study builds is possible."""
+        """Policies exist, and every machine that the study builds is valid."""
         for name in self.beyond:
             _check_beyond(name)
         folder = (info.context or {}).get("data")
@@ -277,7 +277,7 @@ def _check_beyond(name):
     try:
         offline = find_policy(name).offline
     except ParameterError as error:
-        raise SettingError(f"{error}; `misspenalty policies` lists what there is", "beyond") from error
+        raise SettingError(f"{error}; `misspenalty policies` lists them all", "beyond") from error
     if offline:
         raise SettingError(f"{name} looks into the future, which no live cache can", "beyond")
     if name in PAPERS:

@@ -1,9 +1,9 @@
-"""The SARC study: response times over load behind three caches, and what goes on inside.
+"""The SARC study: response times over load behind three caches, and the internals that explain them.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache", USENIX ATC 2005,
-section V. A run goes through the load schedule of a configuration from an empty cache on: a warm-up, then six phases in
-rising order. A point of a phase is the mean of its one-minute averages without the first three, as in the paper; a
-value of a table is the mean of its points over the seeds.
+section V. A run goes through the load schedule of a configuration, starting with an empty cache: a warm-up, then six
+phases of rising load. The point of a phase is the mean of its one-minute averages without the first three, as in the
+paper; a table's values are means of points over the seeds.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def over_seeds(table, columns):
     table : DataFrame
         From `points`.
     columns : sequence of str
-        What to average.
+        Columns to average.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def fig6(table):
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy, response_ms``, ``power`` (throughput over response), ``stage_rate`` (tracks a
+        ``config, scaled_iops, policy, response_ms``, ``power`` (throughput over response), ``stage_rate`` (tracks per
         second at full size), the half widths of the first and the last, ``seeds``.
     """
     result = over_seeds(table, ["response_ms", "stage_rate"])
@@ -77,7 +77,7 @@ def fig6(table):
 
 
 def internals(table):
-    """What explains the response times: hit ratios, list sizes, the ratio, drives, by point.
+    """Internals that explain the response times, by point: hit ratios, list sizes, the ratio, drives.
 
     Parameters
     ----------
@@ -94,10 +94,10 @@ def internals(table):
 
 
 def budget(internals_table, fig6_table, published):
-    """Operations of the drives per request by purpose, and what the published response would allow.
+    """Drive operations per request by purpose, and the number that the published response would allow.
 
-    A policy's own six points tell which response goes with which rate of operations; the rate that goes with the
-    published response, over the load, is what the drives could do per request.
+    A policy's own six points relate responses to rates of operations; the rate for the published response, divided by
+    the load, is how many operations per request the drives could do.
 
     Parameters
     ----------
@@ -128,10 +128,11 @@ def budget(internals_table, fig6_table, published):
 
 
 def load_axis(fig6_table, published, fit):
-    """How far the published responses are from the model's on the axis of the load, near saturation above all.
+    """How far the published responses are from the model's in terms of load, which matters most near saturation.
 
-    Where a few percent of load move a response by seconds, a factor between responses says little. The load factor is
-    itself known only within what the fit leaves open; a point within it is not told apart from the paper's.
+    Where a few percent of load change a response by seconds, a factor between responses says little. The load factor
+    itself is known only within a range left open by the fit; a point within it cannot be distinguished from the
+    paper's.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def load_axis(fig6_table, published, fit):
     DataFrame
         ``config, scaled_iops, policy, response_ms, response_ms_ci``; ``low_ms, high_ms``: the model's response at the
         lowest and the highest load factor that fit as well (within 5 %); ``published_ms``; ``load_shift_pct``: how much
-        more load the model needs for the published response; ``low_pct, high_pct``: the same of these load factors;
+        more load the model needs for the published response; ``low_pct, high_pct``: the same for these load factors;
         ``within``: whether the shift lies between them. Between and beyond a policy's six points, the logarithm of the
         response is linear in that of the load.
     """
@@ -174,13 +175,13 @@ def load_axis(fig6_table, published, fit):
 
 
 def _along(at, x, y):
-    """Values at `at` of the line through points in rising order of x, drawn on beyond both ends."""
+    """Values at `at` of the polyline through points in rising order of x, extrapolated beyond both ends."""
     place = np.clip(np.searchsorted(x, at) - 1, 0, len(x) - 2)
     return y[place] + (at - x[place]) * (y[place + 1] - y[place]) / (x[place + 1] - x[place])
 
 
 def further(table):
-    """Response times of further policies beside the paper's.
+    """Response times of further policies.
 
     Parameters
     ----------
@@ -267,11 +268,11 @@ def from_runs(runs, seed, machine, values, published, fit, beyond=None):
     runs : DataFrame
         From `misspenalty.studies.sarc.runs.schedules`, of the paper's policies.
     seed : int
-        Whose runs are shown over time and next to the further policies.
+        Seed whose runs are shown over time and next to the further policies.
     machine : path-like
         ``shark.yaml``.
     values : dict
-        Of its parameters, where they are not the file's.
+        Values of its parameters that differ from the file's.
     published : DataFrame
         The paper's Table II.
     fit : DataFrame

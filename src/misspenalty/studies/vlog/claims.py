@@ -86,7 +86,7 @@ def logged(platforms, utilisation, latencies):
     platforms : iterable of str
         Platforms that were run.
     utilisation : float
-        Share of the disk's blocks that the file takes.
+        Share of the disk's blocks that the file occupies.
     latencies : DataFrame
         The table of Figure 9.
 

@@ -1,4 +1,4 @@
-"""Figures of the virtual-log study: tidy tables in, a figure out. What a partial table lacks is not drawn."""
+"""Figures of the virtual-log study: tidy tables in, a figure out. Rows missing from a partial table are not drawn."""
 
 import itertools
 
@@ -77,7 +77,7 @@ _BARS = [  # the four systems
 
 
 def platform_name(label):
-    """A platform in print."""
+    """A platform's name in figures."""
     return PLATFORMS.get(label, label.replace("_", " "))
 
 
@@ -123,11 +123,11 @@ def _condition(conditions):
 
 @styled
 def gap(table):
-    """What the speed-up depends on: each condition alone (blue) and the best combination of each number of them
-    (orange; best on the last platform), first with the host's time as it is, then with less.
+    """What the speed-up depends on: each condition alone (blue) and the best combination of each number of conditions
+    (orange; best on the last platform), first with the host's time unchanged, then with less.
 
-    The dotted line is the judged run. Conditions with a star are measured over the first 500 updates, before they use
-    up what was prepared. None of this enters a verdict.
+    The dotted line is the judged run. Conditions with a star are measured over the first 500 updates, before the
+    prepared state is used up. None of this affects a verdict.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def gap(table):
 @styled
 def host_range(table):
     """Speed-up, the virtual log's host time over its time to locate sectors, and the share of update-in-place that goes
-    into locating, as all host times are multiplied by a factor.
+    into locating, when all host times are multiplied by a factor.
 
     At 1 they have the values of ``data/machines/vlog_hosts.yaml``.
 
@@ -216,8 +216,8 @@ def fig1(table):
 
 @styled
 def fig2(table):
-    """Time to locate a free sector when empty tracks are filled one after the other, against the share of a track that
-    is left free (Figure 2): the model with and without its correction for crowding, and simulation.
+    """Time to locate a free sector when empty tracks are filled one after another, against the share of a track that is
+    left free (Figure 2): the model with and without its correction for crowding, and simulation.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def fig2(table):
 
 
 def _log_axis(axis):
-    """Logarithmic, with enough numbers written."""
+    """Make an axis logarithmic, with enough tick labels."""
     axis.set_yscale("log")
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -242,7 +242,7 @@ def _log_axis(axis):
 
 
 def _panels(table, looks, x, xlabel, ylabel, log=False):
-    """A panel a drive, a line a column."""
+    """One panel per drive, one line per column."""
     figure = new_figure(PAGE, 2.2)
     groups = list(table.groupby("drive", sort=False))
     axes = figure.subplots(1, len(groups), squeeze=False)[0]
@@ -288,7 +288,7 @@ def fig7(table):
 
 
 def _bars(table, column, label, log=False):
-    """A panel a platform, a group a phase, a bar a system."""
+    """One panel per platform, one group per phase, one bar per system."""
     platforms, phases = (list(dict.fromkeys(table[key])) for key in ("platform", "phase"))
     systems = [system for system in SYSTEMS if system in set(zip(table["file_system"], table["disk"], strict=True))]
     figure = new_figure(PAGE, 2.1)
@@ -315,8 +315,8 @@ def _bars(table, column, label, log=False):
 
 @styled
 def fig8(table):
-    """Latency of a random synchronous 4 KB update against the share of the disk that the file takes: UFS in place, UFS
-    on the virtual log, and LFS behind a buffer of 6.1 MB that survives power failures (Figure 8).
+    """Latency of a random synchronous 4 KB update against the share of the disk that the file occupies: UFS in place,
+    UFS on the virtual log, and LFS behind a buffer of 6.1 MB that survives power failures (Figure 8).
 
     Parameters
     ----------
@@ -370,8 +370,8 @@ def what_if(table):
     scales differ.
 
     "Without buffer": a write is complete once it is on the flash, not in the buffer that survives power failures. On
-    flash, which maps its blocks anyway, the virtual log is its map sector next to the drive's own work. Nothing here is
-    published or judged.
+    flash, which maps its blocks anyway, the virtual log only adds its map sector to the drive's own work.
+    Nothing here is published or judged.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from misspenalty.systems.file_systems.ufs import DIRECT, POINTERS_A_BLOCK, Ufs, 
 SYSTEMS = tuple(itertools.product(("ufs", "lfs"), ("regular", "vld")))
 SMALL_PHASES = ("create", "read", "delete")
 LARGE_PHASES = ("sequential_write", "sequential_read", "random_write", "sequential_read_again", "random_read")
-SETTLING = 3  # times the live blocks that the log-structured disk is written before it is measured
+SETTLING = 3  # times the live blocks are written on the log-structured disk before measuring
 
 
 def client(platform, file_system, disk):
@@ -103,7 +103,7 @@ def _total(platform, system, workload):
 
 
 def _fits(platform, system, workload):
-    """Whether there is room for the file: beside what the virtual log keeps free, or UFS's metadata."""
+    """Whether there is room for the file: next to the space that the virtual log keeps free, or UFS's metadata."""
     files = _file_blocks(platform, workload)
     if system == "virtual_log":
         return files + workload.inode <= capacity(platform.kind)
@@ -112,7 +112,7 @@ def _fits(platform, system, workload):
 
 
 def settled_lfs(platform, workload, rng):
-    """A log-structured disk with a file in steady state, and the file's blocks; None where it has no room."""
+    """A log-structured disk with a file in steady state, and the file's blocks; None if it does not fit."""
     blocks = physical_blocks(platform.kind)
     live = int(workload.utilisation * blocks)
     lfs = Lfs(update_in_place(platform.kind), platform.host, blocks)
@@ -125,7 +125,7 @@ def settled_lfs(platform, workload, rng):
 
 
 def lfs_latency_ms(platform, workload):
-    """Mean latency of a random update through the buffer, segment writes and cleaning included; None = no room."""
+    """Mean latency of a random update through the buffer, with segment writes and cleaning; None if it does not fit."""
     rng = np.random.default_rng(workload.seed)
     lfs, live = settled_lfs(platform, workload, rng)
     if lfs is None:
@@ -139,8 +139,8 @@ def lfs_latency_ms(platform, workload):
 def bursts(platform, file_system, burst_kb, idle_ms, workload):
     """Latency of random updates in bursts, with pauses between (Figure 10: LFS; Figure 11: the virtual log).
 
-    LFS writes its buffer at the end of each burst; the pause is the cleaner's or the compactor's. The first half of
-    the bursts settles the state.
+    LFS writes its buffer at the end of each burst; the cleaner or the compactor runs in the pause. The first half of
+    the bursts brings the system to a steady state.
 
     Parameters
     ----------

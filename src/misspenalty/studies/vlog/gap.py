@@ -2,8 +2,8 @@
 
 With the drives as described, the nearest free block and a map sector for every update, the speed-up in steady state
 stays below what the paper prints. `gap` tries the conditions that could explain it, one by one and together; none is
-chosen for the judged tables, and `conditions` gives them to the judge of `conditions.csv`. `host_range` and
-`sensitivity` show over which range the stated orders hold, `ceiling` what a speed-up leaves for locating.
+chosen for the judged tables, and `conditions` tabulates them for `conditions.csv`. `host_range` and `sensitivity` show
+over which range the stated orders hold, `ceiling` how much time a speed-up leaves for locating.
 """
 
 import itertools
@@ -14,7 +14,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty.studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
 
-FIRST_UPDATES = 500  # measured where the state is one that updates use up
+FIRST_UPDATES = 500  # measured if updates use up the prepared state
 
 CONDITIONS = {
     "more_live": "80 % of the blocks live, not counting the reserve",
@@ -46,7 +46,7 @@ COMPONENTS = ("scsi_overhead", "transfer", "locate", "other")
 
 
 def explored():
-    """Every choice of conditions that `gap` tries, as tuples of names: none, each alone, then joint ones by number.
+    """Every set of conditions that `gap` tries, as tuples of names: none, each alone, then combinations by size.
 
     >>> explored()[0], explored()[-1]
     ((), ('no_map', 'short_switch', 'fill', 'free_host', 'unaligned', '8kb'))
@@ -87,12 +87,12 @@ def apply(conditions, platform, workload):
 
 
 def short_switch_ms(kind):
-    """The other reading of a drive's head-switch time, as its description has it.
+    """The alternative head-switch time that a drive's description gives.
 
     Raises
     ------
     ParameterError
-        The description has none.
+        The description gives none.
     """
     source = kind.source("mechanics.head_switch_ms") or {}
     if not source.get("vary"):
@@ -104,26 +104,26 @@ def short_switch_ms(kind):
 
 
 def per_track(platform):
-    """4 KB blocks of a track."""
+    """Number of 4 KB blocks on a track."""
     return platform.kind.data["geometry"]["zones"][0]["sectors"] // 8
 
 
 def gap(platform, workload, seeds=1):
-    """Speed-ups of a platform under each choice of conditions in `explored`.
+    """Speed-ups of a platform under each set of conditions in `explored`.
 
     Parameters
     ----------
     platform : Platform
     workload : Workload
     seeds : int
-        Runs that a mean is taken over: short ones differ by the state that the warm-up leaves.
+        Number of runs to average: short ones differ by the state that the warm-up leaves.
 
     Returns
     -------
     DataFrame
-        ``platform, conditions`` (joined by ``+``; ``none``), ``number`` of them, ``speedup, update_in_place_ms,
-        virtual_log_ms``; of the latter ``scsi_overhead_ms, transfer_ms, locate_ms, other_ms, map_locate_ms``, and of
-        the update in place the first four with ``in_place_`` before them.
+        ``platform, conditions`` (joined by ``+``; ``none``), ``number`` of conditions, ``speedup, update_in_place_ms,
+        virtual_log_ms``; components of the latter ``scsi_overhead_ms, transfer_ms, locate_ms, other_ms,
+        map_locate_ms``, and the first four of the update in place, prefixed with ``in_place_``.
     """
     known, rows = {}, []
     for conditions in explored():
@@ -144,7 +144,7 @@ def gap(platform, workload, seeds=1):
 
 
 def _mean(known, conditions, platform, system, workload, seeds):
-    """Mean over seeds of what `random_updates` returns; `known` has what was found already, and keeps it."""
+    """Mean over seeds of what `random_updates` returns; `known` caches results."""
     key = system, _of_effect(conditions, platform, system)
     if key not in known:
         changed, load = apply(key[1], platform, workload)
@@ -154,7 +154,7 @@ def _mean(known, conditions, platform, system, workload, seeds):
 
 
 def _of_effect(conditions, platform, system):
-    """Conditions that change a run, one name for those that only shorten it."""
+    """Conditions that change a run, with a single name for those that only shorten it."""
     chosen = [name for name in conditions if name != "8kb" or platform.label == PLATFORMS[-1]]
     if system == "update_in_place":
         chosen = [name for name in chosen if name not in ("no_map", "unaligned")]
@@ -163,7 +163,7 @@ def _of_effect(conditions, platform, system):
 
 
 def conditions(table):
-    """Table 2 and Figure 9 under every condition of `gap`, for the judge.
+    """Table 2 and Figure 9 under every condition of `gap`, to be judged.
 
     Returns
     -------
@@ -185,19 +185,19 @@ def conditions(table):
 
 
 def ceiling(latencies):
-    """What a write of the virtual log may take for a speed-up, and what that leaves for locating.
+    """How long a write of the virtual log may take for a speed-up, and how much of that is left for locating.
 
     Parameters
     ----------
     latencies : DataFrame
-        Of `misspenalty.studies.vlog.runs.fig9`.
+        From `misspenalty.studies.vlog.runs.fig9`.
 
     Returns
     -------
     DataFrame
         ``platform, speedup``, ``write_ms`` that it needs (the update in place divided by it), ``command_ms,
         transfer_ms, host_ms`` of the virtual log's write as they are, and ``left_ms``, what remains for locating a
-        block and a map sector; below 0 no placement brings the speed-up.
+        block and a map sector; below 0 no placement achieves the speed-up.
     """
     wide = latencies.pivot_table(index="platform", columns=["system", "component"], values="ms", sort=False)
     rows = []
@@ -220,15 +220,15 @@ def readings(table):
     Parameters
     ----------
     table : DataFrame
-        Of `gap`, for all three platforms.
+        From `gap`, for all three platforms.
 
     Returns
     -------
     DataFrame
-        ``conditions, number``, the speed-ups by platform, and whether: ``widening``, each platform's is larger than the
-        one before; ``near_ten``, the last is 9 to 10; ``overheads``, on the HP overheads exceed locating and transfer;
-        ``host_limited``, with the new disk and the old host "other" is the largest component; ``balanced``, the
-        largest component's share falls with the new host.
+        ``conditions, number``, the speed-ups by platform, and whether: ``widening``, each platform's is larger than
+        that of the one before; ``near_ten``, the last is 9 to 10; ``overheads``, on the HP overheads exceed locating
+        and transfer; ``host_limited``, with the new disk and the old host "other" is the largest component;
+        ``balanced``, the largest component's share falls with the new host.
     """
     parts = [f"{name}_ms" for name in COMPONENTS]
     share = table[parts].max(axis=1) / table["virtual_log_ms"]
@@ -303,7 +303,7 @@ _VARIED = {
 
 
 def drive_variations(platform):
-    """(change, value) of what a drive's description says may be otherwise."""
+    """(change, value) for the alternatives in a drive's description."""
     for key, change in _VARIED.items():
         for value in (platform.kind.source(key) or {}).get("vary", ()):
             yield change, value

@@ -1,7 +1,8 @@
-"""How long a free sector takes to locate: the virtual-log paper's Figures 1 and 2, models beside the simulated disks.
+"""How long a free sector takes to locate: the virtual-log paper's Figures 1 and 2, models next to simulated disks.
 
-Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 2.1 to 2.3. Simulated is what the mechanics of a
-slice say, from any moment on, so half a sector is added to the models, which count from a sector's boundary.
+Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 2.1 to 2.3. Simulated times follow from the
+mechanics of a slice and start at any moment, so half a sector is added to the models, which count from a sector's
+boundary.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from misspenalty.disks.drive.slices import uniform
 from misspenalty.disks.virtual_log import eager_models as models
 from misspenalty.disks.virtual_log.free_space import FreeSpace
 
-PATTERNS = 25  # free-space patterns a point
+PATTERNS = 25  # free-space patterns per point
 BLOCK = 8  # sectors
 
 
@@ -21,12 +22,12 @@ def fig1(name, kind, utilisations, trials, seed):
     Parameters
     ----------
     name : str
-        What the rows call the drive.
+        Name of the drive in the table.
     kind : Description
         A slice.
     utilisations : list of float
     trials : int
-        Positions of the arm a point, spread over `PATTERNS` random patterns of free sectors (blocks).
+        Arm positions per point, spread over `PATTERNS` random patterns of free sectors (blocks).
     seed : int
 
     Returns
@@ -63,7 +64,7 @@ def fig1(name, kind, utilisations, trials, seed):
 
 
 def fig2(name, kind, reserves, trials, seed):
-    """Mean time to locate a free sector when empty tracks are filled one after the other (Figure 2).
+    """Mean time to locate a free sector when empty tracks are filled one after another (Figure 2).
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def fig2(name, kind, reserves, trials, seed):
     reserves : list of float
         Shares of a track left free when the arm moves on.
     trials : int
-        Tracks filled a point.
+        Tracks filled per point.
 
     Returns
     -------

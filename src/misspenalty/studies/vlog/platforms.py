@@ -20,9 +20,9 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     platforms : dict of str to dict
         As in `misspenalty.studies.vlog.runs.make_platforms`.
     workload : dict
-        Of `misspenalty.studies.vlog.runs.Workload`.
+        Fields of `misspenalty.studies.vlog.runs.Workload`.
     gap_seeds : int
-        Runs that a point is a mean of.
+        Number of runs averaged per point.
     threads : int
         Platforms at a time.
 
@@ -44,7 +44,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
 
 
 def _together(parts):
-    """Tables of several platforms below each other, by name."""
+    """Tables of several platforms, concatenated by name."""
     return {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
 
 
@@ -114,7 +114,7 @@ def variations(hosts, platforms, workload, factors):
     hosts, platforms, workload
         As in `updates`.
     factors : sequence of float
-        On all host times.
+        Multiples of all host times.
 
     Returns
     -------

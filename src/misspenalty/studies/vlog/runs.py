@@ -5,16 +5,16 @@ section 5.4 (Table 2, Figure 9) on the workload of 5.3: one file, random 4 KB bl
 synchronously, without a pause, in steady state; the file's size sets the utilisation.
 
 Choices, where the paper says nothing or our knowledge of it ends; `misspenalty.studies.vlog.gap` tries each of the
-alternatives. The first, second and last were read anew in the paper's text on 2026-11-23 and decided by it:
+alternatives. The first, second and last were checked again in the paper's text on 2026-11-23 and decided by it:
 
-* Utilisation is the share of the disk's aligned blocks that the file takes. The paper's 80 % is what ``df`` shows,
+* Utilisation is the share of the disk's aligned blocks that the file occupies. The paper's 80 % is what ``df`` shows,
   which counts the reserve of about 12 % as used (section 5.3, Figure 8), so that 68 % of the blocks are live.
 * No compactor runs: there is no idle time (section 5.5).
-* In place, the file lies where UFS puts it, in groups of cylinders. The virtual log starts with the file spread evenly
+* In place, the file is where UFS puts it, in groups of cylinders. The virtual log starts with the file spread evenly
   over the slice and is warmed up by five times as many updates as the disk has blocks.
-* An update of a block that is there writes the block and nothing else.
-* Updates have 4 KB on the UltraSPARC-170 too, as section 5.3 says of all; its file system's blocks have 8 KB, so that
-  it may have written twice as much.
+* An update of an existing block writes the block and nothing else.
+* Updates are 4 KB on the UltraSPARC-170 too, as section 5.3 says of all platforms; its file system's blocks are 8 KB,
+  so it may have written twice as much.
 """
 
 from dataclasses import dataclass, replace
@@ -41,9 +41,9 @@ from misspenalty.systems.file_systems.ufs import UfsLayout
 SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
 PREPARED = ("steady", "fresh", "emptied")
-DF_RESERVE = 0.12  # of the disk, that `df` counts as used
+DF_RESERVE = 0.12  # share of the disk that `df` counts as used
 INODE_BLOCK = 2  # of the first cylinder group, behind superblock and map
-IN_PLACE_WARM_UP = 100  # updates; the arm's first position is all there is to forget
+IN_PLACE_WARM_UP = 100  # updates; enough for the arm's first position not to matter
 
 
 @dataclass(frozen=True)
@@ -76,32 +76,32 @@ class Platform:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is updated, and in what state the virtual log is.
+    """What is updated, and the state that the virtual log is in.
 
     Attributes
     ----------
     utilisation : float
-        Share of the disk's blocks that the file takes.
+        Share of the disk's blocks that the file occupies.
     updates : int
-        That are measured.
+        Number of updates measured.
     warm_up : float
-        Updates before, in multiples of the disk's blocks.
+        Updates before those, in multiples of the disk's blocks.
     prepared : {"steady", "fresh", "emptied"}
-        After the warm-up; with the file laid out behind each other and the rest of the disk empty; after the warm-up
-        and a run of the compactor, as long as it gains.
+        After the warm-up; with the file contiguous and the rest of the disk empty; after the warm-up and a run of the
+        compactor, as long as it gains space.
     log_map : bool
         Whether map sectors are written.
     reserve : int, optional
-        Blocks left on a track when empty tracks are filled one after the other.
+        Blocks left free on a track when empty tracks are filled one after another.
     inode : bool
         Whether each update writes the inode's block too.
     aligned : bool
-        Whether a block of the virtual log begins at a multiple of 4 KB of its track, or at any sector.
+        Whether blocks of the virtual log begin at multiples of 4 KB on their track, or at any sector.
     blocks : int
-        4 KB blocks of an update.
+        4 KB blocks per update.
     jitter : float
-        Host times are drawn evenly from this share below to this share above their value; constant ones lock the
-        requests to the rotation.
+        Host times are drawn uniformly within this share of their value; constant ones would lock the requests to the
+        rotation.
     seed : int
     """
 
@@ -121,7 +121,7 @@ class Workload:
         if self.prepared not in PREPARED:
             raise ParameterError(f"prepared is {self.prepared!r}; expected {', '.join(PREPARED)}")
         if not 0 < self.utilisation < 1 or self.updates < 1 or self.warm_up < 0 or self.blocks < 1:
-            raise ParameterError(f"{self}: expected a utilisation between 0 and 1, updates and blocks from 1 on")
+            raise ParameterError(f"{self}: expected a utilisation between 0 and 1, and at least 1 update and block")
         if not 0 <= self.jitter <= 1:
             raise ParameterError(f"jitter is {self.jitter!r}; expected 0 to 1")
 
@@ -156,7 +156,7 @@ def random_updates(platform, system, workload):
     -------
     dict of str to float
         ms of ``scsi_overhead, transfer, locate, other`` and of ``total``, measured by the clock; for the virtual log
-        also ``map_locate`` and ``map_transfer``, its map sectors' part.
+        also ``map_locate`` and ``map_transfer``, the part of its map sectors.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def _file_blocks(platform, workload):
 
 
 def _in_place(platform, workload, files):
-    """Where UFS puts the file's blocks; behind them, where it is written, the block of its inode."""
+    """Where UFS puts the file's blocks, followed by the block of its inode if that is written."""
     blocks, _ = UfsLayout(physical_blocks(platform.kind)).file(files)
     return np.array([*blocks, INODE_BLOCK] if workload.inode else blocks, np.int64)
 
@@ -225,7 +225,7 @@ def steady_log(platform, workload, rng):
 
 
 def _replay(store, host, workload, address, rng, updates, warm_up):
-    """Update random blocks of the file; what the updates after the warm-up took, ns."""
+    """Update random blocks of the file; returns how long the updates after the warm-up took, ns."""
     unit = workload.blocks
     files = len(address) - workload.inode
     sector = address[rng.integers(0, files // unit, updates) * unit] * BLOCK_SECTORS

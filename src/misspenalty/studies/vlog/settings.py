@@ -1,4 +1,4 @@
-"""Settings of the virtual-log study: what can be configured, what it means, what is refused before the first job."""
+"""Settings of the virtual-log study: what can be configured, what it means, what is rejected before the first job."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -65,10 +65,10 @@ class LaterPlatform(Settings):
 class UpdateSettings(Settings):
     """Random synchronous updates of one file."""
 
-    utilisation: InnerShare = setting(0.68, "Share of the disk's 4 KB blocks that the file takes.")
+    utilisation: InnerShare = setting(0.68, "Share of the disk's 4 KB blocks that the file occupies.")
     updates: Count = setting(10_000, "Updates that are measured.")
     warm_up: Number = setting(
-        5, "Updates before them on the virtual log, in multiples of the disk's blocks.", ge=0, le=1000
+        5, "Updates before those on the virtual log, in multiples of the disk's blocks.", ge=0, le=1000
     )
     seed: int = setting(1, "Seed of the order of the blocks and of the compactor's choice of tracks.", ge=0)
 
@@ -85,7 +85,7 @@ class WhatIf(Settings):
     )
     workload: UpdateSettings = setting(
         {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
-        "The same updates; on flash, warm_up comes on top of the first writing of the file.",
+        "The same updates; on flash, warm_up is in addition to the first writing of the file.",
     )
 
 
@@ -106,14 +106,14 @@ class VlogSettings(Settings):
     workload: UpdateSettings = setting(
         {"utilisation": 0.68, "updates": 10000, "warm_up": 5, "seed": 1},
         "Random synchronous updates: share of the disk's blocks that the file takes, updates measured, updates before "
-        "them in multiples of the disk's blocks, seed.",
-        "The paper's 80 % is what df shows, with the reserve of 12 % inside. Steady state needs five.",
+        "those in multiples of the disk's blocks, seed.",
+        "The paper's 80 % is what df shows, including the reserve of 12 %. Steady state needs five.",
     )
-    gap_seeds: int = setting(5, "Runs per point of the exploration of Table 2, which is their mean.", ge=1, le=1000)
+    gap_seeds: int = setting(5, "Runs averaged per point of the exploration of Table 2.", ge=1, le=1000)
     host_factors: Distinct[Annotated[Number, Field(ge=0, le=1000)]] = setting(
         [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4],
         "Multiples of all host times.",
-        "They show over which range the orders hold.",
+        "They show over what range the orders hold.",
     )
     fig1_utilisations: Distinct[InnerShare] = setting(
         [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98], "Shares of the disk in use, Figure 1."
@@ -126,7 +126,7 @@ class VlogSettings(Settings):
         10000, "Arm positions per point of Figure 1; a point of Figure 2 fills a hundredth as many tracks."
     )
     files_on: Distinct[str] = setting(["sparc10_hp", "sparc10_seagate"], "Platforms of Figures 6, 7 and 8.")
-    small_files: Count = setting(1500, "Files of Figure 6.")
+    small_files: Count = setting(1500, "Number of files in Figure 6.")
     large_file_mb: Number = setting(10, "Size of Figure 7's file, MB.", ge=0.25, le=1000)
     fig8_utilisations: Distinct[InnerShare] = setting(
         [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93], "Shares of the disk that the file takes, Figure 8."
@@ -137,9 +137,7 @@ class VlogSettings(Settings):
     )
     idle_ms: Annotated[
         Distinct[Annotated[Number, Field(ge=0, le=1_000_000)]], Field(min_length=2), AfterValidator(_with_no_pause)
-    ] = setting(
-        [0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 4000], "Pauses between bursts, ms; 0 is among them."
-    )
+    ] = setting([0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 4000], "Pauses between bursts, ms; must include 0.")
     burst_updates: Count = setting(6000, "Updates measured per point of Figures 10 and 11.")
     what_if: WhatIf = setting(
         {

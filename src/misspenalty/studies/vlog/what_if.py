@@ -3,11 +3,11 @@
 The workload is that of Table 2 (`misspenalty.studies.vlog.runs`). No published number is involved, and no claim is
 judged.
 
-On flash nothing is located: the drive writes wherever it likes anyway, and keeps a map of its own. An update in place
-is a write of the drive. The virtual log inside the drive costs the same write, and the map sector beside it: a write of
-the drive's own, without command and interface, to one of the sectors that hold the map, behind the file. Which logical
-address a copy has makes no difference to a log-structured drive, so blocks and map sectors keep theirs; older copies
-are garbage at once, as if the virtual log told the drive what it no longer needs.
+On flash nothing is located: the drive writes wherever it likes anyway, and keeps its own map. An update in place is one
+write to the drive. The virtual log inside the drive costs the same write plus the map sector: an internal write,
+without command and interface, to one of the sectors that hold the map, after the file. The logical address of a copy
+makes no difference to a log-structured drive, so blocks and map sectors keep theirs; older copies become garbage at
+once, as if the virtual log told the drive what it no longer needs.
 """
 
 from dataclasses import dataclass
@@ -50,8 +50,8 @@ def make_platforms(entries, hosts):
     Parameters
     ----------
     entries : dict of str to dict
-        Label -> ``host, drive`` and ``cylinders`` of a disk, or ``blocks`` of flash (erase blocks a plane) and, where
-        it is not the drive's own, ``write_units`` of its buffer.
+        Label -> ``host, drive`` and ``cylinders`` of a disk, or ``blocks`` of flash (erase blocks per plane) and, if
+        different from the drive's, ``write_units`` of its buffer.
     hosts : Hosts
 
     Returns
@@ -61,7 +61,7 @@ def make_platforms(entries, hosts):
     Raises
     ------
     ParameterError
-        A disk has no ``cylinders`` or flash no ``blocks``, or a drive has not so many.
+        A disk has no ``cylinders`` or flash no ``blocks``, or the drive has fewer.
     InputError
         There is no such drive.
     """
@@ -90,14 +90,14 @@ def what_if(platforms, workload):
     ----------
     platforms : dict of str to vlog.Platform or FlashPlatform
     workload : vlog.Workload
-        In steady state; on flash its `warm_up` comes on top of the file's first writing.
+        In steady state; on flash its `warm_up` is in addition to the first writing of the file.
 
     Returns
     -------
     DataFrame
-        ``platform, system``; ``overhead_us`` (commands), ``transfer_us``, ``locate_us``, ``wait_us`` (room in the
-        buffer, dies that older writes hold), ``other_us`` (host) and their sum ``total_us``; ``written_kb``, what an
-        update writes to the medium, collection and padding included.
+        ``platform, system``; ``overhead_us`` (commands), ``transfer_us``, ``locate_us``, ``wait_us`` (for room in the
+        buffer, and for dies busy with older writes), ``other_us`` (host) and their sum ``total_us``; ``written_kb``,
+        what an update writes to the medium, including garbage collection and padding.
     """
     rows = []
     for platform in platforms.values():
@@ -147,7 +147,7 @@ def flash_updates(platform, system, workload):
 
 
 def _write(drive, blocks, files, host, mapped):
-    """Update blocks one behind the other; what it took by component, ns."""
+    """Update blocks one after another; returns the time by component, ns."""
     lbn, count = blocks.astype(np.int64) * BLOCK_SECTORS, np.full(len(blocks), BLOCK_SECTORS, np.int32)
     write, before = np.ones(len(blocks), np.uint8), np.full(len(blocks), host.write_ns(BLOCK) + host.request_ns(BLOCK))
     if mapped:
@@ -155,7 +155,7 @@ def _write(drive, blocks, files, host, mapped):
         lbn, count = np.column_stack([lbn, pieces]).ravel(), np.column_stack([count, np.ones_like(count)]).ravel()
         write = np.column_stack([write, np.full_like(write, OWN_WRITE)]).ravel()
         before = np.column_stack([before, np.full_like(before, host.record_ns)]).ravel()
-    # the drive counts a delay behind a request, and all delays of a kind are alike
+    # the drive counts a delay after a request, and all delays of a kind are equal
     records = drive.one_by_one(lbn, count, write, np.roll(before, -1).astype(np.int64))
     return {
         "overhead": int(records["overhead"].sum()),

@@ -1,9 +1,9 @@
-"""EPCM against no prefetching: the recorded builds played on the machines of five years.
+"""EPCM against no prefetching: the recorded builds replayed on the machines of five years.
 
-Calls are replayed on `misspenalty.systems.file_client` with the processor times of the paper's client, divided by how
-much faster a year's machine is; from 2005 on its page cache is that of today (`epcm_today.yaml`: one cache for reads
-and writes, longer read-ahead). The builds were recorded on a machine of the last year: compute is scaled by the
-study's fitted factor in 1999 and by 1 there, in between on a logarithmic scale with the speed.
+Calls are replayed on `misspenalty.systems.file_client` with the processor times of the paper's client, divided by the
+speed-up of a year's machine; from 2005 on its page cache is that of today (`epcm_today.yaml`: one cache for reads and
+writes, longer read-ahead). The builds were recorded on a machine of the last year: compute is scaled by the study's
+fitted factor in 1999, by 1 in that last year, and in between by interpolating over the logarithm of the speed.
 """
 
 from dataclasses import replace
@@ -33,7 +33,7 @@ class Conclusion:
     Parameters
     ----------
     captures : dict of str to path-like
-        Calls of the recorded builds.
+        Recorded calls of each build.
     machine, today : path-like
         ``epcm_client.yaml`` and ``epcm_today.yaml``, with ``epcm_client.schema.yaml`` next to them.
     fit : DataFrame
@@ -43,7 +43,7 @@ class Conclusion:
     settings : dict
         The study's block of the configuration.
     measured : int
-        Runs of each build that are played.
+        Runs of each build that are replayed.
     """
 
     study, threshold_pct = STUDY, THRESHOLD_PCT
@@ -63,13 +63,13 @@ class Conclusion:
         self.played = cache(self._played)
 
     def _workload(self, build, drive, modern):
-        """The study of a build on a drive, whatever the machine's times."""
+        """The study of a build on a drive, independent of the machine's times."""
         machine = replace(self.today if modern else self.own, drive=drive)
         study, _ = setup.set_up(build, self.recorded(build), machine, **setup.options(self.settings))
         return study._replace(measured=study.measured[: self.measured])
 
     def _played(self, build, machine, scale, modern):
-        """Mean elapsed time and I/O wait, s, of (no prefetching, EPCM), and what the engine takes, s."""
+        """Mean elapsed time and I/O wait, s, of (no prefetching, EPCM), and the time of the prefetch engine, s."""
         study = self.workload(build, machine.drive, modern)._replace(machine=machine, scale=scale)
         found = []
         for bar in self.bars:
@@ -79,13 +79,13 @@ class Conclusion:
         return found
 
     def machine(self, machines, era, device):
-        """The year's client with a device."""
+        """The year's client with a given device."""
         faster, modern = machines.faster(STUDY, era), era.year >= MODERN
         base = self.today if modern else self.own
         times = {name: getattr(self.own, name) / faster for name in TIMES}
         remote = device.name == "remote_memory"
         mb_per_s = era.network_mbit_per_s / 8 if remote else MB_PER_S.get(device.name, MB_PER_S["disk"])
-        # the device moves the rest of a request at its rate, so that its access is what 8 KB take less their transfer
+        # the device moves the rest of a request at its rate, so the access time is that of 8 KB minus their transfer
         access = max(device.read_us - 8192 / mb_per_s, 0.0)
         depth = int(min(max(device.parallel, 1), 32))
         return replace(
@@ -100,12 +100,12 @@ class Conclusion:
         return float(self.scale[build] ** (1 - share))
 
     def measures(self, machines, era, device, case):
-        """What a build takes.
+        """Times of a build.
 
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner it is done with EPCM; ``cold_s, epcm_s, cold_wait_s, wait_removed_pct`` and
+            ``gain_pct``, how much sooner it finishes with EPCM; ``cold_s, epcm_s, cold_wait_s, wait_removed_pct`` and
             ``engine_s``.
         """
         machine = self.machine(machines, era, device)
@@ -120,7 +120,7 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """(what, as archived, as here) on the machine of today that the study has; it measures more runs."""
+        """(what, archived, computed here) on the study's machine of today; the study measures more runs."""
         rows, play = [], partial(self.played, modern=True)
         for build in self.cases:
             cold, epcm = play(build, self.today, 1.0)
@@ -135,7 +135,7 @@ class Conclusion:
 
 
 def job(machines, machine, today, fit, archived, captures, settings, measured):
-    """A job of the workflow: EPCM on all machines; see `Conclusion`.
+    """Workflow job: EPCM on all machines; see `Conclusion`.
 
     Returns
     -------

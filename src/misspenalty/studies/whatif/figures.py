@@ -1,4 +1,4 @@
-"""Figures of the what-if: the gain of each conclusion over the time of a device, and the devices of five years."""
+"""Figures of the what-if: the gain of each conclusion against device time, and the devices of five years."""
 
 from matplotlib.lines import Line2D
 
@@ -10,7 +10,7 @@ from misspenalty.studies.whatif.machines import NAMES
 COLOURS = {1997: "#000000", 2001: "#7a1f5c", 2005: "#004c8c", 2015: "#009e73", 2025: "#e8702a"}
 LINES = {1997: (0, (1, 1)), 2001: (0, (3, 1, 1, 1)), 2005: "--", 2015: "-.", 2025: "-"}
 MARKERS = {"disk": "o", "sata_ssd": "s", "nvme": "^", "remote_memory": "D"}
-MOST_LETTERS = 24  # of a title in one line
+MOST_LETTERS = 24  # in one line of a title
 SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
 
 
@@ -19,7 +19,7 @@ def _look(year):
 
 
 def _panel(axis, curve, cells, case, threshold):
-    """One case: a line per year, a mark per device."""
+    """One case: one line per year, one mark per device."""
     for year, line in curve[curve["case"] == case].groupby("year"):
         axis.plot(line["device_us"], line["gain_pct"], linewidth=1, **_look(year))
     for cell in cells[cells["case"] == case].itertuples():
@@ -55,15 +55,16 @@ def _gains(curve, cells, module, ylabel):
     for axis, case in zip(axes, cases, strict=True):
         _panel(axis, curve, cells, case, module.THRESHOLD_PCT)
     axes[0].set_ylabel(ylabel)
-    figure.supxlabel("Time of the device for 8 KB (µs)", fontsize=7)
+    figure.supxlabel("Device time for 8 KB (µs)", fontsize=7)
     _legend(figure, curve, cells)
     return figure
 
 
 @styled
 def hac_gain(curve, cells):
-    """How much sooner a traversal is done with HAC than with FPC, over the time in which the server's device reads a
-    page; lines are the machines of five years with a device that does one request at a time, marks their devices.
+    """How much sooner a traversal finishes with HAC than with FPC, against the time that the server's device takes to
+    read a page; lines are the machines of five years with a device that serves one request at a time, marks their
+    devices.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def hac_gain(curve, cells):
 
 @styled
 def mq_gain(curve, cells):
-    """How much higher the transaction rate is with MQ than with LRU, over the time of the storage server's devices;
-    lines are devices that do one request at a time, marks have their own parallelism. Dotted: the least gain that
+    """How much higher the transaction rate is with MQ than with LRU, against the time of the storage server's devices;
+    lines are devices that serve one request at a time, marks have their own parallelism. Dotted: the smallest gain that
     counts.
 
     Parameters
@@ -89,8 +90,8 @@ def mq_gain(curve, cells):
 
 @styled
 def epcm_gain(curve, cells):
-    """How much sooner a build is done with EPCM than without prefetching, over the time of the client's device; marks
-    are its devices, disks with seeks and rotation among them.
+    """How much sooner a build finishes with EPCM than without prefetching, against the time of the client's device;
+    marks are its devices, including disks with seeks and rotation.
 
     Parameters
     ----------
@@ -102,9 +103,9 @@ def epcm_gain(curve, cells):
 
 @styled
 def sarc_gain(curve, cells):
-    """How much sooner the array answers with SARC than with the better LRU, over the time of a back-end device; the
-    load stays, or grows with the back end until its utilisation is that of the paper's. A line ends where the back end
-    is saturated.
+    """How much sooner the array answers with SARC than with the better LRU, against the time of a back-end device; the
+    load stays the same, or grows with the back end until its utilisation equals the paper's. A line ends where the back
+    end is saturated.
 
     Parameters
     ----------
@@ -116,9 +117,9 @@ def sarc_gain(curve, cells):
 
 @styled
 def vlog_gain(curve, cells, rotation):
-    """Left: how much sooner an update is done through the virtual log than in place, over the time in which an arm
-    finds its place; marks are the devices, of which flash and remote memory have no arm. Right: the speed-up on the
-    last year's disk, by half a revolution over the seek across a cylinder.
+    """Left: how much sooner an update completes through the virtual log than in place, against the time to position the
+    arm; marks are the devices, of which flash and remote memory have no arm. Right: the speed-up on the last year's
+    disk, against half a revolution divided by the seek across one cylinder.
 
     Parameters
     ----------
@@ -132,13 +133,13 @@ def vlog_gain(curve, cells, rotation):
     left, right = figure.subplots(1, 2)
     case = curve["case"].iloc[0]
     _panel(left, curve, cells, case, vlog.THRESHOLD_PCT)
-    left.set(xlabel="Time to find the place, or of the device (µs)", ylabel="Virtual log sooner (%)")
+    left.set(xlabel="Positioning time, or device time (µs)", ylabel="Virtual log sooner (%)")
     for (rpm, line), marker in zip(rotation.groupby("rpm"), "os^DvP", strict=False):
         ordered = line.sort_values("half_turn_over_seek")
         right.plot(ordered["half_turn_over_seek"], ordered["speedup"], marker=marker, markersize=3, linewidth=0.8,
                    label=f"{rpm:,} rpm")  # fmt: skip
     right.axhline(1, color=INK, linewidth=0.5)
-    right.set(xscale="log", xlabel="Half a revolution over a seek", ylabel="Speed-up", ylim=(0, None))
+    right.set(xscale="log", xlabel="Half a revolution / seek", ylabel="Speed-up", ylim=(0, None))
     right.legend(loc="lower left")
     _legend(figure, curve, cells)
     return figure
@@ -147,8 +148,8 @@ def vlog_gain(curve, cells, rotation):
 @styled
 def verdicts(summary):
     """Which conclusions hold on which machine and device: in all cases, in some, in none. Numbers are the lowest and
-    the highest gain over the cases, in %; a cell with a dashed edge says something else within the parameters' ranges.
-    A case whose device is saturated has no gain: such cases are counted, and decide nothing.
+    the highest gain over the cases, in %; a cell with a dashed edge has another verdict somewhere within the
+    parameters' ranges. A case whose device is saturated has no gain: such cases are counted but decide nothing.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ def verdicts(summary):
 
 
 def _words(cell):
-    """The gains of a cell of the summary, and how many of its cases have none."""
+    """The gains in a cell of the summary, and how many of its cases have none."""
     low, high = (f"{round(value, 1) + 0.0:g}" for value in (cell.gain_low_pct, cell.gain_high_pct))
     if cell.verdict == "saturated":
         return "saturated"

@@ -1,7 +1,7 @@
 """HAC against whole-page caching (FPC): the fetches of a traversal, priced for other processors, networks and devices.
 
 Counts and times on the testbed are those of `results/hac`: fetches, hit time, replacement and conversion scale with the
-processor, the network's part is that of a page over the year's network, and the server's page comes from the device.
+processor, the network time is that of a page over the year's network, and the server reads the page from the device.
 """
 
 import math
@@ -14,7 +14,7 @@ from misspenalty.studies.whatif.runs import any_device, tried
 NAME, STUDY = "HAC", "hac"
 CLAIM = "an object cache that keeps hot objects instead of whole pages shortens traversals"
 THRESHOLD_PCT = 1.0
-SERVER_US = ("client", "server")  # of a fetch, processors' time
+SERVER_US = ("client", "server")  # processor times of a fetch
 
 
 class Conclusion:
@@ -37,13 +37,13 @@ class Conclusion:
         self.cases = tuple(dict.fromkeys(hot["traversal"]))
 
     def measures(self, machines, era, device, case):
-        """What the two caches take.
+        """Times of the two caches.
 
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner HAC is done; ``fetch_us``; ``overhead_us``, replacement and conversion per
-            fetch of HAC's; and ``overhead_share``, that over the fetch.
+            ``gain_pct``, how much sooner HAC finishes; ``fetch_us``; ``overhead_us``, HAC's replacement and conversion
+            per fetch; and ``overhead_share``, the same relative to the fetch.
         """
         faster = machines.faster(STUDY, era)
         server = sum(self.parts[case, part] for part in SERVER_US) / faster
@@ -65,7 +65,7 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """(what, as archived, as priced) on the testbed itself, where only the network's formula is new."""
+        """(what, archived, priced) on the testbed itself, where only the network's formula is new."""
         rows = []
         for case in self.cases:
             row = self.counts[case, "hac-fg"]
@@ -80,7 +80,7 @@ def overheads(conclusion, machines):
     Returns
     -------
     DataFrame
-        ``year, case, overhead_us``; ``device_us``, 0 where processors and network alone take longer than the overhead.
+        ``year, case, overhead_us``; ``device_us``, 0 if processors and network alone take longer than the overhead.
     """
     rows = []
     for year, era in machines.eras.items():
@@ -92,7 +92,7 @@ def overheads(conclusion, machines):
 
 
 def job(machines, elapsed, parts):
-    """A job of the workflow: HAC on all machines.
+    """Workflow job: HAC on all machines.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The machines of five years and their devices, read from ``data/machines/whatif.yaml``.
 
-A device is what answers a miss: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's
-network. Its times are those of random requests of 8 KB, one at a time; how many it serves at a time is `parallel`.
+A device answers misses: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's
+network. Its times are those of random requests of 8 KB, one at a time; `parallel` is how many it serves at a time.
 """
 
 from dataclasses import dataclass, replace
@@ -18,26 +18,26 @@ from misspenalty.systems.object_server.page_server import message_ns
 PAGE = 8192
 REQUEST = 64  # bytes of a message that asks for a page
 PACKET, HEADERS = 1460, 78  # bytes of an Ethernet packet: its data, everything around it
-REQUESTS = 2000  # random ones that a disk's times are means of
+REQUESTS = 2000  # random requests over which a disk's times are averaged
 REMOTE = "remote_memory"
 NAMES = {"disk": "disk", "sata_ssd": "SATA SSD", "nvme": "NVMe", REMOTE: "remote memory"}
-NEAR_ENDLESS = 1024  # requests at a time that a server's memory answers; its network is a station of its own
+NEAR_ENDLESS = 1024  # requests that a server's memory serves at a time; its network is a separate station
 
 
 @dataclass(frozen=True)
 class Device:
-    """What answers a miss.
+    """A device that answers misses.
 
     Attributes
     ----------
     name : str
         A key of `NAMES`.
     read_us, write_us : float
-        Of 8 KB at a random place.
+        Time for 8 KB at a random place.
     parallel : float
         Requests that it serves at a time.
     drive : str or None
-        The description of a disk.
+        Name of a disk's description.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Era:
     ----------
     year : int
     speed : float
-        Of one thread, in multiples of a PC of 1997.
+        Single-thread speed, in multiples of a PC of 1997.
     network_mbit_per_s, packet_us : float
-        Of the network, and the processor's time to send or to receive a packet.
+        Bandwidth of the network, and the processor's time to send or to receive a packet.
     """
 
     year: int
@@ -77,7 +77,7 @@ class Era:
 
     @property
     def fetch_us(self):
-        """Time to ask another machine for a page and to receive it, without what that machine does."""
+        """Time to ask another machine for a page and to receive it, without that machine's own work."""
         return self.message_us(REQUEST) + self.message_us(PAGE)
 
     def remote_memory(self):
@@ -97,7 +97,7 @@ class Machines:
     devices : dict of int to dict of str to Device
         By year and name, remote memory included.
     entries : dict
-        The file, to vary its parameters.
+        The contents of the file, to vary its parameters.
     """
 
     testbeds: dict
@@ -106,7 +106,7 @@ class Machines:
     entries: dict
 
     def faster(self, study, era):
-        """How many times as fast as its study's own machine a year's is."""
+        """How many times as fast a year's machine is as its study's own."""
         return era.speed / self.testbeds[study]
 
     def cells(self):
@@ -114,7 +114,7 @@ class Machines:
         return [(self.eras[year], device) for year, devices in self.devices.items() for device in devices.values()]
 
     def variations(self, study, year, name):
-        """The same machines with one parameter at the end of its range, for all that a cell depends on.
+        """The same machines with one parameter at an end of its range, for every parameter that a cell depends on.
 
         Yields
         ------
@@ -156,7 +156,7 @@ def load(path, schema=None):
     Raises
     ------
     InputError
-        The file is missing, malformed, or has another key than its schema.
+        The file is missing, malformed, or does not match its schema.
     ParameterError
         A device belongs to a year without machines.
     """

@@ -1,10 +1,10 @@
 """MQ against LRU: TPC-C's transaction rate from counted hits, misses and writes, by mean value analysis.
 
-The study's own model replays every request; here the same closed network is solved from its counts, so that a machine
-costs microseconds instead of seconds: 48 terminals, the database's processor, the storage servers' processors, both
-directions of the link, 24 devices. Exact mean value analysis (M. Reiser, S. S. Lavenberg, JACM 1980) with constant
-service at the devices: a request in service has half of its time left. A device that serves several requests at a time
-is a faster one behind a delay (A. Seidmann, P. Schweitzer, S. Shalev-Oren, 1987).
+The study's own model replays every request; here the same closed network is solved from its counts, so that trying a
+machine takes microseconds instead of seconds: 48 terminals, the database's processor, the storage servers' processors,
+both directions of the link, 24 devices. Exact mean value analysis (M. Reiser, S. S. Lavenberg, JACM 1980) with constant
+service at the devices: a request in service has half of its time left on average. A device that serves several requests
+at a time is a faster one behind a delay (A. Seidmann, P. Schweitzer, S. Shalev-Oren, 1987).
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ NAME, STUDY = "MQ", "mq"
 CLAIM = "a second-level cache that counts accesses raises the transaction rate"
 THRESHOLD_PCT = 1.0
 TERMINALS, SERVERS, DEVICES = 48, 4, 24  # data/machines/mq_testbed.yaml
-OWN_MBIT_PER_S = 800  # its link, each way
+OWN_MBIT_PER_S = 800  # the testbed's link, each way
 BYTES = 8192
 
 
@@ -27,9 +27,10 @@ def rate(demands, delay, terminals, constant=()):
     Parameters
     ----------
     demands : sequence of (float, int)
-        Of every kind of station: service of a transaction at one of them, and how many of them share the kind's load.
+        Per kind of station: a transaction's service time at one station, and the number of stations that share the
+        load.
     delay : float
-        Time without a queue, in the same unit.
+        Time spent without queueing, in the same unit.
     terminals : int
     constant : collection of int
         Kinds whose service is constant; all others are exponential.
@@ -41,7 +42,7 @@ def rate(demands, delay, terminals, constant=()):
 
     Examples
     --------
-    One station and two terminals keep it busy, whatever its queue:
+    Two terminals keep a single station busy, whatever its queue:
 
     >>> rate([(2.0, 1)], 0.0, 2)
     0.5
@@ -77,7 +78,7 @@ class Conclusion:
         self.cases = tuple(dict.fromkeys(case for case, _ in self.points))
 
     def _rate(self, row, faster, link, read_us, write_us, parallel):
-        """Transactions a second of one point, by the utilisation law: demand = utilisation / rate."""
+        """Transactions per second at one point, by the utilisation law: demand = utilisation / rate."""
         second = 1e6
         reads, writes = row.misses / row.transactions, row.writes / row.transactions
         busy = {name: getattr(row, f"utilisation_{name}") / row.rate_per_s for name in self.STATIONS}
@@ -94,7 +95,7 @@ class Conclusion:
     STATIONS = ("database_cpu", "server_cpu", "link_in", "link_out")
 
     def measures(self, machines, era, device, case):
-        """What the two policies reach.
+        """Transaction rates of the two policies.
 
         Returns
         -------
@@ -103,13 +104,13 @@ class Conclusion:
         """
         faster, link = machines.faster(STUDY, era), era.network_mbit_per_s / OWN_MBIT_PER_S
         times = (device.read_us, device.write_us, device.parallel)
-        if device.name == "remote_memory":  # the link is a station already: what is left is the server's work
+        if device.name == "remote_memory":  # the link is already a station: only the server's work is left
             times = (4 * era.packet_us, 4 * era.packet_us, device.parallel)
         mq, lru = (self._rate(self.points[case, policy], faster, link, *times) for policy in ("mq", "lru"))
         return {"gain_pct": 100 * (mq / lru - 1), "mq_per_s": mq, "lru_per_s": lru}
 
     def checks(self, machines):
-        """(what, as simulated, as solved) on the testbed itself."""
+        """(what, simulated, solved) on the testbed itself."""
         own = 1000 * 9 + BYTES / 15  # us: 9 ms and 15 MB/s
         rows = []
         for case in self.cases:
@@ -121,7 +122,7 @@ class Conclusion:
 
 
 def job(machines, recorded, calibrated):
-    """A job of the workflow: MQ on all machines.
+    """Workflow job: MQ on all machines.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """The five conclusions tried on every machine and device, over a range of device times, and where they turn.
 
 A conclusion is an object with ``study``, ``cases``, ``threshold_pct`` and ``measures(machines, era, device, case)``,
-whose ``gain_pct`` says how much better the paper's proposal does than what it was compared with. A conclusion
+whose ``gain_pct`` says how much better the paper's proposal does than its baseline. A conclusion
 **holds** where that gain is at least the threshold, which was fixed before any of these numbers was computed: 1 %,
 and 5 % for SARC.
 
 Costs are counted, then priced: HAC, MQ and SARC from the archived tables of their studies, EPCM and the virtual log by
-replays of seconds. What is priced is compared with what was simulated on the papers' own machines (`checks`).
+replays that take seconds. Priced values are compared with those simulated on the papers' own machines (`checks`).
 """
 
 import math
@@ -34,7 +34,7 @@ def cells(conclusion, machines):
     DataFrame
         ``year, device, case, device_us`` (its random read of 8 KB), the conclusion's measures, ``lowest_pct,
         highest_pct`` (the gain at the ends of the range of each parameter, one at a time), ``holds``. A saturated
-        device has no gain, and no range of it.
+        device has neither a gain nor its range.
     """
     rows = []
     for era, device in machines.cells():
@@ -81,18 +81,18 @@ def _gain(conclusion, machines, era, case, device_us):
 
 
 def crossovers(conclusion, machines, curve):
-    """Device times at which a conclusion turns: where its gain passes its threshold, and where it passes nothing.
+    """Device times at which a conclusion turns: where its gain crosses its threshold, and where it crosses zero.
 
     Parameters
     ----------
     conclusion, machines
     curve : DataFrame
-        From `curves`: between which of its points the gain passes them.
+        From `curves`; it brackets the crossings.
 
     Returns
     -------
     DataFrame
-        ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (NaN where the gain never passes it in the curve's
+        ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (NaN if the gain never crosses it in the curve's
         range), ``pays``: ``above`` or ``below`` that time; ``always`` or ``never`` without one.
     """
     rows = []
@@ -104,7 +104,7 @@ def crossovers(conclusion, machines, curve):
 
 
 def _passed(conclusion, machines, part, level):
-    """Where one curve passes a level."""
+    """Where one curve crosses a level."""
     year, case = part["year"].iloc[0], part["case"].iloc[0]
     over, known = (part["gain_pct"] >= level).to_numpy(), part["gain_pct"].notna().to_numpy()
     times = part["device_us"].to_numpy()
@@ -131,7 +131,7 @@ def _bisected(over, low, high):
 
 
 def checks(conclusion, machines):
-    """What is priced next to what was simulated on the paper's own machine.
+    """Priced values next to those simulated on the paper's own machine.
 
     Returns
     -------

@@ -1,14 +1,14 @@
 """SARC against LRU in an array's cache: response times with another back end, from counted operations.
 
 Components and utilisations are those of `results/sarc`, whose disks were 10,000 rpm drives of 2002. With a back end
-that takes `f` times as long, the disks' own time becomes `f` times as much, and the wait for them follows the
-utilisation: that of several servers at a time (H. Sakasegawa, An approximation formula L = alpha rho^beta / (1 -
-rho), 1977), scaled to the wait that was simulated. The wait for a slot in the controller grows and shrinks with the
-wait for disks. Controller and adapter scale with the processors.
+that takes `f` times as long, the disks' own time is multiplied by `f`, and the wait for them follows the utilisation:
+that of a multi-server queue (H. Sakasegawa, An approximation formula L = alpha rho^beta / (1 - rho), 1977), scaled to
+the simulated wait. The wait for a slot in the controller grows and shrinks with the wait for disks. Controller and
+adapter scale with the processors.
 
 A wait grows as 1 / (1 - utilisation), so that near 1 it says more about the last digit of the utilisation than about
 the policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end counts
-as saturated: its utilisation is reported, and no response time.
+as saturated: its utilisation is reported, but no response time.
 """
 
 from math import isnan, nan, sqrt
@@ -57,9 +57,9 @@ class Conclusion:
     responses : DataFrame
         ``results/sarc/fig6.csv``: mean response times.
     points : sequence of (str, int, str)
-        Configuration, requests per second, and whether these stay or the disks' utilisation does.
+        Configuration, requests per second, and whether the requests or the disks' utilisation stay the same.
     own_us : float
-        Random read of 8 KB from the drive that was simulated.
+        Time of a random read of 8 KB from the simulated drive.
     """
 
     study, threshold_pct = STUDY, THRESHOLD_PCT
@@ -89,7 +89,7 @@ class Conclusion:
         return self._mean(config, iops, policy, times)
 
     def _mean(self, config, iops, policy, times):
-        """Mean over reads and writes, in the shares that the archived means have."""
+        """Mean over reads and writes, weighted as in the archived means."""
         own = {
             request: sum(self.ms[config, iops, policy, request, name] for name in PROCESSORS + SERVICE + WAITS)
             for request in ("read", "write")
@@ -98,13 +98,13 @@ class Conclusion:
         return share * times["read"] + (1 - share) * times["write"]
 
     def measures(self, machines, era, device, case):
-        """What the policies take.
+        """Response times of the policies.
 
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner SARC answers than the better LRU, NaN where the back end of either is
-            saturated; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
+            ``gain_pct``, how much sooner SARC answers than the better LRU, NaN if the back end of either is saturated;
+            ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
         """
         config, iops, load = self.points[case]
         factor, faster = device.read_us / self.own_us, machines.faster(STUDY, era)
@@ -117,7 +117,7 @@ class Conclusion:
         return {"gain_pct": 100 * (1 - sarc / lru), "sarc_ms": sarc, "lru_ms": lru, "utilisation": busy}
 
     def checks(self, machines):
-        """(what, as simulated, as priced): the lowest load from what was counted at a higher one, and back."""
+        """(what, simulated, priced): the lowest load priced from counts at a higher one, and vice versa."""
         rows = []
         for config, low, high in (("cache_sensitive", 2500, 12500), ("cache_insensitive", 1136, 5682)):
             for policy in ("sarc", "lru_bottom"):
@@ -132,13 +132,12 @@ class Conclusion:
 
 
 def conclusion_of(components, internals, responses, points):
-    """The conclusion from the paths of its tables.
+    """The conclusion, given the paths of its tables.
 
     Parameters
     ----------
     components, internals, responses : path-like
-        Of `Conclusion`.
-    points : dict of str to dict
+        Tables of `Conclusion`. points : dict of str to dict
         By any name: ``config, iops, load``.
     """
     tables = [pd.read_csv(path) for path in (components, internals, responses)]
@@ -147,7 +146,7 @@ def conclusion_of(components, internals, responses, points):
 
 
 def job(machines, components, internals, responses, points):
-    """A job of the workflow: SARC on all machines; see `conclusion_of`.
+    """Workflow job: SARC on all machines; see `conclusion_of`.
 
     Returns
     -------

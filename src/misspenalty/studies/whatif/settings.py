@@ -1,4 +1,4 @@
-"""Settings of the what-if: what is replayed for it, and how long."""
+"""Settings of the what-if: what is replayed for it, and for how long."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -13,9 +13,9 @@ class WhatifWorkload(Settings):
 
     one_row: ClassVar[bool] = True
 
-    utilisation: InnerShare = setting(what="Share of the disk's blocks that the file takes.")
-    updates: Annotated[int, Field(ge=100)] = setting(what="That are measured.")
-    warm_up: Annotated[float, Field(ge=0)] = setting(what="Updates before, in multiples of the disk's blocks.")
+    utilisation: InnerShare = setting(what="Share of the disk's blocks that the file occupies.")
+    updates: Annotated[int, Field(ge=100)] = setting(what="Number of updates measured.")
+    warm_up: Annotated[float, Field(ge=0)] = setting(what="Updates before those, in multiples of the disk's blocks.")
 
 
 class SarcPoint(Settings):
@@ -24,8 +24,8 @@ class SarcPoint(Settings):
     one_row: ClassVar[bool] = True
 
     config: Literal["cache_sensitive", "cache_insensitive"] = setting(what="As in the study's tables.")
-    iops: Annotated[int, Field(ge=1)] = setting(what="Requests a second; one of the study's loads.")
-    load: Literal["same requests", "same utilisation"] = setting(what="What stays as it is with another back end.")
+    iops: Annotated[int, Field(ge=1)] = setting(what="Requests per second; one of the study's loads.")
+    load: Literal["same requests", "same utilisation"] = setting(what="What stays the same with another back end.")
 
 
 POINTS = {
@@ -40,7 +40,7 @@ class WhatifSettings(Settings):
     """The five conclusions on the machines of 1997 to 2025."""
 
     builds: Distinct[Name] = setting(
-        ["andrew", "ld"], "Recorded builds that EPCM is played on; keys of epcm.captures.", "The two that take seconds."
+        ["andrew", "ld"], "Recorded builds that EPCM runs on; keys of epcm.captures.", "The two that take seconds."
     )
     measured_runs: Annotated[int, Field(ge=1)] = setting(3, "Runs of each build that are measured.")
     workload: WhatifWorkload = setting(

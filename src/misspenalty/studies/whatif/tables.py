@@ -9,7 +9,7 @@ CONCLUSIONS = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
 
 
 def gathered(tables):
-    """Tables of all conclusions in one.
+    """Tables of all conclusions, concatenated.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def gathered(tables):
     Returns
     -------
     DataFrame
-        With a column ``conclusion`` more.
+        With an additional column ``conclusion``.
     """
     return pd.concat([table.assign(conclusion=study) for study, table in tables.items()], ignore_index=True)
 
@@ -36,9 +36,9 @@ def summary(tables):
     -------
     DataFrame
         ``conclusion, year, device, device_us, cases, holding`` (in how many of them it holds), ``saturated`` (in how
-        many the device is, so that they decide nothing), ``gain_low_pct, gain_high_pct`` over the other cases,
-        ``verdict`` (``holds`` in all of those, ``turned`` in none, ``partly``; ``saturated`` if there are none) and
-        ``firm``, whether every case says the same at both ends of the range of each parameter.
+        many the device is saturated, so that they decide nothing), ``gain_low_pct, gain_high_pct`` over the other
+        cases, ``verdict`` (``holds`` in all of those, ``turned`` in none, ``partly``; ``saturated`` if there are none)
+        and ``firm``, whether every case has the same verdict at both ends of each parameter's range.
     """
     rows = []
     for study, table in tables.items():

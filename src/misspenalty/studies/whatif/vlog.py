@@ -1,10 +1,10 @@
 """The virtual log against updates in place: random synchronous updates on the disks and flash drives of five years.
 
-On disks both systems are simulated as for the study's Table 2, on the outermost cylinders of the year's drive, with
+On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
 the paper's UltraSPARC-170 as fast as the year's machine. On flash and in remote memory nothing is located: an update
-in place is a write, and the virtual log the same write and a map sector as well, which costs the host its record,
-and the medium what `results/vlog/what_if.csv` counts. A device between the two is one whose arm takes another time:
-eager writing then takes the share of it that it has on the year's disk.
+in place is a write, and the virtual log is the same write plus a map sector, which costs the host a record and the
+medium the amount counted in `results/vlog/what_if.csv`. A device between the two is one with another positioning time:
+eager writing then takes the same share of it as on the year's disk.
 """
 
 from functools import cache
@@ -54,22 +54,22 @@ class Conclusion:
         self.simulated = cache(self._simulated)
 
     def _simulated(self, drive, factor, **changes):
-        """ms by component, of both systems, on a slice of a drive with a host that takes `factor` of its times."""
+        """ms by component, of both systems, on a slice of a drive, with all host times multiplied by `factor`."""
         kind = disks.load(drive, "disk").replace({"cache.write_behind": False})
         kind = cut(kind, CYLINDERS, **changes)
         platform = Platform(drive, self.host.scaled(factor), kind, drive, CYLINDERS)
         return {system: random_updates(platform, system, self.workload) for system in SYSTEMS}
 
     def measures(self, machines, era, device, case):
-        """What an update takes.
+        """Times of an update.
 
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner the virtual log is done; ``in_place_us, virtual_log_us, speedup``; and
+            ``gain_pct``, how much sooner the virtual log finishes; ``in_place_us, virtual_log_us, speedup``; and
             ``written_ratio``, how many times as much it writes to the medium.
         """
-        factor, written = 1 / machines.faster(STUDY, era), 1.125  # a sector of the map for eight of data
+        factor, written = 1 / machines.faster(STUDY, era), 1.125  # one map sector per eight data sectors
         if device.drive is not None:
             ms = self.simulated(device.drive, factor)
             old, new = (1000 * ms[system]["total"] for system in SYSTEMS)
@@ -90,7 +90,7 @@ class Conclusion:
         }
 
     def _positioned(self, machines, era, locate_us, factor):
-        """Updates by an arm that takes `locate_us` in place, all else as on the year's disk."""
+        """Updates with an arm that takes `locate_us` in place, all else as on the year's disk."""
         ms = self.simulated(machines.devices[era.year]["disk"].drive, factor)
         old, new = (ms[system] for system in SYSTEMS)
         share = new["locate"] / old["locate"]
@@ -103,7 +103,7 @@ class Conclusion:
         Returns
         -------
         list of dict
-            ``rpm, seek_factor``, ``half_turn_over_seek`` (half a revolution over the seek across one cylinder),
+            ``rpm, seek_factor``, ``half_turn_over_seek`` (half a revolution divided by the seek across one cylinder),
             ``in_place_us, virtual_log_us, speedup``.
         """
         drive = machines.devices[year]["disk"].drive
@@ -118,14 +118,14 @@ class Conclusion:
         return rows
 
     def checks(self, machines):
-        """(what, as archived, as here) on the paper's third platform."""
+        """(what, archived, computed here) on the paper's third platform."""
         ms = self.simulated("st19101", 1.0)
         old, new = (ms[system]["total"] for system in SYSTEMS)
         return [("speed-up, UltraSPARC-170 and Seagate", self.archived["ultra170_seagate"], old / new)]
 
 
 def job(machines, hosts, what_if, table2, workload):
-    """A job of the workflow: the virtual log on all machines.
+    """Workflow job: the virtual log on all machines.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Kernel of the storage controller's front end; the model is defined in array.py.
 
-Host requests come from the workload's generator or from arrays, one buffer at a time; what follows from them is in
-the event queue of the back end.
+Host requests come from the workload's generator or from arrays, one buffer at a time; the events that follow from them
+are in the back end's queue.
 """
 
 import numpy as np
@@ -35,25 +35,25 @@ cdef enum:
 
 
 cdef struct front_t:
-    int64_t slots                   # requests of one array that the host has under way at most
-    int64_t service                 # of a request at a processor, ns
-    int64_t transfer                # of a page between host and adapter, ns
+    int64_t slots                   # most requests per array that the host has in progress
+    int64_t service                 # service time of a request at a processor, ns
+    int64_t transfer                # transfer time of a page between host and adapter, ns
     int64_t stations                # of processors; array i goes to station i modulo this number
     int64_t servers                 # processors of a station; 0 = none: the service is a delay at the end
     int64_t echoes                  # slices of the machine besides this one that each station serves
     int64_t strip                   # consecutive pages of a unit on one array; longer than any = not striped
     int64_t width                   # arrays that the host stripes a unit over
-    bint from_cache                 # whether a parity is computed from what the read cache holds
+    bint from_cache                 # whether a parity is computed from pages in the read cache
 
 
-cdef struct port_t:                 # what is in front of one array
+cdef struct port_t:                 # the front end of one array
     line_t line                     # requests that wait for a slot
     int64_t running                 # slots taken
     server_t adapter                # its host adapter
 
 
 cdef class Array(BackEnd):
-    """One run: `run` or `run_workload` again and again up to a later time, `take` in between."""
+    """One run: `run` or `run_workload` repeatedly, each up to a later time, with `take` in between."""
 
     cdef readonly TrackCache cache
     cdef front_t front
@@ -64,11 +64,11 @@ cdef class Array(BackEnd):
     cdef waiters_t waiters
     cdef line_t stalled             # writes that wait for room in the write cache
     cdef arrival_t[CHUNK] buffer    # requests to come
-    cdef Py_ssize_t cursor, filled  # next one of the buffer, its end
+    cdef Py_ssize_t cursor, filled  # next request in the buffer, end of the buffer
     cdef int64_t serial             # requests so far
-    cdef readonly int64_t backlog   # requests under way or waiting
+    cdef readonly int64_t backlog   # requests in progress or waiting
     cdef int64_t[2][COMPONENTS] spent  # by reads, by writes, ns, since the last `take`
-    cdef int64_t[ACCESSES][2] labels  # tracks accessed, by what sent the request and whether they were sequential
+    cdef int64_t[ACCESSES][2] labels  # tracks accessed, by the request's source and whether labelled sequential
     cdef int64_t[2] response        # from arrival to completion, ns, since the last `take`
 
     def __cinit__(self, TrackCache cache not None, front, drives, layout, marks, pages):
@@ -100,7 +100,7 @@ cdef class Array(BackEnd):
     # --- where requests come from -----------------------------------------------------------------------------------
 
     def run_workload(self, Spc1 workload not None, const int64_t[::1] bases, int64_t until):
-        """Go on up to `until`, ns, with the requests of a generator; `bases` are the first pages of its units."""
+        """Continue up to `until`, ns, with the requests of a generator; `bases` are the first pages of its units."""
         cdef spc1_request_t drawn
         cdef arrival_t* arrival
         cdef const int64_t* base = &bases[0]
@@ -132,7 +132,7 @@ cdef class Array(BackEnd):
 
     def run(self, const int64_t[::1] time, const int64_t[::1] page, const int32_t[::1] pages,
             const uint8_t[::1] write, int64_t volume, int64_t until):
-        """Go on up to `until`, ns, with the requests given, in order of time; `volume`: its pages."""
+        """Continue up to `until`, ns, with the given requests, in order of time; `volume`: its pages."""
         cdef arrival_t* arrival
         cdef Py_ssize_t i
         self.check_whole()
@@ -155,18 +155,18 @@ cdef class Array(BackEnd):
         arrival.array = <int32_t>array_of(&self.raid, arrival.placed // self.raid.stripe)
 
     cdef int check_whole(self) except -1:
-        """Refuse to go on after a run that ended in an exception."""
+        """Refuse to continue after a run that ended in an exception."""
         if self.filled:
-            raise RuntimeError("the run before ended with an error; expected a new array")
+            raise RuntimeError("the previous run ended with an error; expected a new array")
         return 0
 
     @property
     def tracks_labelled(self):
-        """Tracks accessed by random and by sequential requests, each not labelled sequential and labelled so."""
+        """Tracks accessed by random and by sequential requests, each not labelled and labelled sequential."""
         return [[self.labels[kind][label] for label in range(2)] for kind in (RANDOM_ACCESS, SEQUENTIAL_ACCESS)]
 
     def drain_counters(self):
-        """``(counts, spent, response)`` since the last call; they start again from zero."""
+        """``(counts, spent, response)`` since the last call; they restart from zero."""
         self.check_unused()
         counts = np.array([self.counts[i] for i in range(COUNTS)])
         spent = np.array([[self.spent[side][i] for i in range(COMPONENTS)] for side in range(2)])
@@ -179,7 +179,7 @@ cdef class Array(BackEnd):
     # --- events -----------------------------------------------------------------------------------------------------
 
     cdef int work(self, int64_t until) except -1 nogil:
-        """Empty the buffer; what happens behind its last request waits where more may follow, that is: it was full."""
+        """Drain the buffer. If it was full, more requests may follow, so events after its last request wait."""
         cdef event_t event
         cdef bint more = self.filled == CHUNK
         while self.cursor < self.filled or not more:
@@ -219,7 +219,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int start(self, int64_t now, int32_t which) except -1 nogil:
-        """The host sends a request; it goes to a processor, where there are any."""
+        """The host sends a request; it goes to a processor, if there are any."""
         cdef request_t* request = &self.requests.all[which]
         cdef int64_t done
         request.parts[HOST_QUEUE] = now - request.asked.time
@@ -344,7 +344,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int read(self, int64_t now, int32_t which) except -1 nogil:
-        """A read looks its tracks up; it waits for what is missing and for what is on its way."""
+        """A read looks its tracks up; it waits for missing pages and for those in flight."""
         cdef arrival_t asked = self.requests.all[which].asked
         cdef int64_t page = asked.page, first
         cdef uint8_t wanted, missing, missed = 0
@@ -367,12 +367,12 @@ cdef class Array(BackEnd):
         return 0
 
     cdef void note_label(self, int64_t track, int kind) noexcept nogil:
-        """Count a track just accessed by what the cache takes it for and by what it is."""
+        """Count a track just accessed by the cache's label and by its true kind."""
         cdef mark_t* mark = self.cache.mark(track)
         self.labels[kind][mark != NULL and mark.counter == self.cache.sequential.threshold] += 1
 
     cdef int stage(self, int64_t now, int32_t which) except -1 nogil:
-        """Issue the reads that the cache asks for: neighbouring pages together."""
+        """Issue the reads that the cache asks for, combining neighbouring pages."""
         cdef int i = 0
         cdef read_t* reads = &self.cache.reads[0]
         cdef int64_t page, end, first, next_first
@@ -417,7 +417,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int join(self, int32_t which, int64_t track, int64_t page, int64_t end) except -1 nogil:
-        """Wait for pages of a track that are on their way."""
+        """Wait for pages of a track that are in flight."""
         cdef uint64_t place = home(&self.flights, track)
         cdef operation_t* operation
         cdef int32_t number
@@ -444,7 +444,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil:
-        """An operation's pages are here: requests that waited for nothing else go on, the latest first."""
+        """An operation's pages have arrived: requests that waited for nothing else go on, the latest first."""
         cdef int32_t waiter = operation.waiters, after
         cdef request_t* request
         if waiter != NOBODY and self.cache.sequential.most:

@@ -22,10 +22,10 @@ MEMBERS, STRIP = MOST_MEMBERS, LONGEST_STRIP
 
 
 cdef class BackEnd(Kernel):
-    """Drives and write cache; `layout` as `raid_t`, `marks` = room, low, high in pages, most destages an
-    array, `grouped` and `renewed` of `write_cache_t`.
+    """Drives and write cache; `layout` as `raid_t`, `marks` = room, low, high in pages, most destages per array,
+    `grouped` and `renewed` of `write_cache_t`.
 
-    Without drives the caches stand alone: what is read is there at once, and written pages stay nowhere.
+    Without drives only the caches are left: reads complete at once, and written pages are not kept.
     """
 
     def __cinit__(self):
@@ -67,12 +67,12 @@ cdef class BackEnd(Kernel):
 
     @property
     def busy(self):
-        """Time that each drive has worked, operations under way included, ns."""
+        """Time that each drive has worked, including operations in progress, ns."""
         return [self.members[i].busy for i in range(self.n_drives)]
 
     @property
     def dirty_pages(self):
-        """Pages in the write cache, those under destage included."""
+        """Pages in the write cache, including those being destaged."""
         return self.writes.used
 
     cdef int32_t issue(self, int64_t now, piece_t piece, int64_t page, int32_t owner, bint write) except -2 nogil:
@@ -86,7 +86,7 @@ cdef class BackEnd(Kernel):
         )
         if event == FULL:
             with gil:
-                raise MemoryError("no memory for a longer queue at a drive")
+                raise MemoryError("no memory for a longer drive queue")
         self.await_drive(event, number)
         return which
 
@@ -156,7 +156,7 @@ cdef class BackEnd(Kernel):
         )
 
     cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil:
-        """One operation of a destage is done: after the last read come the writes, after the last write the end."""
+        """One operation of a destage has finished: the last read is followed by the writes, the last write ends it."""
         cdef plan_t plan
         cdef entry_t* entry = &self.writes.entries[which]
         cdef int64_t array

@@ -1,4 +1,4 @@
-# Tracks on their way from disk: a small hash table from track to the drive operation that brings it, several a track.
+# Tracks in flight from disk: a small hash table from track to the drive operations that bring it, several per track.
 #
 # Open addressing, linear probing, at most half full; an entry is deleted by moving later ones of its run back.
 
@@ -10,7 +10,7 @@ from misspenalty.traces._splitmix cimport mix
 
 cdef struct flight_t:
     int64_t key                     # track + 1; 0 = free
-    int32_t operation               # that brings pages of it
+    int32_t operation               # drive operation that brings pages of it
 
 
 cdef struct flights_t:
@@ -23,7 +23,7 @@ cdef inline int make_flights(flights_t* flights, uint64_t slots) except -1 nogil
     cdef flight_t* made = <flight_t*>calloc(slots, sizeof(flight_t))
     if made == NULL:
         with gil:
-            raise MemoryError(f"no memory for {slots // 2} tracks on their way")
+            raise MemoryError(f"no memory for {slots // 2} tracks in flight")
     flights.slots = made
     flights.mask = slots - 1
     flights.size = 0

@@ -1,7 +1,6 @@
-# Where the host puts its pages: it stripes each unit over a few arrays, which the controller knows nothing of.
-#
-# The controller sees one volume an array, so that a sequential stream of the host is as many slower ones to it. A part
-# is what one unit has on one array; parts are consecutive in the controller's pages.
+# Where the host puts its pages: it stripes each unit over a few arrays, which the controller does not know.
+# The controller sees one volume per array, so a sequential stream of the host looks like several slower ones. A part is
+# a unit's share of one array; parts are consecutive in the controller's page numbers.
 
 from libc.stdint cimport int64_t
 
@@ -13,11 +12,11 @@ cdef struct stripes_t:
     int64_t width                   # arrays a unit is striped over
 
 
-cdef struct stretch_t:              # pages of a request that lie together in one track
+cdef struct stretch_t:              # contiguous pages of a request in one track
     int64_t track                   # which track
-    int64_t first                   # first page, of the track
+    int64_t first                   # first page within the track
     int64_t pages                   # how many
-    int64_t end                     # track that ends the part: nothing is prefetched from there on
+    int64_t end                     # track at which the part ends: nothing is prefetched from there on
 
 
 cdef inline int64_t placed(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
@@ -32,7 +31,7 @@ cdef inline int64_t placed(const stripes_t* stripes, const arrival_t* asked, int
 cdef inline stretch_t next_stretch(
     const stripes_t* stripes, const arrival_t* asked, int64_t page, int64_t track
 ) noexcept nogil:
-    """The next pages of a request, from one of its pages on."""
+    """The next pages of a request, starting with a given one."""
     cdef stretch_t found
     cdef int64_t at = placed(stripes, asked, page)
     found.track = at // track

@@ -1,4 +1,4 @@
-# Drive operations of a controller, from when they are told to the drive until they are done.
+# Drive operations of a controller, from when they are issued to the drive until they complete.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -10,9 +10,9 @@ cdef enum:
 
 
 cdef struct operation_t:
-    piece_t piece                   # which sectors of which drive
+    piece_t piece                   # drive and sectors
     int64_t page                    # reads for the cache: first page; else NONE
-    int32_t owner                   # destage that it belongs to; NONE = it reads for the cache
+    int32_t owner                   # destage that it belongs to; NONE = a read for the cache
     int32_t waiters                 # first in the chain of requests that wait for it; NONE = none
     int32_t next                    # next free one
 

@@ -1,13 +1,13 @@
 # Processors of a controller: a station of servers with one queue, first come, first served, and the same service for all.
 #
 # A model is a slice of its machine, but a processor of the machine serves several slices. The others' requests come to
-# the station as copies of the slice's own, each delayed by another multiple of `ECHO`: as many, as bursty and as held up
-# by the host as these are, and independent of what happens now. With equal services the n-th request to come starts when
-# the one `servers` before it is done, whichever copy it belongs to: only the times matter.
+# the station as copies of the slice's own, each delayed by another multiple of `ECHO`: as many, as bursty and as
+# throttled by the host as its own, and independent of current events. With equal service times the n-th request to
+# arrive starts when the one `servers` before it has finished, whichever copy it belongs to: only the times matter.
 #
-# Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so that the copies that come in one
+# Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so the copies that arrive in one
 # window are the own requests of the `echoes` windows before it, merged by offset. From one window to the next, one
-# window's requests join them and one window's leave.
+# window's requests join and one window's leave.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -20,20 +20,20 @@ cdef extern from *:
 
 
 cdef struct station_t:
-    int64_t* free                   # when each server's work is done, ns; the next request takes `next`
+    int64_t* free                   # when each server becomes free, ns; the next request takes `next`
     int64_t servers
     int64_t next
     int64_t echoes                  # copies
-    int64_t window                  # which window it is
+    int64_t window                  # number of the current window
     int64_t* own                    # ring of the offsets of own requests, ns
     int64_t room                    # of the ring, a power of two
     int64_t written                 # own requests so far
     int64_t* began                  # own requests before each of the last `echoes` + 1 windows, a ring by window
-    int64_t* copies                 # offsets of the copies that come in this window, in order, ns
-    int64_t* later                  # room for those of the next window
-    int64_t most                    # copies that there is room for
+    int64_t* copies                 # offsets of the copies that arrive in this window, in order, ns
+    int64_t* later                  # space for those of the next window
+    int64_t most                    # number of copies that fit
     int64_t coming                  # copies of this window, of which
-    int64_t served                  # have come
+    int64_t served                  # have arrived
 
 
 cdef inline int make_station(station_t* station, int64_t servers, int64_t echoes) except -1:
@@ -58,7 +58,7 @@ cdef inline void free_station(station_t* station) noexcept:
 
 
 cdef inline int64_t occupy(station_t* station, int64_t now, int64_t service) noexcept nogil:
-    """When a request that comes now is done."""
+    """When a request that arrives now completes."""
     cdef int64_t done = max(station.free[station.next], now) + service
     station.free[station.next] = done
     station.next += 1
@@ -68,7 +68,7 @@ cdef inline int64_t occupy(station_t* station, int64_t now, int64_t service) noe
 
 
 cdef inline void serve_copies(station_t* station, int64_t until, int64_t service) noexcept nogil:
-    """Serve the copies that come up to an offset of this window."""
+    """Serve the copies that arrive up to an offset in this window."""
     cdef int64_t i = station.served, start = station.window * ECHO
     while i < station.coming and station.copies[i] <= until:
         occupy(station, start + station.copies[i], service)
@@ -77,7 +77,7 @@ cdef inline void serve_copies(station_t* station, int64_t until, int64_t service
 
 
 cdef inline int hold_copies(station_t* station, int64_t most) except -1 nogil:
-    """Make room for so many copies in a window."""
+    """Make room for that many copies in a window."""
     cdef int64_t* copies
     cdef int64_t* later
     while most > station.most:
@@ -89,13 +89,13 @@ cdef inline int hold_copies(station_t* station, int64_t most) except -1 nogil:
             station.later = later
         if copies == NULL or later == NULL:
             with gil:
-                raise MemoryError(f"no memory for {most} requests of a processor")
+                raise MemoryError(f"no memory for {most} requests to a processor")
         station.most *= 2
     return 0
 
 
 cdef inline int next_window(station_t* station) except -1 nogil:
-    """Merge the requests of the window that ends into the copies; those of the oldest window leave them."""
+    """Merge the requests of the ending window into the copies; those of the oldest window leave."""
     cdef int64_t mask = station.room - 1, turns = station.echoes + 1, i, value, made = 0
     cdef int64_t oldest = (station.window + 1) % turns      # began `echoes` windows before this one
     cdef int64_t leaves = station.began[oldest], left = station.began[(oldest + 1) % turns]
@@ -127,12 +127,12 @@ cdef inline int next_window(station_t* station) except -1 nogil:
 
 
 cdef inline int advance(station_t* station, int64_t now, int64_t service) except -1 nogil:
-    """Serve the copies that come up to now, in order of time."""
+    """Serve the copies that arrive up to now, in order of time."""
     cdef int64_t window = now // ECHO, i
     while station.window < window:
         serve_copies(station, ECHO, service)
         next_window(station)
-        if station.coming == 0 and station.window < window:     # nothing comes until `now`
+        if station.coming == 0 and station.window < window:     # nothing arrives until `now`
             station.window = window
             for i in range(station.echoes + 1):
                 station.began[i] = station.written
@@ -141,14 +141,14 @@ cdef inline int advance(station_t* station, int64_t now, int64_t service) except
 
 
 cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
-    """Note a request for its copies."""
+    """Record a request for its copies."""
     cdef int64_t i, room = station.room
     cdef int64_t* own
     if station.written - station.began[(station.window + 1) % (station.echoes + 1)] == room:
         own = <int64_t*>realloc(station.own, 2 * room * sizeof(int64_t))
         if own == NULL:
             with gil:
-                raise MemoryError(f"no memory for {2 * room} requests of a processor")
+                raise MemoryError(f"no memory for {2 * room} requests to a processor")
         for i in range(room):
             own[room + i] = own[i]
         station.own, station.room = own, 2 * room
@@ -158,7 +158,7 @@ cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
 
 
 cdef inline int64_t process(station_t* station, int64_t now, int64_t service) except -1 nogil:
-    """When a request of the slice's own that comes now is done; to be called in order of time."""
+    """When a request of the slice's own that arrives now completes; to be called in order of time."""
     if station.echoes:
         advance(station, now, service)
         remember(station, now)

@@ -1,8 +1,8 @@
-# RAID-5 arrays: where a page lies, and which disk operations bring the dirty pages of a stripe to disk.
+# RAID-5 arrays: where a page is stored, and which disk operations bring the dirty pages of a stripe to disk.
 #
-# A stripe is one strip on each drive of an array, one of them parity. Stripes are dealt to the arrays `unit` at a time.
-# The parity rotates as in the left-symmetric layout: it moves one drive to the left a stripe, the data strips follow
-# it to the right, so that consecutive pages visit every drive before one comes twice.
+# A stripe is one strip on each drive of an array, one of them parity. Stripes are dealt out to the arrays `unit` at a
+# time. The parity rotates as in the left-symmetric layout: it moves one drive to the left per stripe and the data
+# strips follow it to the right, so that consecutive pages visit every drive before any drive repeats.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -18,7 +18,7 @@ cdef enum:
 
 cdef struct raid_t:
     int64_t arrays                  # arrays
-    int64_t members                 # drives of an array, parity included, spares not
+    int64_t members                 # drives of an array, including parity but not spares
     int64_t strip                   # consecutive pages on one drive
     int64_t stripe                  # data pages of a stripe
     int64_t unit                    # consecutive stripes on one array
@@ -31,7 +31,7 @@ cdef struct piece_t:
 
 
 cdef struct plan_t:
-    piece_t[MOST_MEMBERS] reads     # first: old data and parity, or what else the parity covers
+    piece_t[MOST_MEMBERS] reads     # first: old data and parity, or the other data that the parity covers
     piece_t[MOST_MEMBERS] writes    # then: the dirty strips and the parity
     int32_t n_reads                 # 0 = the stripe's new contents are all known
     int32_t n_writes                # at least 2
@@ -58,7 +58,7 @@ cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t f
 
 
 cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """The first pages of a range that lie together on one drive."""
+    """The first pages of a range that are contiguous on one drive."""
     cdef int64_t stripe = page // raid.stripe
     cdef int64_t within = page - stripe * raid.stripe
     cdef int64_t strip = within // raid.strip
@@ -72,9 +72,9 @@ cdef inline void plan_destage(
     """The disk operations of a destage: `dirty`, `old` and `held` have one word per data strip, one bit per page.
 
     A parity is made from the old one, which takes a read of each dirty strip and of the parity, or from all data, which
-    takes a read of each strip whose part of it is not known; the one with fewer reads is taken, the first on a tie. One
-    dirty strip alone is the small write of four operations; where all is known there is no read. Known without a read
-    are the contents on disk of `old` pages and the present ones of `held` pages.
+    takes a read of each strip whose part is not fully known; the way with fewer reads is chosen, the first on a tie. A
+    single dirty strip is the small write of four operations; if everything is known there is no read. The on-disk
+    contents of `old` pages and the current contents of `held` pages are known without a read.
     """
     cdef int64_t data = raid.members - 1
     cdef int64_t low = raid.strip, high = 0, known = 0, changed = 0, i

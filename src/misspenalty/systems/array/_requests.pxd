@@ -1,4 +1,4 @@
-# Host requests under way, the lines they wait in, and the chains of those that wait for one drive operation.
+# Host requests in progress, the lines they wait in, and the chains of those that wait for the same drive operation.
 #
 # Requests and waiters are taken from pools (`_pool.pxd`).
 
@@ -35,10 +35,10 @@ cdef struct arrival_t:
     int64_t base                    # first page of its unit
     int64_t part                    # pages of the unit on each array that the host stripes it over
     int64_t placed                  # first page, as the controller numbers them
-    int32_t array                   # of its first page: whose slot and adapter the request takes
+    int32_t array                   # array of its first page, whose slot and adapter the request takes
     int32_t pages                   # length
     bint write                      # 1 = write
-    int kind                        # of what sends it: RANDOM or SEQUENTIAL access; UNKNOWN
+    int kind                        # kind of its source: RANDOM or SEQUENTIAL access; UNKNOWN
 
 
 cdef struct request_t:
@@ -46,13 +46,13 @@ cdef struct request_t:
     int64_t since                   # when the host sent it, ns
     int64_t serial                  # number among all requests
     int64_t[COMPONENTS] parts       # components of its latency, ns
-    uint64_t known                  # a write's pages that the cache held before, one bit each
-    int32_t left                    # operations it waits for
-    int32_t next                    # behind it in a line, or next free one; NOBODY = none
+    uint64_t known                  # a write's pages that the cache already held, one bit each
+    int32_t left                    # operations it still waits for
+    int32_t next                    # next in its line, or next free one; NOBODY = none
 
 
 cdef struct waiter_t:
-    int32_t request                 # that waits for an operation
+    int32_t request                 # request that waits for an operation
     int32_t next                    # next waiter, or next free one; NOBODY = none
     bint own                        # whether the operation was issued for it
 

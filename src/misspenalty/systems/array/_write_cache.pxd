@@ -1,7 +1,6 @@
 # The non-volatile write cache: dirty pages by stripe, in the order of the stripes' last write, array by array.
-#
-# A stripe whose destage has begun leaves the order and can be found no more: pages written to it from then on are a new
-# entry. Its pages take room until the destage is done.
+# A stripe whose destage has begun leaves the order and can no longer be found: pages written to it from then on form a
+# new entry. Its pages take up room until the destage completes.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -16,33 +15,33 @@ cdef extern from *:
 
 cdef struct entry_t:                # dirty pages of one stripe
     int64_t stripe                  # which
-    uint32_t older                  # neighbours in its array's order; 0 = none; of a free entry: the next one
+    uint32_t older                  # neighbours in its array's order; 0 = none; in a free entry: the next one
     uint32_t newer
     int32_t pages                   # dirty pages
-    int32_t left                    # destaging: operations of this step that are not done
+    int32_t left                    # destaging: outstanding operations of this step
     bint writing                    # destaging: 0 = reading what the parity needs, 1 = writing
 
 
-cdef struct order_t:                # of one array
+cdef struct order_t:                # order of one array's stripes
     uint32_t oldest                 # 0 = no stripe
     uint32_t newest
-    int32_t destages                # under way
+    int32_t destages                # in progress
 
 
 cdef struct write_cache_t:
-    entry_t* entries                # entry 0 stands for none
+    entry_t* entries                # entry 0 means none
     uint64_t* dirty                 # of entry e: words[e * strips] and on, one per data strip, one bit per page
     uint64_t* old                   # the same, of dirty pages whose contents on disk are known
     uint32_t* entry_of              # entry of each stripe; 0 = none
     order_t* orders                 # one per array
     int64_t strips                  # data strips of a stripe
     int64_t room                    # pages
-    int64_t used                    # pages, those under destage included
+    int64_t used                    # pages, including those being destaged
     int64_t low                     # pages above which destages begin
-    int64_t high                    # pages from which on there are `most`
-    int64_t most                    # destages under way in one array
-    bint grouped                    # whether a destage takes all dirty strips of a stripe, or its first alone
-    bint renewed                    # whether a stripe written again goes behind the others
+    int64_t high                    # pages at which `most` destages are in progress
+    int64_t most                    # most destages in progress in one array
+    bint grouped                    # whether a destage takes all dirty strips of a stripe, or only the first
+    bint renewed                    # whether a stripe that is written again moves to the end of the order
     uint32_t free                   # first free entry, 0 = none below `fresh`
     uint32_t fresh                  # first entry never used
 
@@ -75,7 +74,7 @@ cdef inline uint64_t bits(int64_t first, int64_t n) noexcept nogil:
 
 
 cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """How many of these pages are not dirty, and so need room."""
+    """How many of these pages are not dirty yet, and so need room."""
     cdef int64_t clean = 0, stripe, strip, first, n
     cdef uint32_t entry
     cdef uint64_t mask
@@ -94,7 +93,7 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
 
 
 cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
-    """Fetch what a write of a page will touch: the number of its stripe's entry first, later the entry."""
+    """Prefetch what a write of a page will touch: first the number of its stripe's entry, later the entry."""
     cdef int64_t stripe = page // raid.stripe
     cdef uint32_t which
     if entry:
@@ -134,7 +133,7 @@ cdef inline void link_newest(write_cache_t* cache, order_t* order, uint32_t whic
 
 
 cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept nogil:
-    """There is always one: each entry has a page at least."""
+    """Take a free entry. There always is one, since each entry has at least one page."""
     cdef uint32_t which = cache.free
     if which:
         cache.free = cache.entries[which].older
@@ -149,7 +148,7 @@ cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept no
 cdef inline void write_pages(
     write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages, uint64_t known
 ) noexcept nogil:
-    """Make pages dirty; the caller has seen to it that there is room. `known`: those whose contents on disk are."""
+    """Make pages dirty; the caller has ensured that there is room. `known`: pages with known contents on disk."""
     cdef int64_t stripe, strip, first, n, added
     cdef uint32_t which
     cdef uint64_t mask
@@ -182,7 +181,7 @@ cdef inline void write_pages(
 
 
 cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
-    """Destages that an array should have under way: in proportion to the fill between the two marks, rounded up."""
+    """Destages that an array should have in progress: proportional to the fill between the two marks, rounded up."""
     if cache.used <= cache.low:
         return 0
     if cache.used >= cache.high:
@@ -191,7 +190,7 @@ cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
 
 
 cdef inline uint32_t split_strip(write_cache_t* cache, uint32_t which) noexcept nogil:
-    """An entry of its own for the first dirty strip of a stripe that has others; `which` where it has not."""
+    """Split off an entry for the first dirty strip of a stripe; returns `which` itself if it has no other."""
     cdef int64_t strip = 0, place = which * cache.strips, other
     cdef uint32_t taken
     cdef int32_t pages
@@ -210,7 +209,7 @@ cdef inline uint32_t split_strip(write_cache_t* cache, uint32_t which) noexcept 
 
 
 cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept nogil:
-    """What an array destages next, of the stripe that was written longest ago; it can be found no more."""
+    """Take the entry that an array destages next, from the stripe written longest ago; it can no longer be found."""
     cdef order_t* order = &cache.orders[array]
     cdef uint32_t which = order.oldest, taken
     if not cache.grouped:
@@ -225,7 +224,7 @@ cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept n
 
 
 cdef inline void release(write_cache_t* cache, int64_t array, uint32_t which) noexcept nogil:
-    """The stripe is on disk: its pages are free."""
+    """The stripe is on disk: free its pages."""
     cache.used -= cache.entries[which].pages
     cache.orders[array].destages -= 1
     memset(&cache.dirty[which * cache.strips], 0, cache.strips * sizeof(uint64_t))

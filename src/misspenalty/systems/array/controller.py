@@ -3,38 +3,38 @@
 Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache", USENIX ATC 2005,
 sections IV (the machine, one cluster of an IBM ESS 800) and V (response times over load). A host request goes through
 
-1. the host's queue of its array: the host has at most `host_slots` requests of an array under way (FCFS);
+1. the host's queue for its array: the host has at most `host_slots` requests per array in progress (FCFS);
 2. the controller's processors: one queue for all of them (`processor_queue` "shared") or one each ("own"), and the same
-   service for every request; with "none" that service is a constant time at the end;
-3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher say what has to be read from
-   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those that are on
-   their way already. A write puts its pages into the read cache and into the write cache, and waits for room there
-   (FCFS);
+   service time for every request; with "none" that service is a constant time at the end;
+3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher decide what is read from the
+   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those already in
+   flight. A write puts its pages into the read cache and into the write cache, and waits for room there (FCFS);
 4. the array's host adapter, which moves the data (FCFS).
 
-Behind the caches, neighbouring pages on one drive are one operation. Of the operations that have waited longest, a
+Behind the caches, neighbouring pages on one drive form one operation. Of the operations that have waited longest, a
 drive takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache
-is emptied by stripe, each array's oldest by its last write first, by linear thresholds (`destage_low`, `destage_high`,
-`destages`); `destage_order` "first" takes the oldest by its first write, `destage_unit` "strip" one dirty strip of a
-stripe at a time. A stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the
-old one or from the whole stripe, whichever reads less, so that a single dirty page costs four operations. Its space is
-free when the last of them is complete. With `parity_from_cache` nothing is read for it that the read cache holds: what
-the other strips have now, and what a page had on disk if the read cache held it as it was written.
+is destaged by stripe, each array's stripe with the oldest last write first, with linear thresholds (`destage_low`,
+`destage_high`, `destages`); `destage_order` "first" takes the stripe with the oldest first write, `destage_unit`
+"strip" takes one dirty strip of a stripe at a time. A stripe that is entirely dirty is written with its parity;
+otherwise the parity is computed from the old one or from the whole stripe, whichever reads less, so that a single dirty
+page costs four operations. Its space is freed when the last of them completes. With `parity_from_cache` nothing that
+the read cache holds is read for it: the other strips' current contents, and a page's old contents if the read cache
+held it when it was written.
 
 Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
-controller sees one volume an array: a stream of the host is as many slower streams to sequential detection, each with
-its groups and triggers. What the controller sees is dealt to the arrays stripe by stripe. Every latency is a record of
-`COMPONENTS`.
+controller sees one volume per array: to sequential detection, a stream of the host is that many slower streams, each
+with its own groups and triggers. The controller's pages are dealt out to the arrays stripe by stripe. Every latency is
+a record of `COMPONENTS`.
 
 Deviations and decisions, where the paper doesn't say: ``data/machines/shark.yaml`` has each parameter with its status.
-Which units lie on which four arrays is not known, so that each region is spread over all of them, and there are no hot
-spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: its requests meet those
-of the other slices at a processor, and those are copies of its own, delayed by multiples of a tenth of a second, so
-that they are as many, as bursty and as held up by the host as its own. Pages are in the read cache from the moment
-their read is issued, may be evicted while on their way, and then still serve the requests that wait. Pages of a stripe
-under destage that are written again are a new entry, and the two may be written in either order; a read of pages under
-destage goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's spare is
-idle.
+Which units are on which four arrays is not known, so each region is spread over all of them, and there are no hot
+spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: its requests share
+processors with those of the other slices, which are copies of its own, delayed by multiples of a tenth of a second, so
+that they are as many, as bursty and as throttled by the host as its own. Pages are in the read cache from the moment
+their read is issued, may be evicted while in flight, and then still serve the requests that wait. Pages of a stripe
+being destaged that are written again form a new entry, and the two may be written in either order; a read of pages
+being destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's
+spare is idle.
 """
 
 import math
@@ -50,7 +50,7 @@ from misspenalty.systems.array.interval import COMPONENTS, COUNTS, STAGED, Inter
 
 PAGE = 4096  # bytes
 MB = 1 << 20
-MAX_PAGES = 64  # pages of a request
+MAX_PAGES = 64  # pages per request
 NOT_STRIPED = 1 << 40  # pages, more than any unit has
 
 
@@ -79,7 +79,7 @@ class Controller:
     destage_unit: str
     destage_order: str
     parity_from_cache: bool
-    slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but these processors
+    slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but the same processors
 
     @property
     def cache_pages(self):
@@ -97,9 +97,9 @@ class Controller:
         return (self.array_members - 1) * self.strip_kb * 1024 // PAGE
 
     def scaled(self, divisor):
-        """A slice of one `divisor`-th: caches and arrays; what concerns one array or one request stays.
+        """A slice with one `divisor`-th of the caches and arrays; parameters of one array or request stay the same.
 
-        The processors stay as well: they serve all slices.
+        The processors stay the same as well: they serve all slices.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Controller:
 
     @property
     def host_strip_pages(self):
-        """Consecutive pages that the host puts on one array; more than any unit has where it does not stripe."""
+        """Consecutive pages that the host puts on one array; more than any unit has if it does not stripe."""
         return self.host_stripe_kb * 1024 // PAGE or NOT_STRIPED
 
     @property
@@ -138,14 +138,14 @@ class Controller:
         return self.host_stripe_arrays if self.host_stripe_kb else 1
 
     def host_turn(self, track):
-        """Pages of which a unit has to be a multiple: a strip on each array, and whole tracks of `track` pages."""
+        """Pages that every unit must be a multiple of: a strip on each array, and whole tracks of `track` pages."""
         width = self.host_stripe_width
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
 
     def check(self):
-        """Raise a `ParameterError` that names the first impossible value and what is possible."""
+        """Raise a `ParameterError` that names the first invalid value and what is allowed."""
         strip = self.strip_kb * 1024 // PAGE
-        least = MAX_PAGES * PAGE / MB  # a request has to fit above the fill at which destages begin
+        least = MAX_PAGES * PAGE / MB  # a request must fit above the fill level at which destages begin
         strips = range(8, STRIP + 1, 8)
         tests = {
             "cache_mb": (0.25 <= self.cache_mb <= 1 << 24, f"0.25 to {1 << 24} MB"),
@@ -199,13 +199,13 @@ class Controller:
 
 
 class StorageController:
-    """A controller at work, from an empty cache at time 0.
+    """A running controller, which starts with an empty cache at time 0.
 
     Parameters
     ----------
     controller : Controller
     drive : Description or None
-        Of the drives, from `misspenalty.disks.load`. None = the caches alone: what has to be read is there at once, and
+        Description of the drives, from `misspenalty.disks.load`. None = caches only: reads complete at once, and
         nothing is destaged.
     cache : TrackCache
         From `misspenalty.prefetch.sequential.prefetcher.track_cache`, of ``controller.cache_pages`` pages.
@@ -215,7 +215,7 @@ class StorageController:
     Raises
     ------
     ParameterError
-        A parameter is impossible, or the volume doesn't fit the drives or the cache.
+        A parameter is invalid, or the volume doesn't fit the drives or the cache.
     """
 
     def __init__(self, controller, drive, cache, pages):
@@ -270,14 +270,14 @@ class StorageController:
         self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
 
     def run_workload(self, workload, bases, until_ns):
-        """Go on with the requests of a generator; the GIL is released meanwhile.
+        """Continue with the requests of a generator; the GIL is released meanwhile.
 
         Parameters
         ----------
         workload : Spc1
             From `misspenalty.traces.spc1.Workload.start`.
         bases : sequence of int
-            First page of each of its units, and the end of the last, each the first of a track.
+            First page of each of its units, and the end of the last; each is the first page of a track.
         until_ns : int
             Nothing at or after this time happens.
 
@@ -298,18 +298,20 @@ class StorageController:
         for length in np.diff(bases):
             self._check_striped(int(length))
         if workload.due < self._kernel.now:
-            raise ParameterError(f"the next request comes at {workload.due} ns, but {self._kernel.now} ns is reached")
+            raise ParameterError(
+                f"the next request arrives at {workload.due} ns, but it is already {self._kernel.now} ns"
+            )
         begin = self._begin(until_ns)
         self._kernel.run_workload(workload, bases, until_ns)
         return self._interval(begin)
 
     def run(self, time_ns, page, pages, write, until_ns):
-        """Go on with the requests given.
+        """Continue with the given requests.
 
         Parameters
         ----------
         time_ns, page : int64, shape (n,)
-            Arrivals in order, not before the time reached, and first pages.
+            Arrival times in order, not before the time reached, and first pages.
         pages : int32, shape (n,)
             Lengths, 1 to `MAX_PAGES`.
         write : bool, shape (n,)
@@ -331,7 +333,9 @@ class StorageController:
             if time_ns[0] < begin or time_ns[-1] >= until_ns or (time_ns[1:] < time_ns[:-1]).any():
                 raise ParameterError(f"arrivals are not in order between {begin} and {until_ns} ns")
             if page.min() < 0 or pages.min() < 1 or pages.max() > MAX_PAGES or (page > self.pages - pages).any():
-                raise ParameterError(f"a request of 1 to {MAX_PAGES} pages within {self.pages} pages was expected")
+                raise ParameterError(
+                    f"a request is out of range; expected 1 to {MAX_PAGES} pages within {self.pages} pages"
+                )
         self._kernel.run(time_ns, page, pages, write, self.pages, until_ns)
         return self._interval(begin)
 
@@ -345,7 +349,7 @@ class StorageController:
 
     def _begin(self, until_ns):
         if until_ns < self._kernel.now:
-            raise ParameterError(f"until {until_ns} ns; {self._kernel.now} ns is reached already")
+            raise ParameterError(f"until {until_ns} ns; {self._kernel.now} ns has already been reached")
         return self._kernel.now
 
     def _interval(self, begin):

@@ -1,4 +1,4 @@
-"""What happened in a storage controller in a stretch of time: counts, times by component, its state at the end."""
+"""What happened in a storage controller during an interval: counts, times by component, its state at the end."""
 
 import math
 from dataclasses import dataclass
@@ -36,15 +36,15 @@ STAGED = ("demand", "synchronous", "asynchronous")
 
 @dataclass(frozen=True)
 class Interval:
-    """What happened in a stretch of time; a request counts where it is completed, a hit where it is looked up.
+    """What happened during an interval; a request counts when it completes, a hit when it is looked up.
 
     Attributes
     ----------
     seconds : float
     counts : dict of str to int
-        By `COUNTS`: reads and writes completed, reads that found all pages (on their way or not), that waited for
+        By `COUNTS`: reads and writes completed, reads that found all pages (in the cache or in flight), that waited for
         drives, that missed only dirty pages; drive operations by purpose; destages, and those that needed no read; of
-        the operations that stage, those ahead of any request.
+        the staging operations, those ahead of any request.
     staged : dict of str to int
         Tracks read into the cache, by `STAGED`: asked for, rest of a synchronous group, asynchronous group.
     read_ns, write_ns : dict of str to int
@@ -56,9 +56,9 @@ class Interval:
     state : dict of str to float
         At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom;
         all three 0 in caches without such lists), ``sequential_misses`` and ``unused`` tracks since the start,
-        ``dirty_pages``, ``backlog`` (requests not completed). With a generator's requests also what detection made of
-        the tracks accessed since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential`` of
-        the ``stream_tracks``.
+        ``dirty_pages``, ``backlog`` (requests not completed). With a generator's requests, also the errors of detection
+        over the tracks accessed since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential``
+        of the ``stream_tracks``.
     """
 
     seconds: float
@@ -72,17 +72,17 @@ class Interval:
 
     @property
     def read_ms(self):
-        """Mean response of a read; NaN where none was completed."""
+        """Mean response of a read; NaN if none completed."""
         return _mean_ms(self.response_ns[0], self.counts["reads"])
 
     @property
     def write_ms(self):
-        """Mean response of a write; NaN where none was completed."""
+        """Mean response of a write; NaN if none completed."""
         return _mean_ms(self.response_ns[1], self.counts["writes"])
 
     @property
     def response_ms(self):
-        """Mean response of all requests; NaN where none was completed."""
+        """Mean response of all requests; NaN if none completed."""
         return _mean_ms(sum(self.response_ns), self.counts["reads"] + self.counts["writes"])
 
     def row(self):

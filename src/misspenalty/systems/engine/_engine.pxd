@@ -1,21 +1,21 @@
 # The event engine: integer time, a total order of events, FCFS servers. Everything here is inlined where it is cimported.
 #
-# An event's key is (time, priority, sequence number). Priority says which kind of event goes first at equal time, the
-# sequence number makes the order total: it is either counted by the queue (`schedule`) or given by a model that has
-# numbers of its own, unique among the pending events of a kind (`make_event`). Runs are then equal to the byte.
+# An event's key is (time, priority, sequence number). Priority says which kind of event goes first at equal times; the
+# sequence number makes the order total: it is either counted by the queue (`schedule`) or supplied by a model with its
+# own numbering, unique among the pending events of a kind (`make_event`). Runs are then equal to the byte.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport realloc
 
 cdef enum:
     ARITY = 4                       # children of a heap node: two cache lines of events
-    SEQUENCE_BITS = 56              # of a rank; the priority is above
+    SEQUENCE_BITS = 56              # low bits of a rank; the priority is above
 
 
 cdef struct event_t:
     int64_t time                    # when it happens, ns
     uint64_t rank                   # priority << SEQUENCE_BITS | sequence number
-    int64_t what                    # the model's own: which terminal, request, disk
+    int64_t what                    # the model's own meaning: which terminal, request, disk
 
 
 cdef struct queue_t:
@@ -26,7 +26,7 @@ cdef struct queue_t:
 
 
 cdef struct server_t:
-    int64_t free                    # when all work given so far will be done, ns
+    int64_t free                    # when all work given so far will be complete, ns
     int64_t busy                    # service given so far, ns
 
 
@@ -79,14 +79,14 @@ cdef inline int push(queue_t* queue, event_t event) except -1 nogil:
 
 
 cdef inline int schedule(queue_t* queue, int64_t time, uint64_t priority, int64_t what) except -1 nogil:
-    """Push an event behind those of its time and priority that were scheduled earlier."""
+    """Push an event after those of the same time and priority that were scheduled earlier."""
     push(queue, make_event(time, priority, queue.sequence, what))
     queue.sequence += 1
     return 0
 
 
 cdef inline void replace_first(queue_t* queue, event_t event) noexcept nogil:
-    """Pop the next event and push `event`, in one pass: what a request does that moves on to its next station."""
+    """Pop the next event and push `event` in one pass, as when a request moves on to its next station."""
     cdef event_t* heap = queue.events
     cdef Py_ssize_t size = queue.size, place = 0, child, last, best
     while True:
@@ -114,12 +114,12 @@ cdef inline event_t pop(queue_t* queue) noexcept nogil:
 
 
 cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) noexcept nogil:
-    """When a FCFS server completes a request that needs `service`; to be called in order of arrival."""
+    """When an FCFS server completes a request that needs `service`; to be called in order of arrival."""
     server.free = max(server.free, arrival) + service
     server.busy += service
     return server.free
 
 
 cdef inline int64_t done_by(server_t* server, int64_t now) noexcept nogil:
-    """Service done by `now`; a gap between `now` and work given ahead of it counts as work to come."""
+    """Service done by `now`; a gap between `now` and work given in advance counts as future work."""
     return max(server.busy - max(server.free - now, <int64_t>0), <int64_t>0)

@@ -33,7 +33,7 @@ cdef class EventQueue(Kernel):
         return self.queue.size
 
     def push(self, int64_t time, int priority, int64_t what, sequence=None):
-        """Add an event at `time` ns; without a `sequence` number it goes behind its equals."""
+        """Add an event at `time` ns; without a `sequence` number it goes after its equals."""
         self.check_unused()
         if not 0 <= priority < 2 ** (64 - int(SEQUENCE_BITS)):
             raise ValueError(f"priority is {priority}; expected 0 to {2 ** (64 - int(SEQUENCE_BITS)) - 1}")
@@ -53,14 +53,14 @@ cdef class EventQueue(Kernel):
         return event.time, priority_of(event), sequence_of(event), event.what
 
     def hold(self, const int64_t[::1] delays, bint fused=False):
-        """Pop the next event and push it again `delay` ns later, for each delay: how engines are timed.
+        """Pop the next event and push it again `delay` ns later, for each delay: a benchmark of the engine.
 
         Parameters
         ----------
         delays : int64, shape (n,)
             ns.
         fused : bool
-            Whether pop and push are done in one pass, as a request does that moves to its next station.
+            Whether pop and push are done in one pass, as when a request moves to its next station.
 
         Returns
         -------

@@ -19,7 +19,7 @@ cdef class BlockLayer(Kernel):
     Parameters
     ----------
     lba, sectors : int64, shape (n,)
-        Of each entry.
+        First sector and number of sectors of each entry.
     metadata : int
         Entries from this one on are blocks of metadata, which are read into the buffer cache.
     machine : dict
@@ -57,7 +57,7 @@ cdef class BlockLayer(Kernel):
             self.ranked[i] = order[i]
             self.rank[self.ranked[i]] = <int32_t>i
             if i and lba[self.ranked[i - 1]] + sectors[self.ranked[i - 1]] > lba[self.ranked[i]]:
-                raise ParameterError(f"entries {self.ranked[i - 1]} and {self.ranked[i]} lie over each other on the disk")
+                raise ParameterError(f"entries {self.ranked[i - 1]} and {self.ranked[i]} overlap on the disk")
         self.forget()
 
     def __dealloc__(self):
@@ -71,7 +71,7 @@ cdef class BlockLayer(Kernel):
         free(self.unused)
 
     def forget(self):
-        """Empty all caches; nothing is under way."""
+        """Empty all caches; nothing is in progress."""
         cdef Py_ssize_t i
         self.check_unused()
         self.events.size = 0
@@ -89,7 +89,7 @@ cdef class BlockLayer(Kernel):
             self.requests[i].next = <int32_t>(i + 1) if i + 1 < self.number else NOTHING
 
     def attach(self, Drive drive):
-        """Put a drive behind the queue, or with None the fixed-service device."""
+        """Put a drive behind the queue; with None, the fixed-service device."""
         cdef Py_ssize_t i
         if drive is not None and self.depth != 1:
             raise ParameterError(f"a drive is given one request at a time; depth is {self.depth}")
@@ -104,7 +104,7 @@ cdef class BlockLayer(Kernel):
     # ------------------------------------------------------------------------------------------ requests
 
     cdef int32_t request_at(self, int64_t rank) noexcept nogil:
-        """The queued request that has the entry of a rank; NOTHING = none."""
+        """The queued request that contains the entry of a given rank; NOTHING = none."""
         cdef int32_t i
         if not 0 <= rank < self.number:
             return NOTHING
@@ -116,7 +116,7 @@ cdef class BlockLayer(Kernel):
         return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
 
     cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
-        """Put an entry at the end of a request, and join it with the next in the queue where they meet then."""
+        """Append an entry to a request, and merge the request with the next in the queue if they now meet."""
         cdef request_t* r = &self.requests[i]
         cdef request_t* other
         cdef int32_t joined
@@ -144,7 +144,7 @@ cdef class BlockLayer(Kernel):
         self.free = joined
 
     cdef void prepend(self, int32_t i, int32_t entry) noexcept nogil:
-        """Put an entry at the beginning of a request."""
+        """Prepend an entry to a request."""
         cdef request_t* r = &self.requests[i]
         drop_rank(&self.heads, self.rank[r.first])
         add_rank(&self.heads, self.rank[entry])
@@ -155,14 +155,14 @@ cdef class BlockLayer(Kernel):
         r.sectors += self.entries[entry].sectors
 
     cdef void insert(self, int32_t i) noexcept nogil:
-        """Put a request where the elevator does: the queue rises from its head to the last sector, then from the first.
+        """Insert a request in elevator order: the queue rises from its head to the last sector, then from the first.
 
-        So it follows the one below it; where none is below, or none but those before the head, the last of all.
+        A request therefore follows the one below it; if none is below, or only ones before the head, it goes last.
         """
         cdef request_t* r = &self.requests[i]
         cdef int64_t before = below(&self.heads, self.rank[r.first])
         add_rank(&self.heads, self.rank[r.first])
-        if self.head == NOTHING or (self.plugged and before < 0):  # the plug stands below every sector
+        if self.head == NOTHING or (self.plugged and before < 0):  # the plug counts as below every sector
             r.next = self.head
             self.head = i
             return
@@ -197,7 +197,7 @@ cdef class BlockLayer(Kernel):
             self.insert(i)
 
     cdef int submit(self, int32_t entry, bint write, int64_t now) except -1 nogil:
-        """Ask for an entry to be read or written; the plug is put in where nothing is queued."""
+        """Ask for an entry to be read or written; an empty queue is plugged first."""
         self.advance(now)
         if self.head == NOTHING:
             self.plugged = True
@@ -212,7 +212,7 @@ cdef class BlockLayer(Kernel):
         return self.dispatch(now)
 
     cdef int dispatch(self, int64_t now) except -1 nogil:
-        """Give the disk what it can take."""
+        """Issue as many requests as the disk can take."""
         cdef record_t record
         cdef request_t* r
         cdef int32_t i, previous, chosen, before
@@ -268,7 +268,7 @@ cdef class BlockLayer(Kernel):
         return self.dispatch(now)
 
     cdef int64_t step(self) except -1 nogil:
-        """Let the next event happen; when it happens."""
+        """Process the next event; returns its time."""
         cdef event_t event = pop(&self.events)
         if priority_of(event) == AT_DISK_DONE:
             self.complete(<int32_t>event.what, event.time)
@@ -278,13 +278,13 @@ cdef class BlockLayer(Kernel):
         return event.time
 
     cdef int advance(self, int64_t now) except -1 nogil:
-        """Let everything happen that is due."""
+        """Process all events that are due."""
         while self.events.size and self.events.events[0].time <= now:
             self.step()
         return 0
 
     cdef int64_t wait(self, int32_t entry, int64_t now) except -1 nogil:
-        """Wait until an entry is neither being read nor written; when that is."""
+        """Wait until an entry is neither being read nor written; returns the time."""
         if not self.entries[entry].flags & (COMING | LEAVING):
             return now
         self.requests[self.entries[entry].request].demand = 1
@@ -296,7 +296,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Take a frame for an entry, throwing something out if none is unused; when it is there."""
+        """Take a frame for an entry, evicting something if none is unused; returns when it is available."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)
@@ -315,7 +315,7 @@ cdef class BlockLayer(Kernel):
         return now
 
     cdef void release(self, int32_t entry, bint buffer) noexcept nogil:
-        """Give the frame back."""
+        """Return the frame."""
         cdef entry_t* e = &self.entries[entry]
         cdef int32_t frame = e.buffer_frame if buffer else e.page_frame
         if buffer:
@@ -329,7 +329,7 @@ cdef class BlockLayer(Kernel):
         self.spare += 1
 
     cdef bint evict(self) noexcept nogil:
-        """The clock: free the first frame that has not been used since its hand passed; whether there was one."""
+        """The clock: free the first frame not used since the hand passed; returns whether there was one."""
         cdef Py_ssize_t looked
         cdef int32_t entry
         cdef int32_t* flags
@@ -385,7 +385,7 @@ cdef class BlockLayer(Kernel):
             self.entries[e.newer].older = e.older
 
     cdef int write_back(self, int64_t older, int64_t now) except -1 nogil:
-        """Give the disk what became dirty by the time `older`; a block still being written waits for the next time."""
+        """Issue the blocks that became dirty by the time `older`; one still being written waits for the next round."""
         cdef int32_t i = self.oldest, following
         cdef bint any = False
         while i != NOTHING and self.entries[i].dirtied <= older:
@@ -400,7 +400,7 @@ cdef class BlockLayer(Kernel):
         return 0
 
     cdef int64_t settle(self, int64_t now) except -1 nogil:
-        """Write everything back and wait until the disk is idle; when it is."""
+        """Write everything back and wait until the disk is idle; returns the time."""
         while self.oldest != NOTHING or self.head != NOTHING or self.serving:
             self.write_back(now, now)
             self.unplug(now)

@@ -1,4 +1,4 @@
-# A recorded call as the file client's kernels see it, and what the elapsed time is made of.
+# A recorded call as the file client's kernels see it, and the components of the elapsed time.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -24,11 +24,11 @@ cdef enum call_t:                   # kinds of call
 
 cdef enum:                          # components of the elapsed time
     GAPS = 0                        # compute between the calls
-    READ_CALLS = 1                  # processor time of read calls but for buffer copies
+    READ_CALLS = 1                  # processor time of read calls, except buffer copies
     COPIES_IN_READS = 2             # buffer-to-page copies
     COPIES_IN_FAULTS = 3
     COPIES_AHEAD = 4                # by the prefetch engine, inside open and exec
-    ENGINE = 5                      # model and engine, but for copies
+    ENGINE = 5                      # model and engine, except copies
     WAIT_READ = 6                   # I/O wait
     WAIT_FAULT = 7
     WAIT_OPEN = 8                   # of open, stat and whatever else walks a path
@@ -43,6 +43,6 @@ cdef struct call_record_t:
     int64_t length                  # bytes moved; open, exec: size of the file
     int64_t asked                   # bytes asked for; rename: the target's path
     int32_t path                    # NOTHING = none
-    int32_t file                    # what the predictor takes it for; NOTHING = not an event to it
+    int32_t file                    # file that the predictor takes it for; NOTHING = not an event
     int32_t kind                    # call_t
     int32_t unused                  # keeps the records a whole number of words

@@ -1,4 +1,4 @@
-"""Kernel of the file client: recorded calls replayed one after the other. The model is in file_client.py."""
+"""Kernel of the file client: recorded calls replayed one after another. The model is in file_client.py."""
 
 from contextlib import nullcontext
 
@@ -32,18 +32,18 @@ cdef class FileClient(PrefetchEngine):
 
     def run(self, const uint8_t[::1] calls, const int64_t[::1] sizes, const int32_t[::1] known, double scale,
             int64_t start, Predictor predictor, int64_t[::1] latency, uint8_t[::1] outcome, int32_t[::1] copies):
-        """Replay calls; nothing of an earlier run is under way.
+        """Replay calls; nothing from an earlier run is still in progress.
 
         Parameters
         ----------
         calls : uint8, records of `CALL`
             Checked by the caller: paths and files in range, nothing negative but `NOTHING`.
         sizes : int64, shape (paths,)
-            Of each file at the start, bytes; -1 = does not exist.
+            Size of each file at the start, bytes; -1 = does not exist.
         known : int32, shape (files,)
-            By the predictor's file: the path it was seen under last before the run; -1 = never.
+            For each of the predictor's files: the path it was last seen under before the run; -1 = never.
         scale : double
-            Factor on the recorded compute, which is then a whole number of ns for each call.
+            Factor on the recorded compute, which is then rounded to whole ns for each call.
         start : int64
             Time of the start, ns.
         predictor : Predictor or None
@@ -84,7 +84,7 @@ cdef class FileClient(PrefetchEngine):
 
     @property
     def wrong(self):
-        """Files that the engine prefetched without any open or exec of them in the rest of the run."""
+        """Files that the engine prefetched but that were not opened or executed in the rest of the run."""
         return sum(self.inodes[i].awaited for i in range(self.paths))
 
     @property
@@ -121,7 +121,7 @@ cdef class FileClient(PrefetchEngine):
         return 0
 
     cdef inline void meet(self, const call_record_t* call, int64_t now) noexcept nogil:
-        """An event: was it what the predictor has just said, and is its file no longer waited for?"""
+        """Process an event: check it against the latest prediction, and mark its file as no longer awaited."""
         if call.path != NOTHING:
             self.inodes[self.inode_of[call.path]].awaited = False
         if self.event and self.predictor.number and self.predictor.predicted[0] == call.file:
@@ -129,7 +129,7 @@ cdef class FileClient(PrefetchEngine):
             self.right_time += now - self.predicted_at
 
     cdef int64_t perform(self, const call_record_t* call, int64_t now) except -1 nogil:
-        """Any call but a read; when it ends."""
+        """Any call except a read; returns when it ends."""
         cdef inode_t* inode = &self.inodes[self.inode_of[call.path]]
         if call.kind == FAULT:
             return self.fault(inode, call.offset >> SHIFT, (call.offset + call.length + BYTES - 1) >> SHIFT, now)

@@ -1,4 +1,4 @@
-"""Kernel of the file client's page cache: paths walked, pages brought, copied, written, dropped.
+"""Kernel of the file client's page cache: paths walked, pages fetched, copied, written, dropped.
 
 The model is in file_client.py.
 """
@@ -15,17 +15,17 @@ from misspenalty.errors import ParameterError
 
 
 cdef class PageCache(BlockLayer):
-    """Files of which pages are in memory.
+    """Files with pages in memory.
 
     Parameters
     ----------
     lba, sectors, metadata, machine
-        As in `BlockLayer`; `machine` has further `kilobyte` and `buffer_kilobyte` (ns to copy 1024 bytes to the
+        As in `BlockLayer`; `machine` also has `kilobyte` and `buffer_kilobyte` (ns to copy 1024 bytes to the
         reader, and from a buffer to a page) and `block` (bytes).
     first, pages : int64, shape (paths,)
-        A file's first entry and their number.
+        First entry of each file, and number of entries.
     walk_at, walks : int64, shape (paths + 1,), and int32
-        Blocks of metadata on the way to path p: ``walks[walk_at[p]:walk_at[p + 1]]``.
+        Blocks of metadata on the walk to path p: ``walks[walk_at[p]:walk_at[p + 1]]``.
     """
 
     def __cinit__(self, lba, sectors, metadata, machine, const int64_t[::1] first, const int64_t[::1] pages,
@@ -53,7 +53,7 @@ cdef class PageCache(BlockLayer):
         free(self.owners)
 
     def begin_cold(self):
-        """Empty all caches; every path has its own inode again. What the predictor has learnt stays."""
+        """Empty all caches; every path has its own inode again. The predictor keeps what it has learnt."""
         cdef Py_ssize_t i
         self.forget()
         for i in range(self.paths):
@@ -61,7 +61,7 @@ cdef class PageCache(BlockLayer):
             self.inodes[i].present, self.inodes[i].ahead = 0, NOTHING
 
     def warm(self, const int32_t[::1] resident, bint named_only):
-        """Bring the metadata of files, and the files, into memory, as long as there is room, without taking time."""
+        """Load the metadata of files, and the files, into memory as long as there is room, without taking time."""
         cdef Py_ssize_t i, j
         cdef inode_t* inode
         cdef entry_t* e
@@ -88,13 +88,13 @@ cdef class PageCache(BlockLayer):
             self.inodes[self.owners[entry]].present -= 1
 
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil:
-        """The size as recorded; what no recorded call has written lies on disk."""
+        """Set the size as recorded; whatever no recorded call has written is on disk."""
         if size > inode.size:
             inode.stored = <int32_t>((size + BYTES - 1) >> SHIFT)
         inode.size = size
 
     cdef int64_t new_inode(self, int32_t path, int64_t now) except -1 nogil:
-        """A new file's inode is in memory without having been read."""
+        """Put a new file's inode in memory without reading it."""
         cdef int32_t block = self.walks[self.walk_at[path + 1] - 1]
         cdef int64_t began = now
         if not self.entries[block].flags & (BUFFER | COMING):
@@ -104,7 +104,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t rename(self, int32_t path, int32_t target, int64_t now) except -1 nogil:
-        """The target's data goes; the file is found under its new name."""
+        """Drop the target's data; from now on the file is found under its new name."""
         cdef int32_t old = self.inode_of[target]
         if path == target:
             return now
@@ -131,7 +131,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil:
-        """Bring a page into the page cache, by copying its buffer or by asking the disk (brw_page)."""
+        """Fetch a page into the page cache, by copying its buffer or by asking the disk (brw_page)."""
         cdef int32_t entry = inode.first + <int32_t>page
         cdef int64_t began = now, size, blocks
         now = self.hold(entry, False, now)
@@ -157,7 +157,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil:
-        """Wait for a page that is present or coming, and use it."""
+        """Wait for a page that is present or in flight, and use it."""
         cdef entry_t* e = &self.entries[inode.first + page]
         cdef int64_t began = now
         if e.flags & COMING:
@@ -171,7 +171,7 @@ cdef class PageCache(BlockLayer):
 
     cdef int64_t need(self, inode_t* inode, int64_t page, int64_t cluster, int64_t now, int32_t copies,
                       int32_t waits) except -1 nogil:
-        """Have a page in the page cache; if it is not, its whole cluster is asked for."""
+        """Ensure that a page is in the page cache; if it is not, ask for its whole cluster."""
         cdef int64_t other = page - page % cluster, end = other + cluster
         self.note_use(inode, now)
         if not self.entries[inode.first + page].flags & (PAGE | COMING):
@@ -218,7 +218,7 @@ cdef class PageCache(BlockLayer):
         return self.wait(entry, now) if self.entries[entry].flags & COMING else now
 
     cdef int64_t cut(self, inode_t* inode, int64_t page, int64_t now) except -1 nogil:
-        """Drop the data from a page on; what is under way has to end first."""
+        """Drop the data from a page on; operations in progress have to end first."""
         cdef int64_t began = now
         cdef int32_t entry
         inode.ahead = NOTHING

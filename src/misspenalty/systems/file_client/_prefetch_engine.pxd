@@ -1,4 +1,4 @@
-# The prefetch engine: a predictor's files brought into the page cache.
+# The prefetch engine: fetches predicted files into the page cache.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -11,12 +11,12 @@ cdef class PrefetchEngine(ReadAhead):
     cdef Py_ssize_t files           # of the predictor
     cdef Predictor predictor        # None = no prefetching
     cdef int64_t engine_time        # model and engine for each file with anything to prefetch, ns
-    cdef int64_t most_pages         # prefetched of one file
+    cdef int64_t most_pages         # most pages prefetched per file
     cdef readonly int64_t files_ahead   # prefetches that had anything to do
     cdef readonly int64_t pages_ahead   # pages brought by the engine
-    cdef readonly int64_t right     # events that were the first of those just predicted
-    cdef readonly int64_t right_time    # from the prediction to the event, of those, ns
-    cdef int64_t predicted_at       # when the predictor's present list was made
+    cdef readonly int64_t right     # events that were the first file just predicted
+    cdef readonly int64_t right_time    # total time from prediction to event of those, ns
+    cdef int64_t predicted_at       # when the predictor's current list was made
 
     cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil
     cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil

@@ -10,12 +10,12 @@ from misspenalty.systems.file_client._read_ahead cimport ReadAhead
 
 
 cdef class PrefetchEngine(ReadAhead):
-    """Files that are prefetched; `machine` has further `engine_time` (ns) and `most_pages`.
+    """Files that are prefetched; `machine` also has `engine_time` (ns) and `most_pages`.
 
     Parameters
     ----------
     files : int
-        That the predictor tells apart.
+        Number of files that the predictor distinguishes.
     """
 
     def __cinit__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, Py_ssize_t files):
@@ -28,7 +28,7 @@ cdef class PrefetchEngine(ReadAhead):
         free(self.path_of)
 
     cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil:
-        """The model takes the event in; the engine asks for the files it predicts, without waiting."""
+        """Pass the event to the model; the engine asks for the files it predicts, without waiting."""
         cdef Py_ssize_t i
         cdef int32_t path
         self.event += 1
@@ -42,10 +42,9 @@ cdef class PrefetchEngine(ReadAhead):
         return now
 
     cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil:
-        """Ask for what is absent of a file: its metadata, then its pages in order.
+        """Ask for the absent parts of a file: its metadata, then its pages in order.
 
-        The file is at `place` among those predicted, so that it is used within as many events if the prediction is
-        right.
+        The file is at `place` among those predicted, so it is used within that many events if the prediction is right.
         """
         cdef inode_t* inode = &self.inodes[self.inode_of[path]]
         cdef int64_t i, began, pages = min(min((inode.size + BYTES - 1) >> SHIFT, <int64_t>inode.pages), self.most_pages)

@@ -1,5 +1,5 @@
-# A set of small numbers, of which the greatest below another is found in a few steps: a bit each, a bit for each word of
-# these that is not empty, and so on up to one word.
+# A set of small numbers in which the greatest below a given one is found in a few steps: one bit per number, one bit
+# per non-empty word of these, and so on up to a single word.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -9,11 +9,11 @@ cdef extern from *:
     int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
 
 cdef enum:
-    MOST_LEVELS = 6                 # of 64 numbers a word: 2**36 numbers
+    MOST_LEVELS = 6                 # 64 bits per word: 2**36 numbers
 
 
 cdef struct ranks_t:
-    uint64_t* words[MOST_LEVELS]    # the numbers' own first
+    uint64_t* words[MOST_LEVELS]    # level 0 holds the numbers themselves
     size_t sizes[MOST_LEVELS]       # words
     int levels
 
@@ -59,7 +59,7 @@ cdef inline void drop_rank(ranks_t* s, size_t i) noexcept nogil:
 
 
 cdef inline int64_t highest(const ranks_t* s, int level, size_t word, uint64_t bits) noexcept nogil:
-    """The greatest number of the part of the set that a word of some level, with these bits of it, stands for."""
+    """The greatest number in the part of the set below these bits of a word at some level."""
     cdef size_t i = 64 * word + 63 - leading_zeros(bits)
     while level > 0:
         level -= 1

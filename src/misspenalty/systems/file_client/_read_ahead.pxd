@@ -12,7 +12,7 @@ cdef enum class_t:                  # of a read call
 
 
 cdef struct ahead_t:                # read-ahead of an open file, bytes; the fields of `struct file`
-    int64_t end                     # f_raend: behind the last page read ahead
+    int64_t end                     # f_raend: end of the last page read ahead
     int64_t length                  # f_ralen: of the last request
     int64_t most                    # f_ramax: of the next request
     int64_t window                  # f_rawin: of the last two requests
@@ -21,7 +21,7 @@ cdef struct ahead_t:                # read-ahead of an open file, bytes; the fie
 cdef class ReadAhead(PageCache):
     cdef ahead_t* aheads            # by path
     cdef int64_t call_time          # processor time of a read call, ns
-    cdef int64_t cluster            # pages brought in by a fault
+    cdef int64_t cluster            # pages fetched by a fault
     cdef int64_t least_ahead        # MIN_READAHEAD, bytes
     cdef int64_t most_ahead         # MAX_READAHEAD, bytes
 

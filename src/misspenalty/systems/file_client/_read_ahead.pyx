@@ -11,7 +11,7 @@ from misspenalty.systems.file_client._page_cache cimport PageCache, inode_t
 
 
 cdef class ReadAhead(PageCache):
-    """Files that are read; `machine` has further `call_time` (ns), `cluster`, `least_ahead`, `most_ahead` (pages)."""
+    """Files that are read; `machine` also has `call_time` (ns), `cluster`, `least_ahead`, `most_ahead` (pages)."""
 
     def __cinit__(self, lba, sectors, metadata, machine, first, pages, walk_at, walks, *own):
         self.call_time, self.cluster = machine["call_time"], machine["cluster"]
@@ -24,7 +24,7 @@ cdef class ReadAhead(PageCache):
         free(self.aheads)
 
     cdef int64_t fault(self, inode_t* inode, int64_t page, int64_t end, int64_t now) except -1 nogil:
-        """Touch mapped pages one after the other (filemap_nopage)."""
+        """Touch mapped pages one after another (filemap_nopage)."""
         end = min(end, <int64_t>inode.pages)
         while page < end:
             now = self.need(inode, page, self.cluster, now, COPIES_IN_FAULTS, WAIT_FAULT)
@@ -32,7 +32,7 @@ cdef class ReadAhead(PageCache):
         return now
 
     cdef int64_t read(self, const call_record_t* call, int64_t now, uint8_t* outcome) except -1 nogil:
-        """A read call (do_generic_file_read); when it ends."""
+        """A read call (do_generic_file_read); returns when it ends."""
         cdef inode_t* inode = &self.inodes[self.inode_of[call.path]]
         cdef ahead_t* ahead = &self.aheads[call.path]
         cdef int64_t at = call.offset, start = at - at % BYTES, needed, part, page
@@ -79,7 +79,7 @@ cdef class ReadAhead(PageCache):
 
     cdef int64_t read_ahead(self, inode_t* inode, ahead_t* ahead, int64_t at, bint locked, bint in_window,
                             int64_t now) except -1 nogil:
-        """Ask for pages behind the one at `at` (generic_file_readahead)."""
+        """Ask for pages after the one at `at` (generic_file_readahead)."""
         cdef int64_t end = ahead.end - ahead.end % BYTES, most = 0, asked = 0, page
         cdef bint unplugs = False
         if locked:

@@ -7,30 +7,30 @@ call follows from the state of the caches and of the disk:
   goes into the buffer cache, and to a page only if the page cache has it already (`update_vm_cache`). A page that is
   absent while its buffers are present is filled by copying them, block by block, inside the call that needs it
   (`brw_page`): the buffer-to-page copy. With `separate_buffers` off, as in Linux 2.4, written data is in the page cache
-  at once and nothing is copied. Both share `memory_mb`; a clock evicts what was not used since its hand passed.
-- **Read-ahead** as `do_generic_file_read` and `generic_file_readahead` have it: synchronous after a page that has to
+  at once and nothing is copied. Both share `memory_mb`; a clock evicts frames not used since its hand passed.
+- **Read-ahead** as in `do_generic_file_read` and `generic_file_readahead`: synchronous after a page that has to
   be fetched, asynchronous when the reader reaches the last window, doubling from 3 up to 31 pages, back to 3 when a
   page is missing within a window.
 - **Page faults** ask for the aligned cluster of 16 pages around an absent page (`filemap_nopage`).
-- A hole, a page of a file made in the run that nothing has been written to, is available at once; so is a new file's
-  inode.
+- A hole (an unwritten page of a file made in the run) is available at once; so is a new file's inode.
 - **Paths** are walked directory by directory; inodes and directory blocks come through the buffer cache.
 - **Requests** are merged with queued neighbours up to 254 sectors and sorted by the one-way elevator (`make_request`,
   `add_request`); an idle queue is plugged until a process waits. Dirty blocks are written when they are 30 s old.
-- **Prefetching**: after each successful open and exec the predictor is given the file, and the engine requests all
-  that is absent of each predicted file, its metadata and then its pages in order, and starts the disk without waiting.
+- **Prefetching**: after each successful open and exec the predictor is given the file, and the engine requests
+  everything absent of each predicted file, its metadata and then its pages in order, and starts the disk without
+  waiting.
 
 Sources: T. M. Kroeger, D. D. E. Long, USENIX ATC 2001, sections 3 and 4; the Linux 2.2 sources for the functions named.
 
 Deviations and decisions:
 
-- One thread of control. Builds are serial; what parent and child did at once is replayed in the order recorded.
+- One thread of control. Builds are serial; what parent and child did concurrently is replayed in the order recorded.
 - Processor time of read calls is `read_call_us`, `copy_us_per_kb` for each KB moved to the reader and
   `buffer_copy_us_per_kb` for each KB copied from a buffer to a page; all other calls keep their
-  recorded, scaled processor time. That includes what a write copies.
+  recorded, scaled processor time. That includes the copying of writes.
 - Files are contiguous: indirect blocks, fragments and reading a block before a part of it is overwritten are left out.
 - The table of requests has no limit of 128. Between runs everything is written back.
-- Predicted files whose size is not known to the file system (they do not exist) are skipped.
+- Predicted files that do not exist, so that the file system does not know their size, are skipped.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class ClientMachine:
         """
         for name in ("copy_us_per_kb", "buffer_copy_us_per_kb"):
             if getattr(self, name) is None:
-                raise ParameterError(f"{name} has no value: fit it first, or replace() it")
+                raise ParameterError(f"{name} has no value; fit it first, or replace() it")
         values = {
             "room": int(self.memory_mb * 2**20 // PAGE_BYTES),
             "block": 1024 * self.block_kb,
@@ -122,22 +122,22 @@ class ClientMachine:
 
 @dataclass(frozen=True)
 class ClientRun:
-    """What one run took and did.
+    """Times and counts of one run.
 
     Attributes
     ----------
     components : dict of str to int
-        Of the elapsed time, ns; they add up to it.
+        Components of the elapsed time, ns; they add up to it.
     latency, outcome, copies : int64, uint8, int32 arrays, shape (read calls,)
         Time of each read call in ns, its class (`HIT`, `PARTIAL`, `MISS`), the blocks it copied from buffers.
     counts : dict of str to int
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
-        prefetches that asked for anything (`files_ahead`), their pages (`pages_ahead`), of those used (`pages_used`);
-        files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same of files used within
-        as many events as their place among the predicted (`foretold`, `foretold_time`); files prefetched and not
-        opened or executed in the rest of the run (`wrong`); events that were the first file just predicted, and the
-        time from the prediction to them, ns, whether or not anything had to be fetched (`right`, `right_time`); disk
-        requests (`reads`, `writes`) and their sectors; frames taken from others (`evictions`).
+        prefetches that asked for anything (`files_ahead`), their pages (`pages_ahead`), how many of those were used
+        (`pages_used`); files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same for
+        files used within as many events as their place among the predicted (`foretold`, `foretold_time`); files
+        prefetched and not opened or executed in the rest of the run (`wrong`); events that were the first file just
+        predicted, and the time from the prediction to them, ns, whether or not anything had to be fetched (`right`,
+        `right_time`); disk requests (`reads`, `writes`) and their sectors; frames evicted (`evictions`).
     """
 
     components: dict
@@ -153,7 +153,7 @@ class ClientRun:
 
     @property
     def io_wait_s(self):
-        """Time the processor had nothing to do but wait for the disk."""
+        """Time that the processor spent waiting for the disk."""
         return sum(time for name, time in self.components.items() if name.startswith("wait_")) / 1e9
 
     @property
@@ -183,7 +183,8 @@ class Client:
         From `misspenalty.systems.file_client.workload.prepare`.
     machine : ClientMachine
     kind : Description, optional
-        Of the drive, from `misspenalty.disks.load`; None = the device of fixed service that the machine describes.
+        Description of the drive, from `misspenalty.disks.load`; None = the fixed-service device that the machine
+        describes.
     """
 
     def __init__(self, workload, machine, kind=None):
@@ -191,7 +192,7 @@ class Client:
         values = machine.kernel()
         if (kind is None) != (machine.drive == "none"):
             raise ParameterError(
-                f"the machine's drive is {machine.drive!r}; give its description, and for 'none' nothing"
+                f"the machine's drive is {machine.drive!r}; give its description, or nothing for 'none'"
             )
         self.kernel = FileClient(
             workload.lba, workload.sectors, workload.metadata, values, workload.first, workload.pages, workload.walk_at,
@@ -204,19 +205,19 @@ class Client:
         Parameters
         ----------
         number : int
-            Which, from 0.
+            Which run, from 0.
         cold : bool
             Whether all caches are emptied first.
         scale : float
-            The recorded compute times are multiplied by it.
+            Factor on the recorded compute times.
         predictor : Predictor, optional
             A kernel of `misspenalty.prefetch`, which learns as it predicts; None = no prefetching.
         start : int
             Time of the start, ns: the phase of the drive's rotation.
         resident : sequence of int
-            Paths that are in memory all the same when the caches have been emptied.
+            Paths that are still in memory when the caches have been emptied.
         named : sequence of int
-            Paths of which only the directories on the way and the inode are.
+            Paths of which only the directories on the walk and the inode are.
 
         Returns
         -------

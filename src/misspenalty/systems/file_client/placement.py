@@ -1,10 +1,10 @@
 """Where files are placed on the client's disk: an ext2 file system, freshly filled.
 
-Disk space is divided into groups of 8 blocks a bit of a block's bitmap; each has an inode table and data blocks. A
-directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
-groups with room, here in an order drawn once by a seeded generator. Within a directory files are contiguous, in
-the order of their names, as unpacked or installed; files that a build makes follow them. Files larger than a group's
-data take whole groups of their own or, if too few are left, the free ends of the groups from theirs on.
+Disk space is divided into groups of 8 blocks per byte of a block-sized bitmap; each has an inode table and data blocks.
+A directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
+groups with room; here the order is drawn once by a seeded generator. Within a directory files are contiguous, in the
+order of their names, as unpacked or installed; files that a build makes follow them. Files larger than a group's data
+take whole groups of their own or, if too few are left, the free ends of groups, starting with their own.
 
 Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
@@ -16,12 +16,12 @@ from misspenalty.errors import ParameterError
 SECTOR = 512
 PAGE_SECTORS = 8
 INODE_BYTES = 128
-ROOT = ()  # a path is the names on the way to it
-TREE = ("usr", "src", "work")  # where paths without a root begin
+ROOT = ()  # a path is a tuple of names from the root
+TREE = ("usr", "src", "work")  # where relative paths begin
 
 
 def names_of(path):
-    """The names on the way to a path, from the root.
+    """The components of a path, from the root.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def names_of(path):
 
 
 class Disk:
-    """Groups and what is free of each, in sectors."""
+    """Groups and the free space in each, in sectors."""
 
     def __init__(self, sectors, block_bytes, generator):
         self.block = block_bytes // SECTOR
@@ -54,10 +54,10 @@ class Disk:
         return int(self.order[(self.directories - 1) % self.number])
 
     def allocate(self, group, sectors):
-        """Stretches of a file, (first sector, sectors): one in the group if it has room, else in the next that has."""
+        """Stretches of a file, (first sector, sectors): one in the group if it has room, else in the next with room."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
-        whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups it runs through
+        whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups that it spans
         for step in range(self.number):
             at = (group + step) % self.number
             if whole == 0 and self.next[at] + sectors <= self.size:
@@ -73,7 +73,7 @@ class Disk:
         """Stretches of whole pages in the free ends of the groups."""
         free = (self.size - self.next) // PAGE_SECTORS * PAGE_SECTORS
         if free.sum() < sectors:
-            raise ParameterError(f"the disk has no room for {sectors} more sectors; take a larger drive")
+            raise ParameterError(f"the disk has no room for {sectors} more sectors; use a larger drive")
         stretches = []
         for at in np.roll(np.arange(self.number), -group).tolist():
             part = min(int(free[at]), sectors)
@@ -102,15 +102,14 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
     paths : sequence of str
         Absolute, or relative to the source tree.
     sizes : sequence of int
-        Most bytes each may hold.
+        Largest size of each, bytes.
     made : sequence of bool
-        Whether a file is made in the runs, and so lies behind those that were there before.
+        Whether a file is made in the runs, and so is placed after those that existed before.
     sectors : int
-        Of the disk.
-    block_bytes : int
-        Block of the file system.
+        Sectors of the disk. block_bytes : int
+        Block size of the file system.
     generator : numpy.random.Generator
-        Draws the order of groups.
+        Draws the order of the groups.
 
     Returns
     -------
@@ -119,14 +118,15 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
     blocks : int64 array
         Sector of each block of metadata.
     walks : list of list of int
-        For each file, the blocks of metadata on its path from the root down, numbers in `blocks`; its own inode last.
+        For each file, the blocks of metadata on its path from the root down, as indices into `blocks`; its own inode
+        last.
     """
     disk = Disk(sectors, block_bytes, generator)
     blocks, groups, ways = {}, {ROOT: disk.new_group()}, {}
     ways[ROOT] = [blocks.setdefault(disk.allocate(groups[ROOT], disk.block)[0][0], 0)]
 
     def way_to(directory):
-        """Blocks that are read to look a name up in a directory."""
+        """Blocks that are read to look up a name in a directory."""
         if directory not in ways:
             above = way_to(directory[:-1])
             groups[directory] = disk.new_group()

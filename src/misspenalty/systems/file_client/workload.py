@@ -1,4 +1,4 @@
-"""Recorded calls made ready for the file client: files placed on disk, calls as records, events for the predictor."""
+"""Recorded calls, prepared for the file client: files placed on disk, calls as records, events for the predictor."""
 
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
@@ -13,7 +13,7 @@ from misspenalty.systems.file_client.placement import PAGE_SECTORS, place
 from misspenalty.traces.builds import KINDS
 
 TEMPORARIES = ("inode", "recorded", "normal", "dropped")
-MOST_BYTES = 2**40  # of one file
+MOST_BYTES = 2**40  # size of one file
 
 
 @dataclass
@@ -23,23 +23,22 @@ class FileWorkload:
     Attributes
     ----------
     lba, sectors : int64 arrays
-        Of each entry: pages of the files, then blocks of metadata.
+        Place and size of each entry: pages of the files, then blocks of metadata.
     metadata : int
         First block of metadata.
     first, pages : int64 arrays, shape (paths,)
-        A file's first entry and their number.
+        First entry of each file, and number of entries.
     walk_at, walks : int64 and int32 arrays
-        Blocks of metadata on the way to path p: ``walks[walk_at[p]:walk_at[p + 1]]``, its inode last.
+        Blocks of metadata on the walk to path p: ``walks[walk_at[p]:walk_at[p + 1]]``, its inode last.
     files : int
-        Files that the predictor tells apart.
-    records : list of structured arrays
+        Number of files that the predictor distinguishes. records : list of structured arrays
         Calls of each run, dtype `CALL`, compute times as recorded.
     sizes : list of int64 arrays, shape (paths,)
-        Of each file when the run starts; -1 = does not exist.
+        Size of each file when the run starts; -1 = does not exist.
     known : list of int32 arrays, shape (files,)
         Path under which the predictor's file was last seen before the run; -1 = never.
     layout : tuple
-        What decides where files are placed: their paths, most bytes, and which of them are made in the runs.
+        What decides where files are placed: their paths, largest sizes, and which of them are made in the runs.
     """
 
     lba: np.ndarray
@@ -79,16 +78,15 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
     initial : array-like of int, shape (paths,)
         Bytes of each file before the first run; -1 = does not exist.
     records : list of structured arrays
-        Calls of each run, dtype `CALL`. `path` is a path's number, -1 with a compute record; `file` is what the
-        predictor takes the call for, -1 = it does not see it.
+        Calls of each run, dtype `CALL`. `path` is a path's number, -1 with a compute record; `file` is the file that
+        the predictor takes the call for, -1 = it does not see the call.
     sizes, known : lists of arrays, optional
         Same as in `FileWorkload`; by default the initial sizes, and each path is a file of its own.
     files : int, optional
-        Files that the predictor tells apart; by default the paths.
+        Number of files that the predictor distinguishes; by default the paths.
     sectors : int
-        Of the disk.
-    block_kb : int
-        Block of the file system.
+        Sectors of the disk. block_kb : int
+        Block size of the file system.
     generator : numpy.random.Generator
         Places the directories.
 
@@ -99,7 +97,7 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
     Raises
     ------
     InputError
-        A call is of an unknown kind or path, or has impossible numbers.
+        A call has an unknown kind or path, or invalid numbers.
     ParameterError
         The disk is too small.
     """
@@ -151,7 +149,7 @@ def _page_sectors(stretches, pages):
 
 
 def _check(calls, run, paths, files):
-    """Stop at the first impossible call."""
+    """Stop at the first invalid call."""
     kind, path = calls["kind"], calls["path"]
     moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault", "truncate")])
     named = kind == CALLS.index("rename")
@@ -160,7 +158,7 @@ def _check(calls, run, paths, files):
         ((path < np.where(kind == 0, -1, 0)) | (path >= paths), "is of an unknown path"),
         ((calls["file"] < -1) | (calls["file"] >= files), "is of a file that the predictor does not know"),
         ((calls["file"] >= 0) & (path < 0), "is seen by the predictor but has no path"),
-        ((calls["gap"] < 0) | (calls["gap"] > 2**50), "follows an impossible time of compute"),
+        ((calls["gap"] < 0) | (calls["gap"] > 2**50), "follows an invalid compute time"),
         ((calls["offset"] < 0) | (calls["length"] < 0) | (calls["asked"] < 0), "has negative numbers"),
         (np.maximum(calls["length"], np.where(moves, calls["offset"], 0)) > MOST_BYTES, "reaches beyond 1 TB"),
         (named & (calls["asked"] >= paths), "renames to an unknown path"),
@@ -171,7 +169,7 @@ def _check(calls, run, paths, files):
 
 
 def _most_bytes(initial, records):
-    """Most bytes each file comes to hold; names that are exchanged by renaming hold as much as each other."""
+    """Largest size that each file reaches; names that are exchanged by renaming get the same size."""
     most = np.maximum(initial, 0)
     group = np.arange(len(initial))
     for calls in records:
@@ -198,15 +196,15 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
     sectors, block_kb, generator
         Same as in `make_workload`.
     runs : sequence of int, optional
-        Runs to take, by the numbers of the capture, in order; by default all.
+        Runs to take, by their numbers in the capture, in order; by default all.
     temporaries : str
-        What the predictor takes a file for: ``inode``, its inode, so that a temporary file is the same as an earlier
-        one whose inode it is given again, see `Inodes`; ``recorded``, its path, so that a file with a random name is a
-        new one each time; ``normal``, its path, or for a random name the file that had its place in the other runs;
-        ``dropped``, its path, and a file with a random name is no event at all.
+        How the predictor identifies a file: ``inode``, by its inode, so that a temporary file is the same as an earlier
+        one whose inode it reuses, see `Inodes`; ``recorded``, by its path, so that a file with a random name is new
+        each time; ``normal``, by its path, or for a random name by the corresponding file in the other runs;
+        ``dropped``, by its path, and a file with a random name is not an event.
     programs : float
-        Share of their recorded size that programs and libraries have: the pages touched in them, and what the engine
-        prefetches of them, are folded onto that share. 1 = as recorded.
+        Size of programs and libraries as a share of the recorded size: the pages touched in them, and those that the
+        engine prefetches, are folded onto that share. 1 = as recorded.
 
     Returns
     -------
@@ -215,9 +213,9 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
     Raises
     ------
     InputError
-        The capture has no such run, or impossible calls.
+        The capture has no such run, or invalid calls.
     ParameterError
-        An option is impossible, or the disk too small.
+        An option is invalid, or the disk is too small.
     """
     if temporaries not in TEMPORARIES:
         raise ParameterError(f"temporaries is {temporaries!r}; expected one of {', '.join(TEMPORARIES)}")
@@ -275,11 +273,11 @@ UNLINK, RENAME = CALLS.index("unlink"), CALLS.index("rename")
 
 
 class Inodes:
-    """Numbers of the inodes of files as they are made and removed.
+    """Inode numbers of files as they are made and removed.
 
-    As `ext2_new_inode` of Linux 2.2 has it, a new file takes the lowest free inode of its directory's group, and a
-    removed one frees its own; a renamed one keeps it. Each directory has a group to itself here, whose lowest inodes
-    belong to the files that were there before the first run. What a run made is removed before the next run.
+    As in `ext2_new_inode` of Linux 2.2, a new file takes the lowest free inode of its directory's group, and a
+    removed one frees its own; a renamed one keeps it. Here each directory has its own group, whose lowest inodes belong
+    to the files that existed before the first run. Files made by a run are removed before the next run.
 
     Parameters
     ----------
@@ -298,8 +296,8 @@ class Inodes:
     def __init__(self, paths, initial):
         self.folders = [dirname(path) for path in paths]
         self.initial = {int(path): int(path) for path in np.flatnonzero(np.asarray(initial) >= 0)}
-        self.number = len(paths)  # of inodes; a file of before has its path's
-        self.made = {}  # inodes of new files by directory, the lowest first
+        self.number = len(paths)  # of inodes; a file that existed before has its path's number
+        self.made = {}  # free inodes of new files by directory, lowest first
         self.home = {}  # their directories, by inode
 
     def of_run(self, calls):
@@ -347,7 +345,7 @@ TAKEN_FOR = {
     "fault": "fault", "stat": "lookup", "list": "lookup", "truncate": "truncate", "unlink": "unlink",
     "rename": "rename",
 }  # fmt: skip
-CALL_OF = np.array([CALLS.index(TAKEN_FOR.get(name, "compute")) for name in KINDS])  # by the recorded kind's place
+CALL_OF = np.array([CALLS.index(TAKEN_FOR.get(name, "compute")) for name in KINDS])  # by index of the recorded kind
 TRUNCATED, EXECUTABLE, NOT_THERE = 8, 4, 2
 
 
@@ -376,7 +374,7 @@ def _programs(kinds, columns, number):
 
 
 def _calls(kinds, columns, folders):
-    """Calls of a run: what only computes is joined to the gap of the next call; a read's own time is the model's."""
+    """Calls of a run: pure compute joins the gap of the next call; the time of reads comes from the model."""
     failed = columns["error"] != 0
     kind = CALL_OF[kinds]
     opened = kind == CALLS.index("open")
@@ -403,7 +401,7 @@ def _calls(kinds, columns, folders):
 
 
 def _fold(calls, program, share):
-    """Fold what is touched of programs onto a share of their size."""
+    """Fold the pages touched in programs onto a share of their size."""
     folded = (calls["path"] >= 0) & program[calls["path"]]
     whole = folded & np.isin(calls["kind"], [CALLS.index(name) for name in ("exec", "interpreter", "open")])
     calls["length"][whole] = np.ceil(calls["length"][whole] * share)
@@ -415,7 +413,7 @@ def _fold(calls, program, share):
 
 
 def _identity(files, temporaries):
-    """What the predictor takes each path for, -1 = nothing, and how many files that makes."""
+    """The predictor's file for each path, -1 = none, and the number of files."""
     temporary = np.asarray(files["temporary"], bool)
     number = np.arange(len(temporary))
     if temporaries == "recorded":
@@ -427,7 +425,7 @@ def _identity(files, temporaries):
 
 
 def _sizes_at_start(calls, before, initial):
-    """Sizes when a run begins: as its first call on each file tells, else as before; what it makes is not there yet."""
+    """Sizes when a run begins: from its first call on each file, else as before; files it makes do not exist yet."""
     size = np.where(initial < 0, -1, before)
     named = np.flatnonzero(calls["path"] >= 0)
     paths, at = np.unique(calls["path"][named], return_index=True)

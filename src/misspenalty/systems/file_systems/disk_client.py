@@ -1,4 +1,4 @@
-"""A host and a disk on one clock: requests that are waited for, and requests that the disk works off behind."""
+"""A host and a disk on one clock: requests that are waited for, and requests that the disk serves in the background."""
 
 import numpy as np
 
@@ -30,24 +30,24 @@ class DiskClient:
         self.now += ns
 
     def call(self, size=0):
-        """A call of the file system that copies `size` bytes."""
+        """A file-system call that copies `size` bytes."""
         self.compute(self.host.write_ns(size))
 
     def behind(self, write, sector, count):
-        """Hand a request over and go on; returns when the disk will be done."""
+        """Issue a request and continue; returns when the disk will have finished."""
         self.compute(self.host.request_ns(count * SECTOR))
         return self.store.request(max(self.now, self.store.now), write, sector, count)[0]
 
     def wait(self, until=None):
-        """Wait for a request, or for the disk to be done."""
+        """Wait for a request, or for the disk to finish."""
         self.now = max(self.now, self.store.now if until is None else until)
 
     def sync(self, write, sector, count):
-        """A request and its end."""
+        """Issue a request and wait for it."""
         self.wait(self.behind(write, sector, count))
 
     def pause(self, ns):
-        """Do nothing for a while; the disk may use the time, and whoever comes first waits for it."""
+        """Stay idle for a while; the disk may use the time, and the next request waits for it to finish."""
         until = max(self.now, self.store.now) + ns
         self.store.rest(until)
         self.now = until

@@ -1,4 +1,4 @@
-"""Hosts of the virtual-log study: what a write costs them, read from ``data/machines/vlog_hosts.yaml``."""
+"""Hosts of the virtual-log study and their cost per write, read from ``data/machines/vlog_hosts.yaml``."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from misspenalty.machine import COLUMNS, Parameter, variations
 
 @dataclass(frozen=True)
 class Host:
-    """One host; the parameters are those of the file, the properties and methods price counts in ns.
+    """One host; its parameters are those of the file, its properties and methods price counts in ns.
 
     ``vlog_hosts.schema.yaml`` describes each parameter.
     """
@@ -28,7 +28,7 @@ class Host:
     record: float
 
     def ns(self, instructions):
-        """Time of this number of instructions of the kernel."""
+        """Time of this number of kernel instructions."""
         return round(1000 * instructions / (self.clock_mhz * self.instructions_per_clock))
 
     def copy_ns(self, size):
@@ -36,21 +36,21 @@ class Host:
         return round(1000 * size / self.copy_mb_per_s)
 
     def write_ns(self, size):
-        """File system and copy, for one write of an application."""
+        """File-system and copy time of one application write."""
         return self.ns(self.file_system) + self.copy_ns(size)
 
     def request_ns(self, size):
-        """One request of `size` bytes to the disk."""
+        """Time of one disk request of `size` bytes."""
         return self.ns(self.request + self.request_byte * size)
 
     @property
     def search_ns(self):
-        """The virtual log's look at one track."""
+        """Time for the virtual log to examine one track."""
         return self.ns(self.search)
 
     @property
     def record_ns(self):
-        """The virtual log's map sector."""
+        """Time of the virtual log's map sector."""
         return self.ns(self.record)
 
     def scaled(self, factor):
@@ -72,7 +72,7 @@ class Hosts:
     ----------
     hosts : dict of str to Host
     entries : dict of str to dict of str to Parameter
-        What the file says of the parameters of each host by its label, and of `PATHS`, which all hosts share, under
+        The file's entries for each host's parameters, by its label, and for `PATHS`, which all hosts share, under
         ``both``.
     """
 
@@ -117,7 +117,7 @@ def load_hosts(path, schema=None):
     Raises
     ------
     InputError
-        The file is missing or malformed, or a key is missing, unknown or has an impossible value.
+        The file is missing or malformed, or a key is missing, unknown or has an invalid value.
     """
     data = read_checked(path, schema, "the hosts' parameters")
     entries = {"both": {key: Parameter(**data["paths"][key]) for key in PATHS}}

@@ -5,9 +5,9 @@ W. de Jonge, M. F. Kaashoek, W. C. Hsieh (The logical disk, SOSP 1993) under a M
 of 0.5 MB, a buffer of 6.1 MB, partial segments written at 75 %, no read-ahead.
 
 A written block stays in the buffer, which survives power failures. When the buffer is full its oldest blocks are
-written as one segment: a summary block, then data. `flush_all` writes what is in the buffer; a segment filled to the
-threshold counts as full, one below it is written too but stays in memory and is written again, to another place, when
-it has grown. When few segments are free, the cleaner reads the one with the fewest live blocks (greedy, as in the
+written as one segment: a summary block, then data. `flush_all` writes the contents of the buffer; a segment filled to
+the threshold counts as full; one below it is written too, but stays in memory and is written again, to another place,
+when it has grown. When few segments are free, the cleaner reads the one with the fewest live blocks (greedy, as in the
 log-structured file system's first simulations); these are carried in memory until they fill a segment.
 """
 
@@ -16,12 +16,12 @@ from collections import OrderedDict
 from misspenalty.errors import ParameterError
 from misspenalty.systems.file_systems.disk_client import BLOCK, BLOCK_SECTORS, DiskClient, permutation
 
-SEGMENT = 128  # blocks, 0.5 MB, the summary among them
+SEGMENT = 128  # blocks, 0.5 MB, including the summary
 DATA = SEGMENT - 1
 BUFFER = 6_100_000 // BLOCK
 THRESHOLD = 0.75
 RESERVE = 2  # segments kept free for the cleaner
-FILE_INODES = 64  # inodes a block, 64 bytes each as in Minix
+FILE_INODES = 64  # inodes per block, 64 bytes each as in Minix
 
 
 class Lfs(DiskClient):
@@ -38,7 +38,7 @@ class Lfs(DiskClient):
         self.segments = blocks // SEGMENT
         if self.segments <= RESERVE + 1:
             raise ParameterError(f"{blocks} blocks make {self.segments} segments; expected more than {RESERVE + 1}")
-        self.room = (self.segments - RESERVE) * DATA  # logical blocks there can be
+        self.room = (self.segments - RESERVE) * DATA  # largest number of logical blocks
         self.buffer, self.carried, self.buffer_blocks = OrderedDict(), OrderedDict(), buffer_blocks
         self.where, self.slots = {}, {}  # block -> (segment, slot); segment -> its live blocks {slot: block}
         self.free = list(range(self.segments - 1, -1, -1))
@@ -46,14 +46,14 @@ class Lfs(DiskClient):
         self.cached = set()
 
     def lay_out(self, count):
-        """Put blocks 0 … count - 1 into segments in order, in no time."""
+        """Put blocks 0 … count - 1 into segments in order, without taking time."""
         if count > self.room:
             raise ParameterError(f"{count} blocks; the logical disk has room for {self.room}")
         for first in range(0, count, DATA):
             self.place(self.free.pop(), range(first, min(first + DATA, count)))
 
     def place(self, segment, blocks):
-        """Note that a segment holds these blocks now."""
+        """Record that a segment now holds these blocks."""
         self.slots[segment] = {}
         for slot, block in enumerate(blocks, 1):
             self.drop(block)
@@ -61,7 +61,7 @@ class Lfs(DiskClient):
             self.slots[segment][slot] = block
 
     def drop(self, block):
-        """A block's copy on the disk is dead; a segment without live blocks is free."""
+        """Mark a block's copy on the disk as dead; a segment without live blocks is free."""
         segment, slot = self.where.pop(block, (None, None))
         if segment is None:
             return
@@ -71,12 +71,12 @@ class Lfs(DiskClient):
             self.free.insert(0, segment)
 
     def write(self, block):
-        """An application's block: into the buffer, which is emptied by a segment when full."""
+        """Write an application's block to the buffer; when the buffer is full, a segment is written out."""
         self.call(BLOCK)
         self.keep(block)
 
     def keep(self, block):
-        """A block into the buffer; its copy on the disk is dead."""
+        """Put a block into the buffer; its copy on the disk is dead."""
         self.drop(block)
         self.carried.pop(block, None)
         if block not in self.buffer:
@@ -86,21 +86,21 @@ class Lfs(DiskClient):
         self.buffer.move_to_end(block)
 
     def flush(self):
-        """Write what the cleaner carries and the oldest blocks of the buffer as one segment; waits for it."""
+        """Write the cleaner's blocks and the oldest blocks of the buffer as one segment, and wait for it."""
         self.make_room()
         self.append([self.oldest() for _ in range(min(DATA, len(self.carried) + len(self.buffer)))])
 
     def oldest(self):
-        """Take the next block for the log out of memory."""
+        """Remove the next block for the log from memory."""
         return (self.carried or self.buffer).popitem(last=False)[0]
 
     def make_room(self):
-        """Clean while hardly a segment is free."""
+        """Clean while hardly any segment is free."""
         while len(self.free) <= RESERVE and self.clean():
             pass
 
     def append(self, blocks):
-        """Write a segment, or the part of it that is filled."""
+        """Write a segment, or its filled part."""
         if not self.free:
             raise ParameterError("the logical disk is full: no segment is free")
         segment = self.free.pop()
@@ -109,7 +109,7 @@ class Lfs(DiskClient):
         self.written += 1
 
     def clean(self):
-        """Free the segment with the fewest live blocks; False where all are full of them."""
+        """Free the segment with the fewest live blocks; False if all segments are full of them."""
         victim = min(self.slots, key=lambda segment: (len(self.slots[segment]), segment), default=None)
         if victim is None or len(self.slots[victim]) == DATA:
             return False
@@ -124,7 +124,7 @@ class Lfs(DiskClient):
         return True
 
     def flush_all(self):
-        """Whole segments, then the rest, which stays in memory while it is below the threshold."""
+        """Write whole segments, then the rest, which stays in memory while it is below the threshold."""
         self.make_room()
         while len(self.carried) + len(self.buffer) >= DATA:
             self.flush()
@@ -137,14 +137,14 @@ class Lfs(DiskClient):
                 self.buffer.clear()
 
     def read(self, block):
-        """An application's block, from the buffer or the disk."""
+        """Read an application's block from the buffer or the disk."""
         self.call(BLOCK)
         if block in self.where and block not in self.buffer:
             segment, slot = self.where[block]
             self.sync(False, (segment * SEGMENT + slot) * BLOCK_SECTORS, BLOCK_SECTORS)
 
     def pause(self, ns):
-        """Idle time: the cleaner works, a segment at a time, while there is something to gain."""
+        """Use idle time: clean one segment at a time, while there is something to gain."""
         until = self.now + ns
         while self.now < until and self.clean():
             pass
@@ -152,7 +152,7 @@ class Lfs(DiskClient):
             super().pause(until - self.now)
 
     def timed(self, work):
-        """How long some work takes until everything is on the disk; then memory is emptied."""
+        """Time of some work until everything is on the disk; memory is emptied afterwards."""
         begin = self.now
         work()
         self.flush_all()
@@ -170,14 +170,14 @@ class Lfs(DiskClient):
         }
 
     def create(self, inode, entry):
-        """Data, inode and directory entry, all into the buffer."""
+        """Write data, inode and directory entry, all to the buffer."""
         for number in range(len(inode)):
             self.write(number)
             self.keep(inode[number])
             self.keep(entry[number])
 
     def read_files(self, inode, entry):
-        """The files in the order of their creation, nothing in memory."""
+        """Read the files in order of creation, with nothing in memory."""
         self.cached.clear()
         for number in range(len(inode)):
             for needed in (entry[number], inode[number]):
@@ -187,7 +187,7 @@ class Lfs(DiskClient):
             self.read(number)
 
     def delete(self, inode, entry):
-        """Inode and directory change in the buffer; the data's space is free."""
+        """Change inode and directory in the buffer; free the space of the data."""
         for number in range(len(inode)):
             self.call()
             self.keep(entry[number])
@@ -206,6 +206,6 @@ class Lfs(DiskClient):
         }
 
     def each(self, work, blocks):
-        """Some work for every block."""
+        """Do some work for every block."""
         for block in blocks:
             work(int(block))

@@ -3,7 +3,7 @@
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5. The layout is that of the fast file
 system (M. K. McKusick et al., A fast file system for UNIX, ACM TOCS 2(3), 1984): cylinder groups of a superblock's
 copy, a map block, inode blocks and data. A file's inode is in its directory's group, and its data is contiguous;
-after each indirect block's worth of data the file continues in the next group.
+after each indirect block's worth of data, the file continues in the next group.
 
 What is written when:
 
@@ -42,19 +42,19 @@ class UfsLayout:
 
     def __init__(self, blocks, group_blocks=GROUP):
         self.blocks, self.group_blocks = blocks, group_blocks
-        first_data = 2 + group_blocks * BLOCK // 2048 // INODES_A_BLOCK  # one inode for 2 KB
+        first_data = 2 + group_blocks * BLOCK // 2048 // INODES_A_BLOCK  # one inode per 2 KB
         if blocks < first_data + 2:
-            raise ParameterError(f"{blocks} blocks hold no file system; expected at least {first_data + 2}")
+            raise ParameterError(f"{blocks} blocks are too few for a file system; expected at least {first_data + 2}")
         self.used = bytearray(blocks)
         for group in range(0, blocks, group_blocks):
             self.used[group : group + first_data] = bytes([1]) * (min(group + first_data, blocks) - group)
-        self.rotor = 0  # where the next free block is looked for
+        self.rotor = 0  # where the search for the next free block starts
 
     def allocate(self, count):
         """Free data blocks, contiguous if possible."""
         free = self.used.count(0)
         if free < count:
-            raise ParameterError(f"{count} blocks are asked for; {free} of the disk's {self.blocks} are free")
+            raise ParameterError(f"{count} blocks requested; {free} of the disk's {self.blocks} are free")
         taken = []
         while len(taken) < count:
             self.rotor = self.used.find(0, self.rotor)
@@ -65,7 +65,7 @@ class UfsLayout:
         return taken
 
     def next_group(self):
-        """Go on in the next cylinder group."""
+        """Continue in the next cylinder group."""
         self.rotor = (self.rotor // self.group_blocks + 1) * self.group_blocks % self.blocks
 
     def file(self, count):
@@ -90,7 +90,7 @@ class Ufs(DiskClient):
     blocks : int
         4 KB blocks of the disk.
     group_blocks : int
-        Of a cylinder group.
+        4 KB blocks of a cylinder group.
     """
 
     def __init__(self, store, host, blocks, group_blocks=GROUP):
@@ -99,12 +99,12 @@ class Ufs(DiskClient):
         self.cached = set()  # inode and directory blocks in memory
 
     def block(self, number, write=True):
-        """A metadata block, synchronously."""
+        """Write a metadata block synchronously."""
         self.sync(write, number * BLOCK_SECTORS, BLOCK_SECTORS)
         self.cached.add(number)
 
     def inode(self, number):
-        """The block that an inode lies in."""
+        """The block that contains an inode."""
         return 2 + number // INODES_A_BLOCK
 
     def small_files(self, count):
@@ -120,14 +120,14 @@ class Ufs(DiskClient):
         }
 
     def timed(self, work):
-        """How long some work takes until the disk is done."""
+        """Time of some work until the disk has finished."""
         begin = self.now
         work()
         self.wait()
         return self.now - begin
 
     def create(self, where, entry):
-        """Files with a fragment each."""
+        """Create files with one fragment each."""
         grown = None
         for number, block in enumerate(entry):
             self.call(FRAGMENT)
@@ -140,7 +140,7 @@ class Ufs(DiskClient):
             self.behind(True, sector, FRAGMENT_SECTORS)
 
     def read(self, where, entry):
-        """The files in the order of their creation, nothing in memory."""
+        """Read the files in order of creation, with nothing in memory."""
         self.cached.clear()
         for number, sector in enumerate(where):
             self.call(FRAGMENT)
@@ -150,7 +150,7 @@ class Ufs(DiskClient):
             self.sync(False, sector, FRAGMENT_SECTORS)
 
     def delete(self, entry):
-        """The files, in the same order."""
+        """Delete the files, in the same order."""
         for number, block in enumerate(entry):
             self.call()
             self.block(block)
@@ -170,7 +170,7 @@ class Ufs(DiskClient):
         }
 
     def runs(self, blocks):
-        """Clusters: at most 56 KB, contiguous on the disk, beginning where the file does."""
+        """Clusters of a file: at most 56 KB, contiguous on the disk, counted from the start of the file."""
         begin = 0
         for i in range(1, len(blocks) + 1):
             if i == len(blocks) or i - begin == CLUSTER or blocks[i] != blocks[i - 1] + 1:
@@ -178,7 +178,7 @@ class Ufs(DiskClient):
                 begin = i
 
     def write_on(self, blocks, indirect):
-        """In order, clusters written behind, then the metadata."""
+        """Write in order: clusters in the background, then the metadata."""
         for _, run in self.runs(blocks):
             for _ in run:
                 self.call(BLOCK)
@@ -187,7 +187,7 @@ class Ufs(DiskClient):
             self.behind(True, number * BLOCK_SECTORS, BLOCK_SECTORS)
 
     def read_on(self, blocks, indirect):
-        """In order, the next cluster on its way while one is copied."""
+        """Read in order: the next cluster is read while one is copied."""
         done = None
         for begin, run in self.runs(blocks):
             for at, number in indirect.items():
@@ -206,7 +206,7 @@ class Ufs(DiskClient):
             self.call(BLOCK)
 
     def each(self, write, blocks):
-        """Block by block, synchronously."""
+        """Write block by block, synchronously."""
         for block in blocks:
             self.call(BLOCK)
             self.sync(write, block * BLOCK_SECTORS, BLOCK_SECTORS)

@@ -1,4 +1,4 @@
-"""Prices for what a client cache counted: counts in, nanoseconds out, for a processor of the 1990s.
+"""Prices for the counts of a client cache: counts in, nanoseconds out, for a processor of the 1990s.
 
 An operation costs instructions, each taking the processor's cycles per instruction, and cache misses: a line
 of the client cache (frame or table entry) is in the second-level cache with probability (its size / size of the client
@@ -25,10 +25,10 @@ class Processor:
     Attributes
     ----------
     mhz, cpi : float
-        Clock, and cycles an instruction while nothing waits for memory.
+        Clock, and cycles per instruction without memory stalls.
     l2_bytes : float
     l2_ns, memory_ns : float
-        To a line in the second-level cache, in memory.
+        Access time to a line in the second-level cache and in memory.
     line_bytes : int
     """
 
@@ -44,21 +44,21 @@ class Processor:
         return 1000 * self.cpi / self.mhz
 
     def line_ns(self, cache_bytes):
-        """Expected time to a line of a client cache of this size."""
+        """Expected access time to a line of a client cache of this size."""
         inside = min(1.0, self.l2_bytes / cache_bytes)
         return inside * self.l2_ns + (1 - inside) * self.memory_ns
 
 
 @dataclass(frozen=True)
 class ObjectServerTestbed:
-    """The testbed's values by name, and where they come from.
+    """The testbed's values by name, and their sources.
 
     Attributes
     ----------
     values : dict
         See ``hac_testbed.schema.yaml``; ``install_instructions`` is None until it is fitted.
     entries : dict of str to Parameter
-        What the file says of each.
+        The file's entry for each.
     """
 
     values: dict
@@ -67,7 +67,7 @@ class ObjectServerTestbed:
     def __getitem__(self, name):
         value = self.values[name]
         if value is None:
-            raise ParameterError(f"{name} has no value: fit it first")
+            raise ParameterError(f"{name} has no value; fit it first")
         return value
 
     def with_values(self, **values):
@@ -78,7 +78,7 @@ class ObjectServerTestbed:
         return replace(self, values=self.values | values)
 
     def processor(self, which="client"):
-        """The Alpha (``client``), the Pentium Pro (``ppro``), or that with a larger L2 (``ppro_larger_l2``)."""
+        """The Alpha (``client``), the Pentium Pro (``ppro``), or the latter with a larger L2 (``ppro_larger_l2``)."""
         name = "ppro" if which.startswith("ppro") else "client"
         l2 = self["ppro_larger_l2_kb"] if which == "ppro_larger_l2" else self[f"{name}_l2_kb"]
         numbers = (self[f"{name}_{key}"] for key in ("mhz", "cpi"))
@@ -86,7 +86,7 @@ class ObjectServerTestbed:
         return Processor(*numbers, 1024 * l2, *latencies, self["line_bytes"])
 
     def variations(self):
-        """(name, value) of the sensitivity runs, in the file's order, its own values left out."""
+        """(name, value) of the sensitivity runs, in the file's order, without its own values."""
         return variations(self.entries, self.values)
 
 
@@ -119,9 +119,9 @@ class Prices:
         Parameters
         ----------
         counts : DataFrame
-            Columns of `misspenalty.objects.cache.COUNTS`, any rows: fetches, or a whole run.
+            Columns of `misspenalty.objects.cache.COUNTS`; rows are fetches, or an entire run.
         cache_bytes : float
-            Size of the client cache, table included.
+            Size of the client cache, including the table.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class Prices:
         )
 
     def conversion_without_install(self, counts, cache_bytes):
-        """Conversion less the instructions of installing, which are fitted."""
+        """Conversion without the instructions of installing, which are fitted."""
         swizzles = self.testbed["swizzle_instructions"] * counts["swizzled"]
         return self._ns(cache_bytes, swizzles, counts["installed"] + 2 * counts["swizzled"])
 
@@ -197,5 +197,5 @@ class Prices:
         )
 
     def corrected_ns(self, pointers, cache_bytes):
-        """What QuickStore spends in addition where it has to correct the pointers of a page."""
+        """QuickStore's additional cost if it has to correct the pointers of a page."""
         return self._ns(cache_bytes, self.testbed["correct_pointer_instructions"] * pointers, pointers)

@@ -3,10 +3,10 @@
 Clients are given as streams of fetches: the page, and the client's processor time before the request. Each fetch
 crosses the network to the server, takes its processor, is found in the page cache (LRU) or read from the drive, and
 comes back. Wire, server processor and drive are first come, first served; with one client there are no queues. The
-drive is `misspenalty.disks`' model with its own cache: contiguous pages may have been read ahead when they are
+drive is `misspenalty.disks`' model with its own cache: contiguous pages may already have been read ahead when they are
 requested.
 
-Time is in whole nanoseconds; events of equal time follow in the order in which they were scheduled.
+Time is in whole nanoseconds; events at equal times are processed in the order in which they were scheduled.
 """
 
 import heapq
@@ -24,7 +24,7 @@ COMPONENTS = ("client", "server", "disk", "network")
 
 @dataclass(frozen=True)
 class Stream:
-    """What one client does.
+    """The fetches and processor times of one client.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Stream:
     before : int64 array, shape (n + 1,)
         Processor time before each fetch and after the last, ns.
     register : int
-        Registering a page, ns.
+        Time to register a page, ns.
     """
 
     page: np.ndarray
@@ -43,16 +43,16 @@ class Stream:
 
 @dataclass(frozen=True)
 class FetchTimes:
-    """What happened to the fetches of one client.
+    """Times of the fetches of one client.
 
     Attributes
     ----------
     ns : int64 array, shape (n, 4)
-        By component (`COMPONENTS`), waiting for others included.
+        By component (`COMPONENTS`), including waiting for others.
     begun : int64 array, shape (n + 1,)
-        When each fetch began, and when the client was done, ns.
+        When each fetch began, and when the client finished, ns.
     hit : bool array, shape (n,)
-        In the server's page cache.
+        Whether the page was in the server's page cache.
     """
 
     ns: np.ndarray
@@ -82,11 +82,11 @@ class PageServer:
     pages : int
         Pages of the database, ids from 1.
     rate : float, optional
-        Of the network, 10^6 bits/s; the testbed's by default.
+        Rate of the network, 10^6 bits/s; the testbed's by default.
     hit_share : float, optional
         Instead of the page cache, each fetch is a hit with this probability, drawn from `generator`.
     generator : numpy.random.Generator, optional
-        For `hit_share`, and pages in no order.
+        Needed for `hit_share` and for pages in random order.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class PageServer:
         slots = self.drive.blocks // self.count
         order, first = self.testbed["page_order"], int(self.testbed["database_at"] * slots)
         if order != "contiguous" and self.generator is None:
-            raise ParameterError(f"{order} pages are drawn: a generator is needed")
+            raise ParameterError(f"{order} pages are drawn at random; expected a generator")
         match order:
             case "scattered":
                 chosen = self.generator.choice(slots, pages, replace=False)
@@ -130,7 +130,7 @@ class PageServer:
         earlier : sequence of int
             Pages that went through the page cache before the clock starts, in this order.
         enough : int, optional
-            Several clients stop once each has fetched that many pages; what comes later is not filled in.
+            With several clients, stop once each has fetched that many pages; later fetches are not filled in.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class PageServer:
 
 
 def _run_alone(server, stream, earlier):
-    """One client: nothing waits for anything, so that only what the server's cache does not hold has to be followed."""
+    """Replay one client: nothing queues, so only the misses of the server's cache have to be simulated."""
     cache, n = _PageCache(server.capacity), len(stream.page)
     for page in earlier:
         cache.is_hit(int(page))
@@ -174,7 +174,7 @@ class _PageCache:
         self.capacity, self.pages = capacity, OrderedDict()
 
     def is_hit(self, page):
-        """Whether the page is there; it is from now on."""
+        """Whether the page is cached; from now on it is."""
         hit = page in self.pages
         if hit:
             self.pages.move_to_end(page)
@@ -221,7 +221,7 @@ class _Run:
         self.ns[client][self.at[client], COMPONENTS.index(component)] += ns
 
     def _ask(self, now, client):
-        """The client needs a page; where there is none left, it is done."""
+        """The client needs a page; if none is left, it has finished."""
         self.begun[client][self.at[client]] = now
         if self.at[client] == len(self.streams[client].page):
             return

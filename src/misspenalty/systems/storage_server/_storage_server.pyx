@@ -1,9 +1,9 @@
 """Kernel of the closed-loop storage server; the model is defined in storage_server.py.
 
 A request is simulated at the points where streams of requests meet: the storage server's processor, the database's
-link. Where one FCFS station is fed by one other alone (disk by processor, database processors by link), order is kept,
+link. Where one FCFS station is fed by only one other (disk by processor, database processors by link), order is kept,
 and the second station's times follow at once; the reference has an event at every station. One kernel, two sources of
-outcomes: `run` prices the given ones in the trace's order, `run_live` asks a cache as the requests come.
+outcomes: `run` prices the given ones in the trace's order, `run_live` asks a cache as the requests arrive.
 """
 
 import numpy as np
@@ -23,8 +23,8 @@ cdef enum:                          # outcome of a reference
     MISS = 1
     WRITE = 2
 
-cdef enum:                          # kinds of event, in their order at equal time
-    AT_DISK_DONE = 0                # a disk is done; sequence number = reference
+cdef enum:                          # kinds of event, in their order at equal times
+    AT_DISK_DONE = 0                # a disk has finished; sequence number = reference
     AT_WRITE = 1                    # a written block reaches its server; sequence number = reference
     AT_REQUEST = 2                  # a terminal's read request reaches the servers; sequence number = terminal
     AT_LINK = 3                     # a block for a terminal reaches the link; sequence number = reference
@@ -40,7 +40,7 @@ cdef enum:                          # components of a latency
     DISK = 7
     COMPONENTS = 8
 
-cdef enum:                          # what `busy` is kept for
+cdef enum:                          # server classes that `busy` is kept for
     ALL_CPU = 0                     # database processors
     ALL_SERVERS = 1                 # storage servers' processors
     ALL_DISKS = 2
@@ -49,15 +49,15 @@ cdef enum:                          # what `busy` is kept for
     CLASSES = 5
 
 cdef enum:
-    CREDIT = 1 << 20                # one read, in the fixed point that spreads reads over transactions
+    CREDIT = 1 << 20                # one read, in the fixed-point arithmetic that spreads reads over transactions
 
 
 cdef struct machine_t:
     int64_t message                 # one-way latency of a message, ns
-    int64_t request                 # server processor time for a request, interrupt included, ns
-    int64_t interrupt               # server processor time when a disk is done, ns
-    int64_t transfer                # one block over a link, ns
-    int64_t reply                   # from the end of a reply's transfer until the database goes on, ns
+    int64_t request                 # server processor time per request, including the interrupt, ns
+    int64_t interrupt               # server processor time when a disk finishes, ns
+    int64_t transfer                # time of one block over a link, ns
+    int64_t reply                   # from the end of a reply's transfer until the database continues, ns
     int64_t burst                   # database processor time after each read, ns
     int64_t think                   # between transactions, ns
     int64_t reads                   # reads per transaction, in units of 1 / CREDIT
@@ -65,10 +65,10 @@ cdef struct machine_t:
 
 
 cdef struct terminal_t:
-    int64_t left                    # reads left in its transaction, the one under way included
-    int64_t outcome                 # of the read under way; -1 = none
+    int64_t left                    # reads left in its transaction, including the current one
+    int64_t outcome                 # outcome of the current read; -1 = none
     int64_t next                    # live: next reference of its stretch
-    int64_t[COMPONENTS] read        # components of the read under way, ns
+    int64_t[COMPONENTS] read        # components of the current read, ns
     int64_t[COMPONENTS] transaction # of its transaction's completed reads, ns
 
 
@@ -79,9 +79,9 @@ cdef class Server(Kernel):
     cdef queue_t queue
     cdef terminal_t* terminals
     cdef server_t* servers          # database processors, storage servers, disks, link in, link out
-    cdef server_t* first[CLASSES + 1] # first server of each class; the last ends them
+    cdef server_t* first[CLASSES + 1] # first server of each class; the last entry marks the end
     cdef Py_ssize_t[CLASSES] number # servers in each class
-    cdef int64_t credit             # reads granted to no transaction yet, in units of 1 / CREDIT
+    cdef int64_t credit             # reads not yet granted to a transaction, in units of 1 / CREDIT
     cdef readonly int64_t cursor    # references taken
     cdef int64_t dealt              # live: references dealt to the terminals in stretches
     cdef readonly int64_t begin     # when the measurement began, ns; -1 = warming up
@@ -213,7 +213,7 @@ cdef class Server(Kernel):
         return 0
 
     cdef inline void deal(self, terminal_t* terminal, const uint8_t* outcome, int64_t n) noexcept nogil:
-        """The terminal's next transaction is the next stretch of the trace that has its number of reads."""
+        """Make the next stretch of the trace with its number of reads the terminal's next transaction."""
         cdef int64_t reads = terminal.left
         terminal.next = self.dealt
         while reads > 0 and self.dealt < n:
@@ -221,7 +221,7 @@ cdef class Server(Kernel):
             self.dealt += 1
 
     cdef int pass_writes(self, event_t event, const uint8_t* outcome, int64_t n) except -1 nogil:
-        """The writes before the terminal's next read are sent, its request follows them; it retires where none is."""
+        """Send the writes before the terminal's next read, then its request; with no read left it retires."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t arrival = event.time
         pop(&self.queue)
@@ -255,7 +255,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, reference, event.what))
 
     cdef inline void leave_disk(self, event_t event, uint8_t disk) noexcept nogil:
-        """A disk is done: an interrupt, then the reply; nobody (-1) waits for a write."""
+        """A disk has finished: an interrupt, then the reply; nobody (-1) waits for a write."""
         cdef int64_t done = serve(self.server_of(disk), event.time, self.machine.interrupt)
         if event.what < 0:
             pop(&self.queue)
@@ -279,7 +279,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_REQUEST, event.what, event.what))
 
     cdef inline int64_t send_write(self, int64_t now, int64_t reference, int64_t message) except -1 nogil:
-        """The writer sends a block; when it reaches its server."""
+        """The writer sends a block; returns when it reaches its server."""
         cdef int64_t arrival = serve(self.first[SENDS], now, self.machine.transfer) + message
         push(&self.queue, make_event(arrival, AT_WRITE, reference, -1))
         self.cursor += 1
@@ -296,7 +296,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, sequence_of(event), -1))
 
     cdef inline bint finish_read(self, terminal_t* terminal) noexcept nogil:
-        """Book the terminal's last read, its transaction where it ends, and begin the next: whether it did."""
+        """Account for the terminal's last read, and its transaction if that ends; returns whether it starts another."""
         cdef int i
         if terminal.outcome >= 0:
             for i in range(COMPONENTS):
@@ -324,7 +324,7 @@ cdef class Server(Kernel):
         return self.first[ALL_SERVERS] + disk % self.number[ALL_SERVERS]
 
     cdef inline server_t* free_processor(self) noexcept nogil:
-        """The database processor that is free first; the lowest where several are."""
+        """The database processor that becomes free first; the lowest on a tie."""
         cdef server_t* best = self.first[ALL_CPU]
         cdef Py_ssize_t i
         for i in range(1, self.number[ALL_CPU]):

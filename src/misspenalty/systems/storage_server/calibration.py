@@ -26,9 +26,9 @@ class DatabaseCpuFit:
     low, high : int
         Range of the fit, us.
     highest, lowest : float
-        Ratios the model gives at `low` and at `high`: all it can reach.
+        Ratios that the model gives at `low` and at `high`: the range it can reach.
     reached : bool
-        Whether the target lies between them; where not, `value` is the end of the range that comes closest.
+        Whether the target lies between them; if not, `value` is the closest end of the range.
     evaluations : int
         Processor times tried.
     """
@@ -56,7 +56,7 @@ class DatabaseCpuFit:
 
 
 def fit_database_cpu(run_ratio, target, low, high, step=1):
-    """Processor time of a transaction at which two rates have the published ratio, by bisection.
+    """Processor time per transaction at which two rates have the published ratio, by bisection.
 
     The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1,
     except for the model's noise where the disks are the bottleneck; there `compatible` shows how little the value
@@ -71,12 +71,12 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
     low, high : int
         Range, us.
     step : int
-        How close the two times have to be between which the target lies, us.
+        Largest distance of the two times that bracket the target, us.
 
     Returns
     -------
     DatabaseCpuFit
-        Of the two times that enclose the target, the one that comes closer (the smaller on a tie).
+        The closer of the two times that bracket the target (the smaller on a tie).
 
     Raises
     ------
@@ -103,12 +103,12 @@ def compatible(run_ratio, target, low, high, step=1):
     Parameters
     ----------
     run_ratio, target, low, high, step
-        Same as in `fit_database_cpu`; `target` with as many digits as are printed.
+        Same as in `fit_database_cpu`; `target` with as many digits as printed.
 
     Returns
     -------
     (int, int) or None
-        Lowest and highest such time, us; None where there is none in the range.
+        Lowest and highest such time, us; None if there is none in the range.
     """
     half = 0.5 * 10.0 ** -len(f"{target:g}".partition(".")[2])
     ends = []
@@ -139,7 +139,7 @@ def sensitivity(
     baseline : hashable
         The point whose rate is 1 under each variation.
     seed : int
-        Of the exponential service times; each run draws the same.
+        Seed of the exponential service times; each run draws the same.
     references : int, optional
         Length of the head of the trace that is simulated; by default all of it.
     threads : int, optional
@@ -152,7 +152,7 @@ def sensitivity(
         testbed's own.
     """
     if baseline not in outcomes:
-        raise ParameterError(f"baseline {baseline!r} is none of the points {list(outcomes)}")
+        raise ParameterError(f"baseline {baseline!r} is not one of the points {list(outcomes)}")
     head = slice(references)
     variations = [("none", ""), *machine.variations(testbed)]
     placed = {}
@@ -176,7 +176,7 @@ def sensitivity(
 
 
 def _text(value):
-    """A varied value as text, since one column holds numbers, words and truth values."""
+    """A varied value as text, since one column holds numbers, words and booleans."""
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else f"{value:g}"

@@ -8,11 +8,11 @@ another; each takes
 
 1. a request message to the storage server (constant latency),
 2. the processor of the server that owns the block's disk (FCFS; an interrupt and the request's handling),
-3. on a cache miss, the block's disk (FCFS) and an interrupt at the same processor when it is done,
+3. on a cache miss, the block's disk (FCFS) and an interrupt at the same processor when the disk has finished,
 4. the database's incoming link (FCFS, one block), the message latency and an interrupt,
 5. a burst of database processor time (FCFS, one queue for all processors).
 
-Which block is read comes from a real trace, and so do the writes: sent by the database's writer they take outgoing
+The blocks read come from a real trace, and so do the writes: sent by the database's writer, they take the outgoing
 link, server processor and disk. No process waits for a write's disk, but the reads share it. There are two ways to
 decide whether the cache has a block:
 
@@ -23,15 +23,15 @@ decide whether the cache has a block:
 - Live (`run_live`): the paper's implementation. The policy runs in the servers. A terminal that begins a transaction
   takes the next part of the trace, up to its number of reads, and works through it while the others work through
   theirs. A read looks its block up when its request reaches the servers, a write is an access when the block reaches
-  them; so the timing decides the order in which the cache sees the references, and the cache the timing. A terminal
-  sends the writes before its next read with that read's request, on one connection that keeps their order, as a
-  database writes a frame before it reads into it: the request is behind them (``network_queue``) and no read overtakes
-  a write of its own stretch. One terminal alone therefore shows the cache exactly the trace's order.
+  them; so the timing decides the order in which the cache sees the references, and the cache in turn the timing. A
+  terminal sends the writes before its next read with that read's request, on one connection that keeps their order, as
+  a database writes a frame before it reads into it: the request queues behind them (``network_queue``) and no read
+  overtakes a write of its own stretch. With a single terminal the cache therefore sees exactly the trace's order.
 
 Deviations, each because the paper says nothing: see ``data/machines/mq_testbed.yaml``. Log disks are left out, as in
 the paper. Priced, the cache's state follows the trace's order even where the model's timing would reorder two requests.
-Live, a block is in the cache from the request that missed it on, so a second request hits though the disk still works,
-and which references make a transaction follows from their number, as a trace doesn't name its process.
+Live, a block is in the cache from the request that missed it on, so a second request hits although the disk is still
+busy, and references are grouped into transactions by number, since a trace doesn't name its process.
 """
 
 from dataclasses import dataclass
@@ -100,7 +100,7 @@ class ClosedLoopResult:
 
     @property
     def rate_per_s(self):
-        """Transactions a second."""
+        """Transactions per second."""
         return self.transactions * 1e9 / self.elapsed_ns
 
     def latency(self):
@@ -158,7 +158,7 @@ class LiveResult(ClosedLoopResult):
     Attributes
     ----------
     trace_reads, trace_hits : int
-        Over the whole trace, warm-up included, as `misspenalty.simulate` counts them.
+        Over the whole trace, including the warm-up, as `misspenalty.simulate` counts them.
     """
 
     trace_reads: int
@@ -166,7 +166,7 @@ class LiveResult(ClosedLoopResult):
 
     @property
     def hit_ratio(self):
-        """Hits over reads of the whole trace, a fraction; NaN where nothing was read."""
+        """Hits over reads of the whole trace, a fraction; NaN if nothing was read."""
         return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
 
     def row(self):
@@ -183,7 +183,7 @@ def outcomes(hits, write):
     hits : bool, shape (n,)
         From `misspenalty.simulate`.
     write : bool, shape (n,) or None
-        Of the trace.
+        Column of the trace.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
     Raises
     ------
     ParameterError
-        The arrays disagree, a value is impossible, the processor time is not fitted, or the trace is too short to
+        The arrays disagree, a value is invalid, the processor time is not fitted, or the trace is too short to
         complete a transaction after the warm-up.
     """
     outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
@@ -234,7 +234,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
 def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, generator=None, *, hits=None, **parameters):
     """Run a trace in a closed loop with the cache live in the servers; the GIL is released meanwhile.
 
-    Every reference is served, those under way when the measurement ends too.
+    Every reference is served, including those in progress when the measurement ends.
 
     Parameters
     ----------
@@ -257,12 +257,12 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     Raises
     ------
     ParameterError
-        The policy is offline; or as `run` and `misspenalty.simulate`.
+        The policy is offline; or as in `run` and `misspenalty.simulate`.
     """
     if find_policy(policy).offline:
         raise ParameterError(f"{policy} looks into the future, which no live cache can; expected an online policy")
     cache = make_kernel(trace, policy, cache_blocks, **parameters)
-    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # tells the writes; the kernel decides the reads
+    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # identifies the writes; the kernel decides the reads
     outcome, disk = _check(outcome, disks_of(trace, testbed), testbed, reads_per_transaction)
     server, times = _server(testbed, reads_per_transaction), disk_times(testbed, len(trace), generator)
     server.run_live(cache, trace.ids, outcome, disk, times, _warm_up(outcome, testbed))
@@ -296,7 +296,7 @@ def _warm_up(outcome, testbed):
 
 
 def disk_times(testbed, references, generator=None):
-    """Service times of the disks in ns; uint32, shape (1,) where constant, else (references,).
+    """Service times of the disks in ns; uint32, shape (1,) if constant, else (references,).
 
     Raises
     ------

@@ -60,5 +60,5 @@ class StorageServerTestbed:
             `database_cpu_us` is not fitted yet.
         """
         if self.database_cpu_us is None:
-            raise ParameterError("database_cpu_us has no value: fit it first, or replace() it")
+            raise ParameterError("database_cpu_us has no value; fit it first, or replace() it")
         return round(1000 * self.database_cpu_us / reads_per_transaction)

@@ -1,1 +1,1 @@
-"""One module a trace format; each registers itself. A new module here is a new format."""
+"""One module per trace format; each registers itself. A new module here is a new format."""

@@ -1,7 +1,7 @@
 """Web requests with sizes: traces of AdaptSize (Berger, Sitaraman & Harchol-Balter, NSDI 2017), LRB and webcachesim.
 
-A line ``time object bytes``. An object that is asked for with another size is another object. The unit of time is not
-part of the format; it is passed over. Three numbers per line may be many things: name the format.
+A line ``time object bytes``. An object requested with another size is a different object. The unit of time is not part
+of the format, so times are ignored. Three numbers per line could be many things, so the format has to be named.
 """
 
 from misspenalty.errors import InputError
@@ -17,7 +17,7 @@ def read(path, block_bytes):
     for _, number, size in LINES.columns(path):
         for what, values, limit in (("object", number, MAX_OBJECT), ("size", size, MAX_BYTES)):
             if values.size and values.max() >= limit:
-                raise InputError(f"{what} {int(values.max())} is impossible", path=path, expected=f"below {limit}")
+                raise InputError(f"{what} {int(values.max())} is out of range", path=path, expected=f"below {limit}")
         yield Requests((number.view("u8") << 32) | size.view("u8"), None, None, None, size)
 
 

@@ -1,8 +1,8 @@
 """Memory accesses, one per line, as in the traces of UC San Diego's course on computer architecture.
 
-A line ``l|s 0xADDRESS N`` is a load or a store and the instructions since the access before it; with two further
-numbers, ``hit-penalty miss-penalty``, it is what Caffeine's simulator calls ``address_penalties``; these are passed
-over. Whole addresses are the keys, no cache lines; the block size is only recorded. There are no times.
+A line ``l|s 0xADDRESS N`` is a load or a store and the number of instructions since the previous access; with two
+further numbers, ``hit-penalty miss-penalty``, it is what Caffeine's simulator calls ``address_penalties``; these are
+ignored. The keys are whole addresses, not cache lines; the block size is only recorded. There are no times.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ PLAIN, PENALTIES = Lines(b"hxu", NAMES[:3]), Lines(b"hxuuu", NAMES)
 
 
 def _codes():
-    """What the parser makes of the two letters."""
+    """Convert the parser's values for the two letters."""
     columns = np.empty((1, 3), np.int64)
     parse(b"l\ns\n", b"h", 32, False, bytes(256), 32, columns)
     return columns[0, :2]

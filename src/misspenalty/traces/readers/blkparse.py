@@ -1,8 +1,8 @@
-"""What blkparse prints of a Linux block trace by default (blkparse(1), "DEFAULT OUTPUT").
+"""The default output of blkparse for a Linux block trace (blkparse(1), "DEFAULT OUTPUT").
 
 A line ``device cpu sequence seconds pid action RWBS sector + count [process]``, in sectors of 512 bytes. Only lines of
-one action are requests: Q (queued, the default), D (issued to the driver) or C (completed), say. Lines of other
-actions, requests that move no data (flushes, discards, packet commands) and the summary at the end are passed over.
+one action are requests, such as Q (queued, the default), D (issued to the driver) or C (completed). Lines of other
+actions, requests that move no data (flushes, discards, packet commands) and the summary at the end are skipped.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ def read(path, block_bytes, action="Q"):
 
 
 def sniff(name, head):
-    """Whether `head` begins with a major,minor device and goes on like an event."""
+    """Whether `head` begins with a major,minor device and continues like an event."""
     first = head.lstrip().split(b" ", 1)[0]
     major, comma, minor = first.partition(b",")
     return bool(comma) and major.isdigit() and minor.isdigit() and HEAD.fits(head)

@@ -2,8 +2,8 @@
 
 Little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version, sequence,
 time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), and their further data. As
-of `blkparse` lines, those of one action are requests: Q (queued, the default), D or C. Flushes, discards, notes and
-packet commands are passed over. Files of several processors are first put together in order of time: ``cat`` them.
+with `blkparse`, records of one action are requests: Q (queued, the default), D or C. Flushes, discards, notes and
+packet commands are skipped. Files of several processors first have to be merged in time order.
 """
 
 import numpy as np
@@ -45,7 +45,7 @@ def read(path, block_bytes, action="Q"):
 
 
 def _records(path):
-    """Yield arrays of records, what follows them left out."""
+    """Yield arrays of records, without the data that follows them."""
     done, data = 0, b""
     with open_stream(path) as stream:
         while chunk := read_some(stream, CHUNK, path):
@@ -53,7 +53,7 @@ def _records(path):
             places, at = [], 0
             while at + RECORD.itemsize <= len(data):
                 if int.from_bytes(data[at : at + 4], "little") != MAGIC | VERSION:
-                    raise InputError("no record of blktrace begins here", path=path, byte=done + at,
+                    raise InputError("no blktrace record begins here", path=path, byte=done + at,
                                      expected=f"the magic number {MAGIC | VERSION:#x}")  # fmt: skip
                 length = RECORD.itemsize + int.from_bytes(data[at + 46 : at + 48], "little")
                 if at + length > len(data):

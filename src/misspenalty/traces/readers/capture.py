@@ -19,7 +19,7 @@ def _is_text(column):
     return pa.types.is_string(values) or pa.types.is_large_string(values)
 
 
-# column: what it holds, and whether a type is that
+# column: its contents, and a check of the type
 COLUMNS = {
     "time_ms": ("integers", pa.types.is_integer),
     "relation": ("text", _is_text),
@@ -53,7 +53,7 @@ def read(path, block_bytes):
 
 
 def _check(schema, path):
-    """Raise an `InputError` where a column is missing or of another type."""
+    """Raise an `InputError` if a column is missing or has another type."""
     missing = [name for name in COLUMNS if name not in schema.names]
     if missing:
         raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(COLUMNS)}")
@@ -69,7 +69,7 @@ def _numbers(batch, name, limit, path):
     values = batch[name].to_numpy()
     if values.size and (values.min() < 0 or int(values.max()) >= limit):
         odd = values.min() if values.min() < 0 else values.max()
-        raise InputError(f"{name} {odd} is impossible", path=path, expected=f"0 to {limit - 1}")
+        raise InputError(f"{name} {odd} is out of range", path=path, expected=f"0 to {limit - 1}")
     return values
 
 

@@ -1,8 +1,8 @@
 """Comma- or semicolon-separated values under a header that names the columns, in any order.
 
-What a column means is told by its name, in either case, or by the option ``columns``. The place of a request is either
-a block or object (`block`; text is taken by a hash) or a byte or sector address (`offset`, `sector`), which is split
-into blocks. Unnamed columns are passed over.
+The meaning of a column follows from its name, in either case, or from the option ``columns``. The place of a request is
+either a block or object (`block`; text is hashed) or a byte or sector address (`offset`, `sector`), which is
+split into blocks. Other columns are ignored.
 """
 
 from dataclasses import dataclass
@@ -41,13 +41,13 @@ ROLES = {
 }
 PLACES = ("block", "offset", "sector")
 KINDS = {"op": b"o", "write": b"b", "device": b"h", "time": b"d", "time_ms": b"6", "time_us": b"3"}  # others u
-TIMES = ("time", "time_ms", "time_us", "time_ns")  # each read in ns; the first there is counts
+TIMES = ("time", "time_ms", "time_us", "time_ns")  # each converted to ns; the first one present counts
 HEAD = 1 << 16  # bytes that hold the header and the first row
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the header says: the grammar of the rows, and where each role is in them."""
+    """The parsed header: the grammar of the rows, and the place of each role in them."""
 
     lines: Lines
     place: dict[str, int]
@@ -65,7 +65,7 @@ def layout(head, columns=None, path=None):
     Raises
     ------
     InputError
-        No column tells the place of a request, or two tell the same.
+        No column gives the place of a request, or two give the same.
     ParameterError
         `columns` names an unknown role.
     """
@@ -88,13 +88,13 @@ def roles_of(names, columns=None, path=None, line=1):
             path=path,
             line=line,
             expected=f"one column of {', '.join(PLACES)}",
-            remedy="say which with --columns (columns=…), such as block=key,time_ms=when",
+            remedy="name it with --columns (columns=…), such as block=key,time_ms=when",
         )
     return roles
 
 
 def hash_of(text):
-    """What a column of text keeps: FNV-1a, as the kernel of `Lines` computes it.
+    """The value kept of a text: FNV-1a, as computed by the kernel of `Lines`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def requests(row, when, clock, devices, block_bytes, path):
 
 
 def sniff(name, head):
-    """Whether the first line names a column that tells a place, and the next follow."""
+    """Whether the first line names a column that gives a place, and the next lines match."""
     if not head[:1].isalpha() and head[:1] not in (b'"', b"_", b"\xef"):
         return False
     try:

@@ -1,7 +1,7 @@
 """The ASCII trace format of DiskSim 4.0 (Bucy, Schindler, Schlosser & Ganger, CMU-PDL-08-101, section "ASCII").
 
 A line ``arrival device block count flags``: milliseconds, decimal; device number; address and size in sectors of 512
-bytes; hexadecimal flags, whose lowest bit tells a read. Each device is an address space of its own.
+bytes; hexadecimal flags, whose lowest bit marks a read. Each device has its own address space.
 """
 
 from misspenalty.traces.reader import Clock, Format, extents, register, sectors_to_bytes

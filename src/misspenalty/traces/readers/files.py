@@ -1,7 +1,7 @@
 """Captures of file activity as block requests: what the programs read, wrote and touched, in blocks of a page.
 
 The file of events of a capture (`misspenalty.traces.builds`), with its two other files next to it. Runs follow one
-another; a file is an address space of its own. Directories, attributes and empty transfers are left out.
+another; each file has its own address space. Directories, attributes and empty transfers are left out.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ COLUMNS = (b"compute_us", b"system_us")  # as in the file's footer
 
 
 def read(path, block_bytes):
-    """Yield `Requests`, one batch a run."""
+    """Yield `Requests`, one batch per run."""
     capture = builds.read(path)
     before = 0  # ns
     for _, run in capture.events.groupby("run", sort=False):

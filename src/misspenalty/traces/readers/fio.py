@@ -1,8 +1,8 @@
 """fio's logs of requests (``write_iolog``), versions 2 and 3 (fio(1), "Trace file format").
 
-A first line ``fio version 2 iolog`` or ``… 3 iolog``, then ``[time] file action [offset bytes]``. Each file is
-an address space of its own. Actions that move no data (add, open, close, sync, datasync, trim, wait) are passed over.
-Only lines of version 3 begin with a time: in microseconds as fio 3.33 writes them; the option ``unit`` says otherwise.
+A first line ``fio version 2 iolog`` or ``… 3 iolog``, then ``[time] file action [offset bytes]``. Each file has its own
+address space. Actions that move no data (add, open, close, sync, datasync, trim, wait) are skipped. Only lines of
+version 3 begin with a time: in microseconds as fio 3.33 writes them; the option ``unit`` says otherwise.
 """
 
 import numpy as np
@@ -79,7 +79,7 @@ def _row(line, version, names, path, number):
 
 
 def sniff(name, head):
-    """Whether the first line says so."""
+    """Whether the first line matches."""
     return with_newlines(head).startswith(HEAD) and b" iolog" in head[:40]
 
 

@@ -1,9 +1,9 @@
-"""libCacheSim's own format, ``.lcs``, versions 1 to 8: a header of 8,192 bytes, then records of one length.
+"""libCacheSim's own format, ``.lcs``, versions 1 to 8: a header of 8,192 bytes, then fixed-length records.
 
 Little-endian. The header begins and ends with a magic number; after it come the version of the records, that of its
 statistics, and how many requests follow. A record is u32 seconds, u64 object, its size (u32; from version 3 i64), from
 version 2 on u8 operation and u24 tenant, from version 3 on u32 time to live, i64 next access, and further features from
-version 4 on. Operations that set, update or write are writes; deletions are passed over, as no reference is made.
+version 4 on. Operations that set, update or write are writes; deletions are skipped, as they make no reference.
 """
 
 import struct
@@ -61,24 +61,24 @@ def _requests(rows, clock, path):
         write = np.isin(rows["operation"], WRITES)
     size = rows["size"].astype(np.int64)
     if size.size and size.min() < 0:
-        raise InputError(f"size {int(size.min())} is impossible", path=path, expected="0 or more")
+        raise InputError(f"size {int(size.min())} is out of range", path=path, expected="0 or more")
     time = clock.since_start(rows["time"].astype(np.int64))
     return Requests(rows["object"].copy(), None, write, time, size)
 
 
 def header(head, path=None):
-    """(version, requests) that a header says; 0 requests where it does not.
+    """(version, requests) stated by a header; 0 requests if it does not say.
 
     Raises
     ------
     InputError
-        It is no such header, or of an unknown version.
+        It is not such a header, or of an unknown version.
     """
     if len(head) < HEADER_BYTES:
         raise InputError("the file ends within its header", path=path, expected=f"{HEADER_BYTES} bytes")
     magic, version, _, requests = HEAD.unpack_from(head)
     if magic != MAGIC or struct.unpack_from("<Q", head, HEADER_BYTES - 8)[0] != MAGIC:
-        raise InputError("has no header of libCacheSim", path=path, byte=0, expected="a trace in format lcs")
+        raise InputError("has no libCacheSim header", path=path, byte=0, expected="a trace in format lcs")
     if version not in FEATURES:
         raise InputError(f"is of version {version}", path=path, expected=f"{min(FEATURES)} to {max(FEATURES)}")
     return version, max(requests, 0)

@@ -1,6 +1,6 @@
 """The traces of the LIRS paper (Jiang & Zhang, SIGMETRICS 2002): one decimal block number per line.
 
-A line ``*`` is a checkpoint mark and skipped. Reads only, no times; the block size is not part of the format (8 KB
+A line ``*`` is a checkpoint mark and is skipped. Reads only, no times; the block size is not part of the format (8 KB
 assumed).
 """
 

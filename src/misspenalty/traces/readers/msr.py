@@ -1,7 +1,7 @@
-"""The MSR Cambridge traces (Narayanan, Donnelly & Rowstron, FAST 2008): one CSV file a volume, no header.
+"""The MSR Cambridge traces (Narayanan, Donnelly & Rowstron, FAST 2008): one CSV file per volume, no header.
 
 A line ``timestamp,hostname,disk,type,offset,size,response``: ticks of 100 ns since 1601, name of the server, number of
-the volume, Read or Write, byte address, bytes, ticks. Each volume of each server is an address space of its own.
+the volume, Read or Write, byte address, bytes, ticks. Each volume of each server has its own address space.
 """
 
 from misspenalty.traces.reader import Clock, Devices, Format, extents, register

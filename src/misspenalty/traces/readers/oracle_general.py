@@ -1,7 +1,7 @@
-"""libCacheSim's ``oracleGeneral`` format: what its own converters write.
+"""libCacheSim's ``oracleGeneral`` format, written by its own converters.
 
 Little-endian records of 24 bytes: u32 seconds, u64 object, u32 size, i64 number of the next access to the object or a
-negative number. A record is one reference to one object; the next access is passed over, as OPT finds it by itself.
+negative number. A record is one reference to one object; the next access is ignored, as OPT finds it by itself.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def read(path, block_bytes):
 
 
 def sniff(name, head):
-    """Whether the name says so, or times and next accesses both only go forwards."""
+    """Whether the name matches, or times and next accesses both only go forward."""
     if ".oraclegeneral" in name.lower():
         return True
     rows = np.frombuffer(head[: len(head) // RECORD.itemsize * RECORD.itemsize], RECORD)

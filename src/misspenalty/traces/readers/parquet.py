@@ -1,4 +1,4 @@
-"""Parquet files with one row per request, whose columns are told by their names as those of `csv` are.
+"""Parquet files with one row per request, whose columns are recognised by name as in `csv`.
 
 The same roles and names, and the option ``columns``; a column ``op`` may be text (R, W, read, write) or boolean. A
 column of times may be a timestamp. Columns that are not named are not read.
@@ -53,7 +53,7 @@ def _values(role, column, path):
         return np.rint(values * UNITS[role]).astype(np.int64)
     if values.size and (int(values.min()) < 0 or int(values.max()) >= 1 << 63):
         raise InputError(
-            f"{role} {int(values.min())} to {int(values.max())} is impossible", path=path, expected="0 to 2**63 - 1"
+            f"{role} {int(values.min())} to {int(values.max())} is out of range", path=path, expected="0 to 2**63 - 1"
         )
     return values.astype(np.int64)
 
@@ -71,7 +71,7 @@ def _text(role, values, path):
 
 
 def sniff(name, head):
-    """Whether it is Parquet, and none of the other formats that are."""
+    """Whether it is Parquet, but none of the other Parquet formats."""
     return head.startswith(capture.MAGIC) and not files.sniff(name, head) and not capture.sniff(name, head)
 
 

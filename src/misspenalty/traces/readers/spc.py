@@ -1,7 +1,7 @@
 """The SPC trace file format (Storage Performance Council, revision 1.0.1).
 
 A line ``ASU,LBA,size,opcode,timestamp[,…]``: application-specific unit, address in sectors of 512 bytes, bytes, R or
-W, seconds. Each unit is an address space of its own; a request covers every block that its bytes touch.
+W, seconds. Each unit has its own address space; a request covers every block that its bytes touch.
 """
 
 from misspenalty.traces.reader import Format, extents, register, sectors_to_bytes

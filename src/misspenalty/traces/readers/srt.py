@@ -4,7 +4,7 @@ Layout after the notes of HP's TraceAccess library that DiskSim 4.0 ships: a tex
 ended by a form feed (or no header), then records of 13 to 15 words of 32 bits: record bytes, version << 16 | type,
 seconds and microseconds of the arrival, start, stop, bytes, sector, device, drive type, cylinder, flags (bit 0: read),
 origin; from version 4 the queue length; in suspect records (type 4) their flags. Either byte order. Sectors are taken
-as 512 bytes and suspect records left out, both as DiskSim does; no real trace was at hand to check against.
+as 512 bytes and suspect records left out, both as in DiskSim; no real trace was available to check against.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def read(path, block_bytes):
 
 
 def _rows(path):
-    """Yield int64 arrays of shape (records, 12), neighbours of equal length together."""
+    """Yield int64 arrays of shape (records, 12), combining neighbours of equal length."""
     with open_stream(path) as stream:
         data = read_some(stream, CHUNK, path)
         at, done = header_bytes(data), 0
@@ -65,13 +65,13 @@ def _rows(path):
 
 
 def header_bytes(head):
-    """Length of the text header, 0 where there is none."""
+    """Length of the text header, 0 if there is none."""
     end = head.find(FORM_FEED)
     return end + 1 if b"tracedate" in head[: max(end, 0)] else 0
 
 
 def record_bytes(identity):
-    """Bytes of a record of this version and type; -1 where there is no such."""
+    """Bytes of a record of this version and type; -1 if there is no such record."""
     number, kind = identity >> 16, identity & 0xFFFF
     if number not in VERSIONS or kind not in (SHORT, SUSPECT):
         return -1
@@ -79,7 +79,7 @@ def record_bytes(identity):
 
 
 def byte_order(data):
-    """Type of the words of the records in `data`, or None where the first is no record."""
+    """Type of the words of the records in `data`, or None if the first is not a record."""
     for order in (">u4", "<u4"):
         words = np.frombuffer(data[:8], order) if len(data) >= 8 else [0, 0]
         if int(words[SIZE]) == record_bytes(int(words[ID])):
@@ -88,7 +88,7 @@ def byte_order(data):
 
 
 def sniff(name, head):
-    """Whether a record begins behind the header."""
+    """Whether a record begins after the header."""
     return byte_order(head[header_bytes(head) :]) is not None
 
 
