@@ -269,15 +269,19 @@ class Trial:
                 found = self.folder / f"{number}.json"
                 if not (child := os.fork()):
                     try:
-                        found.write_text(json.dumps(self.examine(number)))
-                    finally:
-                        os._exit(0)
+                        result = self.examine(number)
+                    except BaseException:
+                        result = {"error": traceback.format_exc()}
+                    found.write_text(json.dumps(result))
+                    os._exit(0)
                 running[child] = found
             child, _ = os.wait()
             self.learn(json.loads(running.pop(child).read_text()))
 
     def learn(self, found):
         """Keep a row, and what its tests have taught about tests."""
+        if "error" in found:
+            raise RuntimeError(f"a fault could not be tried\n{found['error']}")
         self.good.update(found["good"])
         self.broken.update(found["broken"])
         for test, spent in found["passed"].items():

@@ -168,6 +168,20 @@ def test_settings_reach_no_keyword_but_the_policys(capsys, arc, name):
     assert status == 2 and f"lru has no parameter {name!r}" in err
 
 
+@pytest.mark.parametrize("name", ["trace", "policy", "cache_blocks", "device", "clients", "threads", "colour"])
+def test_settings_of_a_penalty_reach_no_keyword_but_the_policys(capsys, arc, name):
+    asked = ["penalty", arc, "--size", "4", "--device", "5ms", "--set", f"{name}=1"]
+    status, _, err = run(capsys, *asked)
+    assert status == 2 and f"lru has no parameter {name!r}" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--clients=1_0", "--speed=1_0", "--speed=1e999", "--speed=nan"])
+def test_a_penaltys_numbers_are_numbers(capsys, arc, option):
+    with pytest.raises(SystemExit, match="2"):
+        run(capsys, "penalty", arc, "--size", "4", "--device", "5ms", option)
+    assert f"{option.partition('=')[2]!r} is " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("policy", known_policies())
 def test_every_parameter_can_be_set(capsys, arc, policy):
     for parameter in known_policies()[policy].parameters:

@@ -60,6 +60,7 @@ def test_zones_are_the_means_of_runs(made, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        ("surfaces = 2", "surfaces = 0", "Number of data surfaces = 0"),
         ("160, 2, 0.5, 159", "160, 3, 0.5, 159", "a run from cylinder 3"),
         ("159, 2, IDX, 0", "159, 0, IDX, 0", "a run from cylinder 2"),
         ("80, 2, IDX, 1 ]", "80, 2, IDX ]", "an index node"),

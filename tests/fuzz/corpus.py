@@ -235,6 +235,17 @@ dm_disk MADE_model {
    }
 }
 """
+RUNS = MODEL.replace(
+    MODEL[MODEL.index(b"dm_layout_g1 {") : MODEL.index(b"   Mechanical")],
+    b"""dm_layout_g4 {
+      TP = [ 0, 39, 40 ],
+      IDX = [
+         [ 0, 0, 0.0, 40, 1, 0.25, 200, 5, TRACK, 0, 0, 200, 1, 0.5, 40, 1, 0.25, 200, -5, TRACK, 0, 1 ],
+         [ 0, 0, 0.0, 400, 5, 0.5, 400, 5, IDX, 0, 400, 5, 0.5, 300, 5, 0.5, 300, 5, IDX, 0 ] ],
+      Slips = [ 170, 1 ], Remaps = [ ]
+   },
+""",
+)
 SEEK = b"Seek distances measured: 2\n1, 1.5\n9, 5.5\n"
 REQUESTS = b"# made\n" + b"".join(
     b"%s Miss %d 8 %d.5 1000\n" % ((b"R", b"W")[n % 2], 8 * n, 9000 + n) for n in range(20)
@@ -270,6 +281,11 @@ TARGETS |= {
         importer.from_disksim,
         lambda: {"x.diskspecs": SPECS, "x.model": MODEL, "x.seek": SEEK},
         lambda: {"x.diskspecs": SPECS, "x.model": MODEL, "x.seek": SEEK},
+    ),
+    "disksim_runs": Target(
+        importer.from_disksim,
+        lambda: {"x.model": RUNS},
+        lambda: {"x.diskspecs": SPECS, "x.model": RUNS, "x.seek": SEEK},
     ),
     "disk_requests": Target(read_requests, lambda: {"seed": REQUESTS}),
     "machine": Target(read_machine, lambda: files("data/machines/hac_testbed.yaml")),

@@ -98,6 +98,8 @@ def test_what_a_kill_damaged_or_lost_is_counted(folders):
     for name in "ab":
         (whole / "results" / f"{name}.csv").write_bytes((ROOT / "LICENSE").read_bytes())
     assert drill.not_whole(whole, known, []) == [] and drill.lost(whole, {"results/a.csv": 7}, known, []) == 0
+    (whole / "results" / ".c-7.partial.csv").write_text("half")
+    assert drill.not_whole(whole, known, []) == [] and drill.unfinished(whole) == ["results/.c-7.partial.csv"]
     (whole / "results" / "a.csv").write_text("half")
     (whole / "results" / "b.csv").unlink()
     assert drill.not_whole(whole, known, []) == ["results/a.csv"]
@@ -111,3 +113,8 @@ def test_a_failing_run_is_told(folders):
     (folders[0] / "Snakefile").write_text(SNAKEFILE.replace("sleep 1; cp", "false; cp"))
     with pytest.raises(RuntimeError, match="The run stopped"):
         drill.finish(folders[0], 1)
+
+
+def test_a_drill_may_kill_nothing(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["drill.py", "--kills", "0", "--writers", "0"])
+    assert drill.main() == 0

@@ -159,3 +159,10 @@ def test_a_table_grows_and_nothing_is_tried_twice(tmp_path):
     assert set(table["verdict"]) <= {"killed", "survived"} and "killed" in set(table["verdict"])
     assert all(" faults: " in text for text in shown)
     assert [text.count(" s  io/files.py:") for text in shown] == [3, 0]
+
+
+def test_what_ends_a_trial_is_told(tmp_path, monkeypatch):
+    trial = mutants.Trial(tmp_path, {1: None}, set(), print, 1)
+    monkeypatch.setattr(trial, "examine", lambda number: number / 0)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        trial.with_items([])

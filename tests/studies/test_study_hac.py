@@ -187,7 +187,8 @@ def test_figures_9_to_11_agree_with_one_another(sweeps, costs):
 
 
 def test_projections_have_every_case(data, sweeps, costs):
-    table = hac_projections.projections(sweeps, POINTS, costs, hac_projections.other_runs(data, POINTS, 3))
+    runs = hac.runs_at(sweeps, POINTS)
+    table = hac_projections.projections(runs, costs, hac_projections.other_runs(data, POINTS, 3))
     assert not table.duplicated(["case", "traversal", "quantity"]).any()
     assert table["value"].notna().all()
     assert set(table["case"]) == {
@@ -202,6 +203,16 @@ def test_projections_have_every_case(data, sweeps, costs):
     assert slow < own < fast
     deep = hac.points(sweeps, POINTS, costs)["T1"].us["stack_scanning"]
     assert value["iterative_traversal", "T1", "stack_scanning_us"] < deep
+
+
+def test_a_point_is_priced_once_and_as_it_would_be_alone(sweeps, costs):
+    point, processor = hac.runs_at(sweeps, POINTS)["T1"], costs.testbed.processor("ppro")
+    for change in ({}, {"hit_share": 0.3}, {"processor": processor}, {"cold": True}, {"rate": 155}):
+        for server in ({"server_cache_mb": 0.25}, {"server_cache_mb": 30, "page_order": "shuffled"}):
+            own = costs._replace(testbed=costs.testbed.with_values(**server))
+            found = point.penalty(own, **change)
+            assert found == penalty(point.fetches, POINTS["T1"], own, **change)
+            assert point.penalty(own, **change) is found
 
 
 def test_elapsed_times_differ_by_what_their_names_say(data, sweeps, costs):
@@ -263,7 +274,10 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     assert claims.logged(server, row)["id"].is_unique
     table = hac_variants.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"scan": [1, 10]})
     assert table["parameter"].tolist() == ["none", "scan", "scan"]
-    table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, {"b": {"seed": 1, **SMALL["database"]}})
+    others = {"b": SMALL["database"], "too deep": SMALL["database"] | {"parts": 2000, "composites": 3}}
+    others = {name: {"seed": 1, **sizes} for name, sizes in others.items()}
+    table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, others)
+    assert table["value"].tolist() == ["b"]
     own = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs)
     assert table["misses"].iloc[0] == own.fetches
     costs_table = hac_variants.cost_sensitivity(sweeps, POINTS, costs)
@@ -282,6 +296,12 @@ def test_means_have_students_intervals_and_only_rows_of_every_seed():
     assert table["size"].tolist() == [1]
     assert table.loc[0, ["us", "us_half", "n", "n_half"]].tolist() == pytest.approx([2, 4.302653 / 3**0.5, 4, 0])
     assert mean_over_seeds(tables[:1], ["size"])["us_half"].isna().all()
+
+
+def test_the_interval_of_a_value_that_a_seed_lacks_is_that_of_the_others():
+    """Two values: mean 2, deviation 2 ** 0.5, t of 1 degree of freedom 12.7062."""
+    tables = [pd.DataFrame({"size": [1], "us": [us]}) for us in (1.0, None, 3.0)]
+    assert mean_over_seeds(tables, ["size"])[["us", "us_half"]].loc[0].tolist() == pytest.approx([2, 12.7062])
 
 
 def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):

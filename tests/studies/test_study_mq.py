@@ -52,6 +52,12 @@ def test_a_grid_keeps_the_best_setting_size_by_size(busy):
         assert simulate(busy, "mq", row.cache_mb, **{k: float(v) for k, v in chosen.items()}).hits == row.hits
 
 
+def test_settings_keep_their_digits(busy):
+    """The split by distances runs the policy with the settings as they are written."""
+    table = mq.replay(busy, "mq", [4], writes=["count"], parameters={"life_time": 1_234_567, "history": 0.25})
+    assert table["parameters"].tolist() == ["life_time=1234567 history=0.25"]
+
+
 def test_a_cache_is_never_smaller_than_a_block():
     assert mq.blocks_of(trace_of([0]), 0.1) == 1
 

@@ -5,6 +5,7 @@ Each module of commands has ``add(commands)``, which adds its own to the parser 
 
 import argparse
 import inspect
+import math
 import re
 
 import misspenalty
@@ -54,6 +55,8 @@ def number(text):
     """A decimal number as argparse takes a type."""
     if not re.fullmatch(NUMBER, text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    if not math.isfinite(float(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is beyond any number")
     return float(text)
 
 
@@ -134,17 +137,29 @@ def open_named(options):
 
 def replay_settings(options, policies):
     """Keywords of `misspenalty.simulate`, checked, as the options give them for these policies."""
+    settings = policy_settings(options, policies, misspenalty.hit_ratio_curve)
+    prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
+    replay = {"prefetch": prefetch, "writes": options.writes}
+    return replay | {"progress": not options.quiet} | settings
+
+
+def policy_settings(options, policies, function):
+    """Parameters of these policies by name, as ``--set`` gives them: none that `function` takes for itself.
+
+    Raises
+    ------
+    ParameterError
+        No policy has such a parameter.
+    """
     settings = dict(parse_setting(text) for text in options.set)
     definitions = [find_policy(policy) for policy in policies]
-    keywords = inspect.signature(misspenalty.hit_ratio_curve).parameters.keys() | {"hits"}
+    keywords = inspect.signature(function).parameters.keys() | {"hits"}
     for name in settings:
         if name in keywords or not any(definition.takes(name) for definition in definitions):
             meant = did_you_mean(name, [p.name for d in definitions for p in d.parameters])
             has = "; ".join(f"{d.name} has {', '.join(p.name for p in d.parameters) or 'none'}" for d in definitions)
             raise ParameterError(f"{' or '.join(d.name for d in definitions)} has no parameter {name!r}{meant}; {has}")
-    prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
-    replay = {"prefetch": prefetch, "writes": options.writes}
-    return replay | {"progress": not options.quiet} | settings
+    return settings
 
 
 def parse_policies(text):
@@ -179,6 +194,18 @@ def parse_byte_size(text, footprint):
     (1024, 500)
     """
     return parse_size(text, 1, footprint)
+
+
+def refuse_existing(path):
+    """Refuse to write over a file or folder.
+
+    Raises
+    ------
+    ParameterError
+        There is one of this name.
+    """
+    if path.exists():
+        raise ParameterError(f"{path} exists; choose another name or remove it")
 
 
 def plot_path(path):

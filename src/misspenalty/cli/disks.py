@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from misspenalty.cli.arguments import add_command, whole_number
-from misspenalty.errors import ParameterError
+from misspenalty.cli.arguments import add_command, refuse_existing, whole_number
 from misspenalty.io.files import write_csv
 
 
@@ -175,8 +174,8 @@ def _fit(options):
     from misspenalty.disks.disksim import importer
     from misspenalty.disks.fit import fit
 
-    if options.output and options.output.exists():
-        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    if options.output:
+        refuse_existing(options.output)
     found = fit(disk_replay.read_requests(options.requests), options.name, options.heads, options.blocks)
     if options.output:
         importer.write(found.kind.data, options.output)
@@ -201,8 +200,7 @@ def _import(options):
     from misspenalty.disks.disksim import importer
     from misspenalty.disks.drive.description import Description
 
-    if options.output.exists():
-        raise ParameterError(f"{options.output} exists; choose another name or remove it")
+    refuse_existing(options.output)
     data = importer.from_disksim(options.file, options.name, options.bus, options.literal)
     kind = Description(importer.check(data), options.file)
     importer.write(data, options.output)

@@ -8,11 +8,13 @@ from misspenalty import disks
 from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
+    add_trace,
+    number,
     open_warmed,
     parse_policies,
-    parse_setting,
     parse_sizes,
     plot_path,
+    policy_settings,
     whole_number,
 )
 
@@ -28,7 +30,7 @@ def add(commands):
     """Add the command to a parser's."""
     what = "response times of a trace through cache, queue and device"
     command = add_command(commands, "penalty", what, _penalty, EXAMPLES)
-    command.add_argument("trace", metavar="TRACE", help="a raw or compiled trace; - reads standard input")
+    add_trace(command)
     command.add_argument(
         "--policy",
         default="lru",
@@ -41,9 +43,11 @@ def add(commands):
     command.add_argument(
         "--device", required=True, metavar="A,B,…", help="drives (see 'misspenalty disk list'), files, or times (5ms)"
     )
-    command.add_argument("--clients", type=int, metavar="N", help="closed loop: N clients, each waits for its request")
+    command.add_argument(
+        "--clients", type=whole_number, metavar="N", help="closed loop: N clients, each waits for its request"
+    )
     command.add_argument("--think", default="0us", metavar="TIME", help="between a client's requests (default: 0us)")
-    command.add_argument("--speed", type=float, default=1.0, help="the trace's times pass this many times as fast")
+    command.add_argument("--speed", type=number, default=1.0, help="the trace's times pass this many times as fast")
     command.add_argument("--interval", metavar="TIME", help="between requests, in place of the trace's times")
     command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
     command.add_argument(
@@ -92,6 +96,7 @@ def overrun(table):
 
 def _penalty(options):
     policies = parse_policies(options.policy)
+    settings = policy_settings(options, policies, misspenalty.penalty)
     plot = None if options.plot is None else plot_path(options.plot)
     trace, warm = open_warmed(options)
     table = misspenalty.penalty(
@@ -109,7 +114,7 @@ def _penalty(options):
         write_through=options.write_through,
         warm_up=warm,
         threads=options.threads,
-        **dict(parse_setting(text) for text in options.set),
+        **settings,
     )
     if hint := overrun(table):
         print(hint, file=sys.stderr)

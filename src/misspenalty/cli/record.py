@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from misspenalty.cli.arguments import add_command, number, whole_number
+from misspenalty.cli.arguments import add_command, number, refuse_existing, whole_number
 from misspenalty.errors import ParameterError
 
 MOST_PAGES = 1 << 20
@@ -64,9 +64,10 @@ def _output(command, what):
 def _checked(options):
     """What all kinds of recordings take."""
     for path in (options.output, getattr(options, "names", None)):
-        if path is not None and path.exists():
-            raise ParameterError(f"{path} exists; choose another name or remove it")
-        if path is not None and not path.parent.is_dir():
+        if path is None:
+            continue
+        refuse_existing(path)
+        if not path.parent.is_dir():
             raise ParameterError(f"{path.parent}: no such folder; make it first")
     if options.seconds is not None and not options.seconds > 0:
         raise ParameterError(f"--seconds {options.seconds:g}; expected a number above 0")

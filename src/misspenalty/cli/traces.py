@@ -9,10 +9,10 @@ from misspenalty.cli.arguments import (
     number,
     open_named,
     parse_bytes,
+    refuse_existing,
     whole_number,
 )
 from misspenalty.cli.output import Described
-from misspenalty.errors import ParameterError
 from misspenalty.replay.profile import describe, profile
 from misspenalty.traces import spc1, streams
 
@@ -102,19 +102,14 @@ def _info(options):
 
 
 def _convert(options):
-    _refuse_old(options.output)
+    refuse_existing(options.output)
     trace = open_named(options)
     trace.save(options.output)
     return {"output": str(options.output), "references": len(trace), "blocks": trace.blocks}
 
 
-def _refuse_old(path):
-    if path.exists():
-        raise ParameterError(f"{path} exists; choose another name or remove it")
-
-
 def _generate_streams(options):
-    _refuse_old(options.output)
+    refuse_existing(options.output)
     workload = streams.Streams(
         parse_bytes(options.space, "space"), options.streams, options.read_kb, options.mb_per_s, options.seed
     )
@@ -123,7 +118,7 @@ def _generate_streams(options):
 
 
 def _generate_spc1(options):
-    _refuse_old(options.output)
+    refuse_existing(options.output)
     workload = spc1.Workload(
         parse_bytes(options.space, "space"), options.bsus, options.iops, seed=options.seed, climb=options.climb
     )

@@ -33,11 +33,13 @@ def geometry(layout, heads, cylinders, path):
     Raises
     ------
     InputError
-        The index is empty, broken, or its runs do not follow each other.
+        There is no surface, or the index is empty, broken, or its runs do not follow each other.
     """
     index = layout.get("IDX")
     if not isinstance(index, list) or not index or not all(isinstance(node, list) for node in index):
         raise InputError("no index", path=path, expected="IDX = [ [ ... ], ... ]")
+    if heads < 1:
+        raise InputError(f"Number of data surfaces = {heads}", path=path, expected="1 or more")
     runs = [_run(fields, path) for fields in _entries(index[-1], "IDX", ROOT_FIELDS, path)]
     skew = _skew(index, path)
     zones, first = [], 0

@@ -14,9 +14,22 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac import projections
+from misspenalty.studies.hac.prices import client_us
 from misspenalty.studies.hac.runs import database, sweep_hac
 from misspenalty.studies.hac.seeds import mean_over_seeds, read_sweeps, samples
-from misspenalty.studies.hac.tables import KEYS, PENALTY, all_of_fig9, fig10, fig11, points
+from misspenalty.studies.hac.tables import (
+    KEYS,
+    PENALTY,
+    Point,
+    all_of_fig9,
+    at_size,
+    enough,
+    fig10,
+    fig11,
+    memory_of,
+    runs_at,
+)
+from misspenalty.studies.points import as_written
 
 FRAMES_ALONE = "sizes of the frames alone"
 SERVER = {"server cache of 26 MB": {"server_cache_mb": 26}, "server cache of 24 MB": {"server_cache_mb": 24}}
@@ -118,43 +131,56 @@ class _Database:
     def __init__(self, data, sweeps, points_mb, costs, iterations, least_share):
         self.data, self.points_mb, self.costs = data, points_mb, costs
         self.iterations, self.least_share = iterations, least_share
-        self.sweeps, self.fig9 = {False: sweeps}, {}
+        self.runs = {False: runs_at(sweeps, points_mb)}  # whether T1- stops by its calls -> by traversal
+        self.curves = {False: {name: self._curve(name, swept) for name, swept in sweeps.items()}}
         self.others = projections.other_runs(data, points_mb, iterations)
+
+    def _curve(self, name, swept):
+        """Replacement at every size of a sweep, which no server changes: rows of Figure 9."""
+        sizes = memory_of(swept)["cache_mb"]
+        return [
+            (name, size, "replacement", client_us(fetches, size, self.costs)["replacement"])
+            for size, fetches in ((size, at_size(swept, size)) for size in sizes)
+            if enough(fetches, self.least_share)
+        ]
+
+    def _stop_by_calls(self, sizes_mb):
+        """Run the other reading of T1-."""
+        words, size = self.costs.testbed["activation_words"], self.points_mb["T1-"]
+        swept = sweep_hac(self.data, "T1- by calls", sizes_mb, self.iterations, activation_words=words)
+        self.runs[True] = self.runs[False] | {"T1-": Point(at_size(swept, size), size)}
+        self.curves[True] = self.curves[False] | {"T1-": self._curve("T1-", swept)}
 
     def under(self, chosen, total_mb):
         """Tables by item under some conditions; none where a point has no hot misses any more."""
         calls = CALLS in chosen
-        if calls not in self.sweeps:
-            words = self.costs.testbed["activation_words"]
-            swept = sweep_hac(self.data, "T1- by calls", total_mb["T1-"], self.iterations, activation_words=words)
-            self.sweeps[calls] = self.sweeps[False] | {"T1-": swept}
-        sweeps, changed = self.sweeps[calls], {}
+        if calls not in self.runs:
+            self._stop_by_calls(total_mb["T1-"])
+        changed = {}
         for words in chosen:
             changed |= (SERVER | PAGES).get(words, {})
-        costs = self.costs._replace(testbed=self.costs.testbed.with_values(**changed))
+        costs, runs = self.costs._replace(testbed=self.costs.testbed.with_values(**changed)), self.runs[calls]
         try:
-            at_points = points(sweeps, self.points_mb, costs)
-        except ParameterError as error:  # a point is too small, or has no hot misses any more
+            at_points = {name: run.penalty(costs) for name, run in runs.items()}
+        except ParameterError as error:  # a point has no hot misses any more
             print(f"{'; '.join(chosen)}, seed {costs.seed}: {error}", file=sys.stderr)
             return {}
-        if calls not in self.fig9:
-            self.fig9[calls] = all_of_fig9(sweeps, self.costs, self.least_share)
-        brief = len(chosen) > 1
+        curve = [row for rows in self.curves[calls].values() for row in rows]
         return {
-            "fig9": with_points(self.fig9[calls], at_points, self.points_mb),
+            "fig9": with_points(curve, at_points, self.points_mb),
             "fig10": fig10(at_points, self.points_mb),
             "fig11": fig11(at_points, self.points_mb),
-            "projections": projections.projections(sweeps, self.points_mb, costs, self.others, brief=brief),
+            "projections": projections.projections(runs, costs, self.others, brief=len(chosen) > 1),
         }
 
 
-def with_points(fig9, at_points, points_mb):
+def with_points(curve, at_points, points_mb):
     """Replacement at every size as it is, which no server changes, and everything at the points as priced anew.
 
     Parameters
     ----------
-    fig9 : DataFrame
-        Of `misspenalty.studies.hac.tables.fig9`.
+    curve : list of (str, float, str, float)
+        Replacement at every size, in the columns returned.
     at_points : dict of str to Penalty
     points_mb : dict of str to float
 
@@ -164,8 +190,8 @@ def with_points(fig9, at_points, points_mb):
         ``traversal, cache_mb, component, us``.
     """
     columns = ["traversal", "cache_mb", "component", "us"]
-    there = fig9["cache_mb"] == fig9["traversal"].map(points_mb)
-    kept = fig9.loc[(fig9["component"] == "replacement") & ~there, columns]
+    kept = as_written(pd.DataFrame(curve, columns=columns))
+    kept = kept[kept["cache_mb"] != kept["traversal"].map(points_mb)]
     new = [(name, points_mb[name], part, one.us[part]) for name, one in at_points.items() for part in PENALTY]
     return pd.concat([kept, pd.DataFrame(new, columns=columns)]).sort_values(columns[:2], ignore_index=True)
 

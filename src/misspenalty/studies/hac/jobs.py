@@ -6,7 +6,7 @@ from misspenalty.studies.hac import measured, projections, variants
 from misspenalty.studies.hac.prices import Costs, load_fitted
 from misspenalty.studies.hac.runs import database
 from misspenalty.studies.hac.seeds import mean_over_seeds, samples
-from misspenalty.studies.hac.tables import KEYS
+from misspenalty.studies.hac.tables import KEYS, runs_at
 
 DYNAMIC_SYSTEMS = ("hac", "fpc", "gom")
 
@@ -39,7 +39,7 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
     tables = [
         {
             "projections": projections.projections(
-                one.sweeps, points_mb, one.costs, projections.other_runs(one.data, points_mb, iterations)
+                runs_at(one.sweeps, points_mb), one.costs, projections.other_runs(one.data, points_mb, iterations)
             ),
             "elapsed": variants.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
         }

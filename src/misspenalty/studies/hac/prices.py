@@ -105,7 +105,17 @@ def priced(fetches, cache_mb, costs, processor=None):
 
 
 def penalty(
-    fetches, cache_mb, costs, *, cold=False, processor=None, rate=None, hit_share=None, clients=1, background=False
+    fetches,
+    cache_mb,
+    costs,
+    *,
+    cold=False,
+    processor=None,
+    rate=None,
+    hit_share=None,
+    clients=1,
+    background=False,
+    times=None,
 ):
     """Mean miss penalty of a run's hot iterations, or of its cold one.
 
@@ -124,6 +134,8 @@ def penalty(
     background : bool
         Whether replacement is done while waiting as far as the wait lasts; by default it is in the foreground, as
         reported.
+    times : DataFrame, optional
+        What `priced` gives for these fetches, costs and processor, where it is known.
 
     Returns
     -------
@@ -136,8 +148,9 @@ def penalty(
     """
     iterations = int(fetches["iteration"].max()) + 1
     wanted = [0] if cold else list(hot_iterations(iterations))
-    used = fetches[fetches["iteration"] <= wanted[-1]].reset_index(drop=True)
-    times = priced(used, cache_mb, costs, processor)
+    until = fetches["iteration"] <= wanted[-1]
+    used = fetches[until].reset_index(drop=True)
+    times = priced(used, cache_mb, costs, processor) if times is None else times[until].reset_index(drop=True)
     fetch = used["page"].to_numpy() > 0
     chosen = used["iteration"].isin(wanted).to_numpy()
     if not (fetch & chosen).any():

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.objects.format import FIRST_PAGE, references_by_page
-from misspenalty.objects.traversals import STATIC
-from misspenalty.studies.hac.prices import client_us, penalty
+from misspenalty.studies.hac.prices import client_us
 from misspenalty.studies.hac.runs import run
-from misspenalty.studies.hac.tables import at_size
+from misspenalty.studies.hac.tables import Point
 from misspenalty.systems.object_server.object_client import Prices
 
 SERVER_HIT = 0.23  # Blaze's hit rate of file servers, which section 4.4 assumes (setup, not a result)
@@ -24,17 +23,17 @@ class OtherRuns(NamedTuple):
 
     Attributes
     ----------
-    iterative : DataFrame
-        Fetches of HAC's T1 without recursion.
-    mapped, cold : DataFrame
-        Fetches of a cache of whole pages: T6, and a first T1.
+    iterative : Point
+        HAC's T1 without recursion.
+    mapped, cold : Point
+        A cache of whole pages: T6, and a first T1.
     entries, pointers : int array
         Of every page: pages it refers to, and references on it.
     """
 
-    iterative: pd.DataFrame
-    mapped: pd.DataFrame
-    cold: pd.DataFrame
+    iterative: Point
+    mapped: Point
+    cold: Point
     entries: np.ndarray
     pointers: np.ndarray
 
@@ -55,24 +54,26 @@ def other_runs(data, points_mb, iterations):
     OtherRuns
     """
     pointers, entries = references_by_page(data)
+
+    def point(system, traversal, size, repeats):
+        return Point(run(data, system, traversal, size, repeats).fetches, size)
+
     return OtherRuns(
-        run(data, "hac", "T1 iterative", points_mb["T1"], iterations).fetches,
-        run(data, "clock", "T6", points_mb["T6"], 3).fetches,
-        run(data, "clock", "T1", points_mb["T1"], 1).fetches,
+        point("hac", "T1 iterative", points_mb["T1"], iterations),
+        point("clock", "T6", points_mb["T6"], 3),
+        point("clock", "T1", points_mb["T1"], 1),
         entries,
         pointers,
     )
 
 
-def projections(sweeps, points_mb, costs, others, *, brief=False):
+def projections(runs, costs, others, *, brief=False):
     """All cases.
 
     Parameters
     ----------
-    sweeps : dict of str to DataFrame
-        HAC's runs by traversal, as in `hac.at_size`.
-    points_mb : dict of str to float
-        Cache sizes of Figure 9.
+    runs : dict of str to Point
+        HAC's runs at the points of Figure 9, by traversal.
     costs : Costs
     others : OtherRuns
     brief : bool
@@ -83,8 +84,7 @@ def projections(sweeps, points_mb, costs, others, *, brief=False):
     DataFrame
         ``case, traversal, quantity, value``.
     """
-    fetches = {name: at_size(sweeps[name], points_mb[name]) for name in STATIC}
-    rows = _Rows(fetches, points_mb, costs)
+    rows = _Rows(runs, costs)
     base = rows.everywhere()
     for name, one in base.items():
         rows.add("fig9_point", name, **_counted(one))
@@ -92,28 +92,28 @@ def projections(sweeps, points_mb, costs, others, *, brief=False):
             rows.add("busy_processor", name, replacement_visible_us=rows.visible(name, idle=0))
     _servers(rows, base, brief)
     _processors(rows, base)
-    stack = client_us(others.iterative, points_mb["T1"], costs)["stack_scanning"]
+    stack = client_us(others.iterative.fetches, others.iterative.cache_mb, costs)["stack_scanning"]
     rows.add("iterative_traversal", "T1", stack_scanning_us=stack)
-    _quickstore(rows, others, points_mb, costs)
+    _quickstore(rows, others, costs)
     return rows.table()
 
 
 class _Rows:
     """The table being made, and the points it is made from."""
 
-    def __init__(self, fetches, points_mb, costs):
-        self.fetches, self.points_mb, self.costs, self.found = fetches, points_mb, costs, []
+    def __init__(self, runs, costs):
+        self.runs, self.costs, self.found = runs, costs, []
 
     def add(self, case, traversal, **values):
         self.found += [(case, traversal, quantity, value) for quantity, value in values.items()]
 
     def everywhere(self, **change):
         """Penalties of all traversals with something changed, as in `penalty`."""
-        return {name: penalty(self.fetches[name], self.points_mb[name], self.costs, **change) for name in self.fetches}
+        return {name: run.penalty(self.costs, **change) for name, run in self.runs.items()}
 
     def visible(self, name, idle):
         """Replacement per fetch that does not fit into the share `idle` of the wait in which the processor is free."""
-        one = penalty(self.fetches[name], self.points_mb[name], self.costs)
+        one = self.runs[name].penalty(self.costs)
         wait = one.us["fetch"] - one.us["client"]
         return max(0.0, one.us["replacement"] - idle * wait)
 
@@ -176,16 +176,16 @@ def _processors(rows, base):
             )
 
 
-def _quickstore(rows, others, points_mb, costs):
+def _quickstore(rows, others, costs):
     """QuickStore's conversion: hot T6 mapped as recorded, and a cold T1 whose pages can or cannot be mapped so."""
-    prices, cold = Prices(costs.testbed), others.cold
-    in_t6 = _page_conversion(others.mapped, 1, others.entries, prices)
+    prices, cold = Prices(costs.testbed), others.cold.fetches
+    in_t6 = _page_conversion(others.mapped.fetches, 1, others.entries, prices)
     rows.add("quickstore_mapped", "T6", conversion_us=in_t6 / 1000)
     pages = cold.loc[cold["page"] > 0, "page"].to_numpy() - FIRST_PAGE
     as_recorded = _page_conversion(cold, 0, others.entries, prices)
-    correction = prices.corrected_ns(others.pointers[pages], points_mb["T1"] * 2**20).mean()
+    correction = prices.corrected_ns(others.pointers[pages], others.cold.cache_mb * 2**20).mean()
     rows.add("quickstore_mapped", "T1", conversion_us=as_recorded / 1000)
-    one = penalty(cold, points_mb["T1"], costs, cold=True)
+    one = others.cold.penalty(costs, cold=True)
     # pages are not replaced object by object and nothing is installed: fetches, faults and the traversal remain
     total_s = one.hit_s + one.fetches * (one.us["fetch"] + as_recorded / 1000) / 1e6
     rows.add(

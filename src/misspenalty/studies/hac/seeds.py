@@ -100,7 +100,8 @@ def mean_over_seeds(tables, keys):
     -------
     DataFrame
         The columns of the tables, and for each that is averaged ``<column>_half``, half the width of the mean's 95 %
-        interval (missing where there is one seed). Rows that a seed does not have are left out.
+        interval (missing where there is one seed). Rows that a seed does not have are left out; a value that one does
+        not have is missing from its mean.
 
     Examples
     --------
@@ -114,5 +115,5 @@ def mean_over_seeds(tables, keys):
     together[values] = together[values].astype(float)
     groups = together.groupby(list(keys), sort=False, dropna=False)
     mean, number = groups[values].mean(), groups.size()
-    half = half_width(groups[values].std(), len(tables), CONFIDENCE).add_suffix("_half")
+    half = half_width(groups[values].std(), groups[values].count(), CONFIDENCE).add_suffix("_half")
     return mean.join(half)[number == len(tables)].reset_index()

@@ -9,7 +9,7 @@ import pandas as pd
 from misspenalty.claims.ledger import load_calibration
 from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
-from misspenalty.studies.hac.prices import Costs, fit_install, load_fitted, penalty
+from misspenalty.studies.hac.prices import Costs, fit_install, load_fitted, penalty, priced
 from misspenalty.studies.hac.runs import MISSES, count_misses, database
 from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds
 from misspenalty.studies.points import as_written
@@ -18,6 +18,7 @@ from misspenalty.systems.object_server.page_server import COMPONENTS
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
 AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a size counts -> table
+OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that price nothing at the client
 KEYS = {  # columns that tell rows apart
     "fig9": ["traversal", "cache_mb", "component"],
     "fig9_frames": ["traversal", "cache_mb", "component"],
@@ -46,6 +47,43 @@ def at_size(runs, cache_mb):
     if chosen.empty:
         raise ParameterError(f"no run with {cache_mb:g} MB; there are {sorted(set(runs['cache_mb']))}")
     return chosen.drop(columns=["cache_mb", "frames_mb", "table_mb"], errors="ignore").reset_index(drop=True)
+
+
+class Point:
+    """A traversal's run at its size in Figure 9, whose penalties are worked out once, however often they are asked for.
+
+    Attributes
+    ----------
+    fetches : DataFrame
+        As in `penalty`.
+    cache_mb : float
+    """
+
+    def __init__(self, fetches, cache_mb):
+        self.fetches, self.cache_mb, self._times, self._known = fetches, cache_mb, {}, {}
+
+    def penalty(self, costs, **change):
+        """`misspenalty.studies.hac.prices.penalty` of the run; `change` is passed on to it."""
+        values = costs.testbed.values
+        if change.get("hit_share") is not None:  # hits are drawn: how large the server's cache is does not matter
+            values = values | {"server_cache_mb": None}
+        key = (tuple(values.items()), costs.pages, costs.seed, tuple(change.items()))
+        if key not in self._known:
+            times = self._priced(costs, change.get("processor"))
+            self._known[key] = penalty(self.fetches, self.cache_mb, costs, times=times, **change)
+        return self._known[key]
+
+    def _priced(self, costs, processor):
+        """Times of the fetches, which no server changes."""
+        key = (tuple((costs.testbed.values | dict.fromkeys(OF_THE_SERVER)).items()), processor)
+        if key not in self._times:
+            self._times[key] = priced(self.fetches, self.cache_mb, costs, processor)
+        return self._times[key]
+
+
+def runs_at(sweeps, points_mb):
+    """A `Point` of each traversal, from its sweep."""
+    return {name: Point(at_size(sweeps[name], points_mb[name]), points_mb[name]) for name in STATIC}
 
 
 def memory_of(runs):

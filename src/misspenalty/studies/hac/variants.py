@@ -202,12 +202,12 @@ def layout_sensitivity(traversal, cache_mb, costs, iterations, layouts):
     rows = []
     for name, sizes in layouts.items():
         data = database(**sizes)
-        fetches = run(data, "hac", traversal, cache_mb, iterations).fetches
         try:
+            fetches = run(data, "hac", traversal, cache_mb, iterations).fetches
             found = penalty(fetches, cache_mb, costs._replace(pages=len(data.pages)))
-            rows.append(_shares("layout", "layout", name, traversal, found))
-        except ParameterError:  # no hot misses
+        except ParameterError:  # too small for it, or no hot misses
             continue
+        rows.append(_shares("layout", "layout", name, traversal, found))
     return _as_table(rows)
 
 

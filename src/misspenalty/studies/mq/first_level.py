@@ -96,8 +96,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
 
     def share(mb):
         if mb not in found:
-            stream = behind(trace, POLICY, mb, reads)
-            found[mb] = distances(stream, threshold_mb)
+            found[mb] = distances(behind(trace, POLICY, mb, reads), threshold_mb)
         return found[mb]["short_share_pct"]
 
     low, high = map(int, span_mb)
@@ -112,12 +111,12 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     chosen = min((low, high), key=lambda mb: abs(share(mb) - target_pct))
     rows = []
     for mb in sorted({*map(int, shown_mb), chosen}):
-        share(mb)
         stream = behind(trace, POLICY, mb, reads)
+        shares = found[mb] if mb in found else distances(stream, threshold_mb)
         kept = stream if mb == chosen else kept
         for policy in ("mq", "lru"):
             table = replay(stream, policy, cache_mb, writes=("count",))[["cache_mb", "policy", "hit_ratio_pct"]]
-            level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **found[mb]}
+            level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares}
             level["reads"] = stream.reads
             rows.append(pd.DataFrame([level] * len(table)).join(table))
     return kept, pd.concat(rows, ignore_index=True)

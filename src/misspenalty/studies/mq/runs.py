@@ -93,7 +93,7 @@ def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, 
     curve["policy"] = label or policy
     curve["writes"] = mode
     curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
-    curve["parameters"] = " ".join(f"{name}={value:g}" for name, value in parameters.items() if value is not None)
+    curve["parameters"] = " ".join(f"{name}={value:.12g}" for name, value in parameters.items() if value is not None)
     return curve
 
 

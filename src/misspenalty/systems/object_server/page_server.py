@@ -156,11 +156,13 @@ def _run_alone(server, stream, earlier):
     ns = np.zeros((n, len(COMPONENTS)), np.int64)
     ns[:] = stream.register, page_ns, 0, request + reply
     begun = np.cumsum(stream.before) + np.arange(n + 1) * int(ns[0].sum() if n else 0)
-    drive, waited, disk = server.drive.drive(), 0, COMPONENTS.index("disk")
-    for i in np.flatnonzero(~hit).tolist():
-        asked = int(begun[i]) + waited + request + page_ns
-        ns[i, disk] = drive.service(asked, int(server.block[stream.page[i]]), server.count, False)["done"] - asked
-        waited += int(ns[i, disk])
+    drive, waited, disk, spent = server.drive.drive(), 0, COMPONENTS.index("disk"), []
+    blocks, asked = server.block[stream.page[~hit]], begun[:-1][~hit] + (request + page_ns)
+    for block, when in zip(blocks.tolist(), asked.tolist(), strict=True):
+        done = drive.service(when + waited, block, server.count, False)["done"]
+        spent.append(done - when - waited)
+        waited = done - when
+    ns[~hit, disk] = spent
     begun[1:] += np.cumsum(ns[:, disk])
     return FetchTimes(ns, begun, hit)
 
