@@ -128,7 +128,7 @@ def limits(table, bars, reductions):
         axis.axhline(0, color=INK, linewidth=0.6)
         axis.set_xticks(range(len(told)), [f"{number:.0f}" for number in told], fontsize=5.5)
         axis.set_title(BENCHMARKS[name], fontsize=7)
-        axis.set_xlabel("Opens and execs known in advance")
+    figure.supxlabel("Opens and execs known in advance", fontsize=7)
     axes[0].set_ylabel("I/O wait removed (%)")
     marks = [
         Line2D([], [], color=colour, marker="o", markersize=2.5, label=f"{start:g} s of head start")
