@@ -5,6 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import page_server
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.objects.cache import COUNTS
@@ -182,3 +185,47 @@ def test_impossible_servers_are_refused(testbed, arguments):
 def test_scattered_pages_need_a_generator(testbed):
     with pytest.raises(ParameterError, match="generator"):
         PageServer(testbed.with_values(page_order="scattered"), 10)
+
+
+@st.composite
+def _replays(draw):
+    """Streams of one to four clients on a small database, and how they are replayed."""
+    several = []
+    for _ in range(draw(st.integers(1, 4))):
+        pages = draw(st.lists(st.integers(1, 40), min_size=1, max_size=60))
+        before = draw(st.lists(st.integers(0, 30_000_000), min_size=len(pages) + 1, max_size=len(pages) + 1))
+        several.append(Stream(np.array(pages), np.array(before), draw(st.integers(0, 5_000_000))))
+    earlier = draw(st.lists(st.integers(1, 40), max_size=30))
+    enough = draw(st.none() | st.integers(1, min(len(one.page) for one in several)))
+    order = draw(st.sampled_from(["contiguous", "shuffled", "scattered"]))
+    return several, earlier, enough, order, draw(st.integers(0, 12)), draw(st.sampled_from([None, 0, 0.3]))
+
+
+@given(_replays(), st.sampled_from([None, 100]))
+def test_the_kernel_is_the_reference(testbed, replay, rate):
+    streams, earlier, enough, order, pages, share = replay
+    chosen = testbed.with_values(page_order=order, server_cache_mb=pages * 8192 / 2**20)
+
+    def server():
+        return PageServer(chosen, 40, rate=rate, hit_share=share, generator=np.random.default_rng(5))
+
+    expected = page_server.run(server(), streams, earlier, enough)
+    for one, other in zip(server().run(streams, earlier, enough), expected, strict=True):
+        assert one.ns.tolist() == other.ns.tolist()
+        assert one.begun.tolist() == other.begun.tolist()
+        assert one.hit.tolist() == other.hit.tolist()
+
+
+@pytest.mark.parametrize(
+    ("streams", "message"),
+    [
+        ([stream([1, 11])], "pages 1 to 11; the database has pages 1 to 10"),
+        ([stream([0])], "pages 0 to 0"),
+        ([stream([1]), stream([1], before=-1)], "negative"),
+        ([stream([1], register=-5)], "negative"),
+        ([Stream(np.array([1, 2]), np.array([0, 0]), 0)], "one time before each fetch"),
+    ],
+)
+def test_impossible_streams_are_refused(testbed, streams, message):
+    with pytest.raises(ParameterError, match=message):
+        PageServer(testbed, 10).run(streams)

@@ -9,8 +9,6 @@ requested.
 Time is in whole nanoseconds; events at equal times are processed in the order in which they were scheduled.
 """
 
-import heapq
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +16,8 @@ import numpy as np
 from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty.objects.format import PAGE
+from misspenalty.policies._lru import LRU
+from misspenalty.systems.object_server._page_server import Replay
 
 COMPONENTS = ("client", "server", "disk", "network")
 
@@ -100,6 +100,7 @@ class PageServer:
         self.testbed, self.hit_share, self.generator = testbed, hit_share, generator
         self.request, self.reply = (message_ns(testbed, size, rate) for size in (testbed["request_bytes"], PAGE))
         self.capacity = int(testbed["server_cache_mb"] * 2**20) // PAGE
+        self.page_ns = round(1000 * testbed["server_page_us"])
         self.drive = disks.load(testbed["drive"], "disk")
         self.count = PAGE // self.drive.data["geometry"]["sector_bytes"]
         self.block = self._placed(pages)
@@ -130,139 +131,57 @@ class PageServer:
         earlier : sequence of int
             Pages that went through the page cache before the clock starts, in this order.
         enough : int, optional
-            With several clients, stop once each has fetched that many pages; later fetches are not filled in.
+            Stop once each client has fetched that many pages; later fetches are not filled in.
 
         Returns
         -------
         list of FetchTimes
+
+        Raises
+        ------
+        ParameterError
+            A page is not in the database, or a time is negative.
         """
-        if len(streams) == 1:
-            return [_run_alone(self, streams[0], earlier)]
-        run = _Run(self, streams, earlier)
-        run.go(enough)
-        return [FetchTimes(*parts) for parts in zip(run.ns, run.begun, run.hit, strict=True)]
+        first, page, before, register = self._joined(streams)
+        cache, given = self._cache(earlier), self._hits(len(page))
+        ns, hit = np.zeros((len(page), len(COMPONENTS)), np.int64), np.zeros(len(page), bool)
+        begun = np.zeros(len(before), np.int64)
+        costs = dict(zip(("request_processor", "request_wire"), self.request, strict=True))
+        costs |= dict(zip(("reply_processor", "reply_wire"), self.reply, strict=True)) | {"page": self.page_ns}
+        kernel = Replay(self.drive.drive(), cache, **costs)
+        kernel.run(
+            *(first, register, page.astype(np.uint32), self.block[page], self.count, before, given),
+            *(-1 if enough is None else enough, ns, begun, hit.view(np.uint8)),
+        )
+        rows = [slice(first[i], first[i + 1]) for i in range(len(streams))]
+        return [FetchTimes(ns[at], begun[at.start + i : at.stop + i + 1], hit[at]) for i, at in enumerate(rows)]
 
+    def _joined(self, streams):
+        """The streams one after another: first fetch of each, pages, times before them, and times to register."""
+        first = np.cumsum([0, *(len(stream.page) for stream in streams)])
+        page, before = (
+            np.concatenate([np.asarray(getattr(stream, name), np.int64) for stream in streams])
+            for name in ("page", "before")
+        )
+        register = np.array([stream.register for stream in streams], np.int64)
+        if any(len(stream.before) != len(stream.page) + 1 for stream in streams):
+            raise ParameterError("expected one time before each fetch of a stream and one after the last")
+        if min(before.min(), register.min()) < 0:
+            raise ParameterError("a time of a stream is negative")
+        pages = len(self.block) - 1
+        if len(page) and not 1 <= page.min() <= page.max() <= pages:
+            raise ParameterError(f"pages {page.min()} to {page.max()}; the database has pages 1 to {pages}")
+        return first, page, before, register
 
-def _run_alone(server, stream, earlier):
-    """Replay one client: nothing queues, so only the misses of the server's cache have to be simulated."""
-    cache, n = _PageCache(server.capacity), len(stream.page)
-    for page in earlier:
-        cache.is_hit(int(page))
-    if server.hit_share is None:
-        hit = np.fromiter(map(cache.is_hit, stream.page.tolist()), bool, n)
-    else:
-        hit = server.generator.random(n) < server.hit_share
-    page_ns, request, reply = round(1000 * server.testbed["server_page_us"]), sum(server.request), sum(server.reply)
-    ns = np.zeros((n, len(COMPONENTS)), np.int64)
-    ns[:] = stream.register, page_ns, 0, request + reply
-    begun = np.cumsum(stream.before) + np.arange(n + 1) * int(ns[0].sum() if n else 0)
-    drive, waited, disk, spent = server.drive.drive(), 0, COMPONENTS.index("disk"), []
-    blocks, asked = server.block[stream.page[~hit]], begun[:-1][~hit] + (request + page_ns)
-    for block, when in zip(blocks.tolist(), asked.tolist(), strict=True):
-        done = drive.service(when + waited, block, server.count, False)["done"]
-        spent.append(done - when - waited)
-        waited = done - when
-    ns[~hit, disk] = spent
-    begun[1:] += np.cumsum(ns[:, disk])
-    return FetchTimes(ns, begun, hit)
+    def _cache(self, earlier):
+        """The page cache, or None if hits are drawn or there is no room for a page."""
+        if self.hit_share is not None or not self.capacity:
+            return None
+        cache = LRU(self.capacity, len(self.block))
+        cache.replay(np.asarray(earlier, np.uint32), np.empty(len(earlier), np.uint8))
+        return cache
 
-
-class _PageCache:
-    """The server's cache: LRU."""
-
-    def __init__(self, capacity):
-        self.capacity, self.pages = capacity, OrderedDict()
-
-    def is_hit(self, page):
-        """Whether the page is cached; from now on it is."""
-        hit = page in self.pages
-        if hit:
-            self.pages.move_to_end(page)
-        else:
-            self.pages[page] = True
-            if len(self.pages) > self.capacity:
-                self.pages.popitem(last=False)
-        return hit
-
-
-class _Run:
-    """The state of one replay of several clients."""
-
-    def __init__(self, server, streams, earlier):
-        self.server, self.streams = server, streams
-        self.drive = server.drive.drive()
-        self.cache, self.events, self.sequence = _PageCache(server.capacity), [], 0
-        self.free = {"wire": 0, "server": 0, "disk": 0}
-        self.page_ns = round(1000 * server.testbed["server_page_us"])
-        self.ns = [np.zeros((len(s.page), len(COMPONENTS)), np.int64) for s in streams]
-        self.begun = [np.zeros(len(s.page) + 1, np.int64) for s in streams]
-        self.hit = [np.zeros(len(s.page), bool) for s in streams]
-        self.at = [0] * len(streams)
-        for page in earlier:
-            self.cache.is_hit(int(page))
-
-    def go(self, enough):
-        for client, stream in enumerate(self.streams):
-            self._schedule(int(stream.before[0]), client, self._ask)
-        while self.events and (enough is None or min(self.at) < enough):
-            now, _, client, act = heapq.heappop(self.events)
-            act(now, client)
-
-    def _schedule(self, when, client, act):
-        self.sequence += 1
-        heapq.heappush(self.events, (when, self.sequence, client, act))
-
-    def _serve(self, resource, now, ns):
-        done = max(now, self.free[resource]) + ns
-        self.free[resource] = done
-        return done
-
-    def _book(self, client, component, ns):
-        self.ns[client][self.at[client], COMPONENTS.index(component)] += ns
-
-    def _ask(self, now, client):
-        """The client needs a page; if none is left, it has finished."""
-        self.begun[client][self.at[client]] = now
-        if self.at[client] == len(self.streams[client].page):
-            return
-        processor, wire = self.server.request
-        done = self._serve("wire", now, wire) + processor
-        self._book(client, "network", done - now)
-        self._schedule(done, client, self._look)
-
-    def _look(self, now, client):
-        """The request is at the server."""
-        done = self._serve("server", now, self.page_ns)
-        self._book(client, "server", done - now)
-        page = int(self.streams[client].page[self.at[client]])
-        if self._is_hit(page):
-            self.hit[client][self.at[client]] = True
-            self._schedule(done, client, self._answer)
-        else:
-            self._schedule(done, client, self._read)
-
-    def _is_hit(self, page):
-        if self.server.hit_share is not None:
-            return bool(self.server.generator.random() < self.server.hit_share)
-        return self.cache.is_hit(page)
-
-    def _read(self, now, client):
-        """The page is read from the drive."""
-        begin = max(now, self.free["disk"])
-        lbn = int(self.server.block[self.streams[client].page[self.at[client]]])
-        done = self.free["disk"] = self.drive.service(begin, lbn, self.server.count, False)["done"]
-        self._book(client, "disk", done - now)
-        self._schedule(done, client, self._answer)
-
-    def _answer(self, now, client):
-        """The page crosses the network and is registered."""
-        processor, wire = self.server.reply
-        done = self._serve("wire", now, wire) + processor
-        self._book(client, "network", done - now)
-        self._schedule(done, client, self._receive)
-
-    def _receive(self, now, client):
-        stream = self.streams[client]
-        self._book(client, "client", stream.register)
-        self.at[client] += 1
-        self._schedule(now + stream.register + int(stream.before[self.at[client]]), client, self._ask)
+    def _hits(self, number):
+        """Whether each fetch is a hit, in the order in which they are looked up, if no cache tells."""
+        share = self.hit_share or 0
+        return (self.generator.random(number) < share if share else np.zeros(number, bool)).view(np.uint8)
