@@ -45,16 +45,16 @@ def distances(trace, threshold_mb):
         the same with distances numbered over the reads alone, ``short_of_reads_pct, first_of_reads_pct``.
     """
     read = slice(None) if trace.write is None else ~trace.write
-    counted = previous_use(trace.ids, trace.blocks)[read]
-    alone = previous_use(np.ascontiguousarray(trace.ids[read]), trace.blocks)
-    found = {}
-    for short, first, distance in (
-        ("short_share_pct", "first_reads_pct", counted),
-        ("short_of_reads_pct", "first_of_reads_pct", alone),
-    ):
+
+    def shares(distance):
         again = distance[distance > 0]
-        found[short] = 100 * np.count_nonzero(again < blocks_of(trace, threshold_mb)) / max(again.size, 1)
-        found[first] = 100 * (1 - again.size / distance.size)
+        short = 100 * np.count_nonzero(again < blocks_of(trace, threshold_mb)) / max(again.size, 1)
+        return short, 100 * (1 - again.size / distance.size)
+
+    found = {}
+    found["short_share_pct"], found["first_reads_pct"] = shares(previous_use(trace.ids, trace.blocks)[read])
+    alone = previous_use(np.ascontiguousarray(trace.ids[read]), trace.blocks)
+    found["short_of_reads_pct"], found["first_of_reads_pct"] = shares(alone)
     return found
 
 

@@ -221,7 +221,7 @@ def behind(trace, policy, cache_mb, reads=None, **parameters):
 
 def _cut(passed, write, reads, cache_mb):
     """Let nothing pass after that many reads; `passed` is changed in place."""
-    counted = np.cumsum(passed if write is None else passed & ~write)
+    counted = np.cumsum(passed if write is None else passed & ~write, dtype=np.uint32)
     if counted[-1] < reads:
         raise ParameterError(
             f"a first level of {cache_mb:g} MB lets {counted[-1]} reads through, fewer than the {reads} wanted; lower "
