@@ -313,6 +313,10 @@ def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):
     own = BySeed({"T6": again["total"]})[2]["T6"].reset_index(drop=True)
     pd.testing.assert_frame_equal(swept[2]["T6"].reset_index(drop=True), own)
     assert not swept[1]["T6"].reset_index(drop=True).equals(own)
+    made["total"].to_parquet(tmp_path / "total.parquet")
+    stored = BySeed({"T6": tmp_path / "total.parquet"})
+    assert list(stored) == [1, 2]
+    pd.testing.assert_frame_equal(stored[2]["T6"].reset_index(drop=True), own)
     split = made["others"].query("system == 'gom'")["share"]
     assert split.nunique() == 1  # chosen on the first seed
 
@@ -355,17 +359,25 @@ def test_tables_under_conditions(tmp_path, sweeps):
         for name in STATIC:
             sweeps[name].to_parquet(tmp_path / f"{axis}_{name}.parquet")
     pd.DataFrame({"parameter": ["install_instructions"], "value": [250.0]}).to_csv(fit, index=False)
+    layouts = {"the same": {}, "fewer connections": {"connections": 2}}
+    stored = {axis: [tmp_path / f"{axis}_{name}.parquet" for name in STATIC] for axis in ("total", "frames")}
+    others = {axis: [] for axis in stored}
+    for layout, changed in layouts.items():
+        for name in STATIC:
+            sizes, swept = SMALL["database"] | changed, (SMALL["sweep_mb"], SMALL["sweep_mb"])
+            for axis, table in hac_runs.hac_sweeps(MACHINE, name, [1], sizes, 3, *swept).items():
+                others[axis].append(tmp_path / f"{axis}_{name}_{layout}.parquet")
+                table.to_parquet(others[axis][-1])
     made = hac_conditions.under_conditions(
-        [tmp_path / f"total_{name}.parquet" for name in STATIC],
-        [tmp_path / f"frames_{name}.parquet" for name in STATIC],
+        *stored.values(),
+        *others.values(),
         MACHINE,
         fit,
         POINTS,
         0,
-        SMALL["sweep_mb"],
-        SMALL["sweep_mb"],
+        SMALL["sweep_mb"]["T1-"],
         3,
-        {"the same": {}, "fewer connections": {"connections": 2}},
+        layouts,
         SMALL["database"],
     )
     assert set(made) == {"fig9", "fig10", "fig11", "projections"} <= set(claims.TABLES)

@@ -51,6 +51,7 @@ wildcard_constraints:
     variant=f"({VARIANT})?",
     build="|".join(BUILDS),
     traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
+    layout="[0-9]+",
     group="|".join([*PAPERS, "beyond"]),
     step="|".join(STEPS),
 

@@ -9,6 +9,7 @@ HAC_TOTAL = dict(zip(HAC_TRAVERSALS, HAC_SWEEPS))
 HAC_FRAMES = {
     name: f"results/hac/runs/frames_{name}.parquet" for name in HAC_TRAVERSALS
 }
+HAC_LAYOUTS = {str(i): sizes for i, sizes in enumerate(HAC["layouts"].values(), 1)}
 HAC_PENALTY = "data/published/hac_miss_penalty.csv"
 HAC_HIT_TIME = "data/published/hac_hit_time.csv"
 
@@ -169,6 +170,30 @@ rule hac_sweeps:
         "../scripts/simulate.py"
 
 
+rule hac_layout_sweeps:
+    input:
+        machine=HAC_MACHINE,
+    output:
+        total="results/hac/runs/layouts/{layout}/total_{traversal}.parquet",
+        frames="results/hac/runs/layouts/{layout}/frames_{traversal}.parquet",
+    log:
+        "results/logs/hac_layout_sweeps/{layout}/{traversal}.log",
+    benchmark:
+        "results/benchmarks/hac_layout_sweeps/{layout}/{traversal}.tsv"
+    priority: 1
+    conda:
+        "../../environment.yml"
+    params:
+        seeds=HAC["seeds"],
+        sizes=lambda wildcards: {**HAC["database"], **HAC_LAYOUTS[wildcards.layout]},
+        iterations=HAC["iterations"],
+        total_mb=HAC["sweep_mb"],
+        frames_mb=HAC["sweep_frames_mb"],
+        job=job("hac.runs.hac_sweeps"),
+    script:
+        "../scripts/simulate.py"
+
+
 rule hac_fit:
     input:
         sweep=HAC_TOTAL["T1"],
@@ -271,6 +296,16 @@ rule hac_under_conditions:
     input:
         total=HAC_SWEEPS,
         frames=HAC_FRAMES.values(),
+        others_total=collect(
+            "results/hac/runs/layouts/{layout}/total_{traversal}.parquet",
+            layout=HAC_LAYOUTS,
+            traversal=HAC_TRAVERSALS,
+        ),
+        others_frames=collect(
+            "results/hac/runs/layouts/{layout}/frames_{traversal}.parquet",
+            layout=HAC_LAYOUTS,
+            traversal=HAC_TRAVERSALS,
+        ),
         machine=HAC_MACHINE,
         drives=HAC_DRIVES,
         fit="results/hac/fit.csv",
@@ -288,8 +323,7 @@ rule hac_under_conditions:
     params:
         points_mb=HAC["points_mb"],
         least_share=HAC["least_share"],
-        total_mb=HAC["sweep_mb"],
-        frames_mb=HAC["sweep_frames_mb"],
+        calls_mb=HAC["sweep_mb"]["T1-"],
         iterations=HAC["iterations"],
         layouts=HAC["layouts"],
         sizes=HAC["database"],

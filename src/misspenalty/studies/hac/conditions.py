@@ -67,7 +67,18 @@ def explored(layouts):
 
 
 def under_conditions(
-    total, frames, machine, fit, points_mb, least_share, total_mb, frames_mb, iterations, layouts, sizes
+    total,
+    frames,
+    others_total,
+    others_frames,
+    machine,
+    fit,
+    points_mb,
+    least_share,
+    calls_mb,
+    iterations,
+    layouts,
+    sizes,
 ):
     """Workflow job: Figures 9 to 11 and the projections under each condition, means over seeds.
 
@@ -75,14 +86,16 @@ def under_conditions(
     ----------
     total, frames : sequence of path-like
         HAC's sweeps, in the order of `STATIC`, on both axes.
+    others_total, others_frames : sequence of path-like
+        The same for the other databases, one after another.
     machine, fit : path-like
         ``hac_testbed.yaml`` and the table of the fit.
     points_mb : dict of str to float
         Traversal -> client cache.
     least_share : float
         As in `fig9`.
-    total_mb, frames_mb : dict of str to sequence of float
-        Traversal -> client caches of the sweeps on both axes.
+    calls_mb : sequence of float
+        Client caches of T1- under the condition `CALLS`.
     iterations : int
     layouts : dict of str to dict
         Name -> the sizes in which another database differs.
@@ -95,6 +108,10 @@ def under_conditions(
         ``fig9, fig10, fig11, projections``, each with the column ``condition``.
     """
     frames, found = read_sweeps(frames), {}
+    elsewhere = {
+        name: [read_sweeps(paths) for paths in both]
+        for name, *both in zip(layouts, batched(others_total), batched(others_frames), strict=True)
+    }
 
     def keep(words, made):
         for item, rows in made.items():
@@ -106,14 +123,13 @@ def under_conditions(
             swept, own = base, data
             if changed is not None:
                 own = database(**{"seed": seed, **sizes, **changed})
-                swept = sweep(own, costs.testbed["activation_words"], total_mb, iterations)
-                alone = sweep(own, costs.testbed["activation_words"], frames_mb, iterations, table=False)
+                swept, alone = (sweeps[seed] for sweeps in elsewhere[name])
                 priced = costs._replace(pages=len(own.pages))
                 keep(f"{FRAMES_ALONE}; {name}", {"fig9": all_of_fig9(alone, priced, least_share)})
             one = _Database(own, swept, points_mb, costs._replace(pages=len(own.pages)), iterations, least_share)
             for chosen in explored([name] if name else []):
                 if chosen and (name in chosen or not name):
-                    keep("; ".join(chosen), one.under(chosen, total_mb))
+                    keep("; ".join(chosen), one.under(chosen, calls_mb))
     return {
         item: pd.concat(
             [
@@ -153,11 +169,11 @@ class _Database:
         self.runs[True] = self.runs[False] | {"T1-": Point(at_size(swept, size), size)}
         self.curves[True] = self.curves[False] | {"T1-": self._curve("T1-", swept)}
 
-    def under(self, chosen, total_mb):
+    def under(self, chosen, calls_mb):
         """Tables by item under some conditions; none if a point has no hot misses left."""
         calls = CALLS in chosen
         if calls not in self.runs:
-            self._stop_by_calls(total_mb["T1-"])
+            self._stop_by_calls(calls_mb)
         changed = {}
         for words in chosen:
             changed |= (SERVER | PAGES).get(words, {})
@@ -198,24 +214,12 @@ def with_points(curve, at_points, points_mb):
     return pd.concat([kept, pd.DataFrame(new, columns=columns)]).sort_values(columns[:2], ignore_index=True)
 
 
-def sweep(data, words, sizes_mb, iterations, *, table=True):
-    """HAC's fetches of every traversal at every size, as from `misspenalty.studies.hac.runs.sweeps`.
+def batched(paths):
+    """Paths, one per traversal for each database, as one tuple per database.
 
-    Parameters
-    ----------
-    data : Database
-    words : int
-        Words of an activation record.
-    sizes_mb : dict of str to sequence of float
-    iterations : int
-    table : bool
-        Whether a cache size includes the indirection table.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        By traversal.
+    Examples
+    --------
+    >>> batched(["a_T6", "a_T1-", "a_T1", "a_T1+", "b_T6", "b_T1-", "b_T1", "b_T1+"])[1]
+    ('b_T6', 'b_T1-', 'b_T1', 'b_T1+')
     """
-    return {
-        name: sweep_hac(data, name, sizes_mb[name], iterations, table=table, activation_words=words) for name in STATIC
-    }
+    return list(zip(*[iter(paths)] * len(STATIC), strict=True))

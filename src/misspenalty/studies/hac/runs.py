@@ -222,9 +222,22 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
         ``total`` and ``frames``: HAC's fetches at every size; ``others``: misses of FPC and the dual buffer. All have a
         column ``seed``.
     """
+    found = hac_sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb)
+    others, best = [], {}
+    for seed in seeds:
+        data = database(seed, **sizes)
+        for size in others_mb[traversal]:
+            tried = best.get(size, shares)
+            made = sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=tried)
+            best[size] = made.loc[made["system"] == "gom", "share"].tolist() or tried
+            others.append(made.assign(seed=seed))
+    return found | {"others": pd.concat(others, ignore_index=True)}
+
+
+def hac_sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb):
+    """Workflow job: ``total`` and ``frames`` of `sweeps`."""
     words = load_testbed(machine)["activation_words"]
-    found = {"total": [], "frames": [], "others": []}
-    best = {}
+    found = {"total": [], "frames": []}
     for seed in seeds:
         data = database(seed, **sizes)
         for axis, chosen in (("total", total_mb), ("frames", frames_mb)):
@@ -232,9 +245,4 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
                 data, traversal, chosen[traversal], iterations, table=axis == "total", activation_words=words
             )
             found[axis].append(made.assign(seed=seed))
-        for size in others_mb[traversal]:
-            tried = best.get(size, shares)
-            made = sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=tried)
-            best[size] = made.loc[made["system"] == "gom", "share"].tolist() or tried
-            found["others"].append(made.assign(seed=seed))
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
+    return {axis: pd.concat(tables, ignore_index=True) for axis, tables in found.items()}

@@ -59,11 +59,17 @@ def samples(paths, machine, fit, sizes):
 
 def read_sweeps(paths):
     """Sweeps by seed and traversal, from files in the order of `STATIC`."""
-    return BySeed({name: pd.read_parquet(path) for name, path in zip(STATIC, paths, strict=True)})
+    return BySeed(dict(zip(STATIC, paths, strict=True)))
 
 
 class BySeed(Mapping):
-    """Sweeps by seed and traversal, from sweeps by traversal with a column ``seed``; a seed is copied when asked for.
+    """Sweeps by seed and traversal, from those of all seeds by traversal, whose column ``seed`` tells them apart.
+
+    Parameters
+    ----------
+    sweeps : dict of str to DataFrame or path-like
+        The sweeps of each traversal, or a Parquet file of them. A seed is copied or read when asked for, so that the
+        others take no memory.
 
     Examples
     --------
@@ -74,10 +80,18 @@ class BySeed(Mapping):
 
     def __init__(self, sweeps):
         self.sweeps = sweeps
-        self.seeds = [int(seed) for seed in next(iter(sweeps.values()))["seed"].unique()]
+        first = next(iter(sweeps.values()))
+        table = first if isinstance(first, pd.DataFrame) else pd.read_parquet(first, columns=["seed"])
+        self.seeds = [int(seed) for seed in table["seed"].unique()]
 
     def __getitem__(self, seed):
-        return {name: runs[runs["seed"] == seed].drop(columns="seed") for name, runs in self.sweeps.items()}
+        return {name: self._of_seed(runs, seed).drop(columns="seed") for name, runs in self.sweeps.items()}
+
+    @staticmethod
+    def _of_seed(runs, seed):
+        if isinstance(runs, pd.DataFrame):
+            return runs[runs["seed"] == seed]
+        return pd.read_parquet(runs, filters=[("seed", "==", seed)])
 
     def __iter__(self):
         return iter(self.seeds)
