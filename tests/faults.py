@@ -1,7 +1,8 @@
 """Deliberate faults in the tokens of a source, Python or Cython, and a random sample of them.
 
 A comparison or an operator exchanged, a number off by one, a condition turned round, a statement left out. Signatures,
-declarations, imports and the words of an error hold no behaviour of their own and are left as they are.
+declarations, imports and the words of an error hold no behaviour of their own and are left as they are, and so are
+hints to the processor, which change no result.
 """
 
 import fnmatch
@@ -22,6 +23,7 @@ EXCHANGED = {
 # Lines that hold no behaviour of their own, or only the words of an error.
 LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
 DECLARED = ("cdef ", "cpdef ", "const ")
+HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|SOONER|LATER)\b")
 FUNCTION = re.compile(r"(async def|def|cdef|cpdef) (?!class |struct |enum |extern )[^=]*\(")
 
 
@@ -105,12 +107,16 @@ def mutants_of(path, text):
 
 
 def without_behaviour(text):
-    """Lines of imports, signatures, errors and the like, and those within strings of several lines."""
+    """Lines of imports, signatures, errors, hints and the like, and those within strings of several lines."""
     strings = (token for token in tokens(text) if token.type == tokenize.STRING and token.start[0] != token.end[0])
     found = {line for token in strings for line in range(token.start[0], token.end[0] + 1)}
     for logical in logical_lines(text):
         line = text[logical.begin : logical.end]
-        if line.startswith(LEFT_OUT) or (line.startswith(DECLARED) and line.endswith(":") and "(" in line):
+        if (
+            HINT.search(line)
+            or line.startswith(LEFT_OUT)
+            or (line.startswith(DECLARED) and line.endswith(":") and "(" in line)
+        ):
             first = text.count("\n", 0, logical.begin) + 1
             found |= set(range(first, first + line.count("\n") + 1))
     return found

@@ -46,6 +46,7 @@ ROOT = Path(__file__).parents[1]
 # For a source, the first pattern that it matches: the tests that are nearest to it.
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
+    "policies/_limit.pyx": ("tests/project/test_benchmarks.py",),
     "policies/*": ("tests/policies", "tests/replay"),
     "prefetch/*": ("tests/prefetch",),
     "traces/_stack.pyx": ("tests/replay", "tests/traces"),
@@ -67,6 +68,7 @@ NEAREST = {
     "objects/*": ("tests/objects",),
     "systems/*": ("tests/systems",),
 }
+EXAMPLES = "tests/project/test_docstrings.py"  # runs the examples in docstrings, one test per module
 POLICIES = sorted(  # whose tests bear their names
     path.stem[1:]
     for path in SOURCE.glob("policies/_*.pyx")
@@ -209,9 +211,10 @@ def collect(folder, files, then):
 
 
 def nearest(path):
-    """Files of tests in the folders nearest to a source, and those of them that import its module."""
+    """Files of tests in the folders nearest to a source and its examples, and those that import its module."""
     folders = next((tests for pattern, tests in NEAREST.items() if fnmatch.fnmatch(path, pattern)), ("tests",))
     files = [file for name in folders for file in (sorted((ROOT / name).glob("test_*.py")) or [ROOT / name])]
+    files = list(dict.fromkeys([*files, ROOT / EXAMPLES]))
     imports = re.compile(rf"(?m)^ *(from|import) .*\b_?{Path(path).stem.lstrip('_')}\b")
     importing = [str(file.relative_to(ROOT)) for file in files if imports.search(file.read_text())]
     return [str(file.relative_to(ROOT)) for file in files], importing
@@ -228,15 +231,21 @@ def in_order(items, path, first, broken, known):
     bear, others = [], []
     for item in items:
         file = item.nodeid.partition("::")[0]
-        if item.nodeid in broken or file not in files:
+        others_example = file == EXAMPLES and not item.nodeid.endswith(f"[{module_of(path)}]")
+        if item.nodeid in broken or file not in files or others_example:
             continue
         if any(word in item.nodeid.lower() for word in called):
             bear.append(item)
-        elif not importing or file in importing:
+        elif not importing or file in (*importing, EXAMPLES):
             others.append(item)
     chosen = bear if bear and name in POLICIES else bear + others
     rank = {test: place for place, test in enumerate(first)}
     return sorted(chosen, key=lambda item: (rank.get(item.nodeid, KEPT), known.get(item.nodeid, 0) > SLOW))
+
+
+def module_of(path):
+    """Name of the module of a source."""
+    return "misspenalty." + path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
 
 
 class Trial:
@@ -331,8 +340,7 @@ class Trial:
     def _switched(self, number):
         fault = self.faults[number]
         os.environ[VARIABLE] = str(number)
-        module = "misspenalty." + fault.path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
-        importlib.import_module(module)._switch_(number)
+        importlib.import_module(module_of(fault.path))._switch_(number)
         run_items(in_order(self.items, fault.path, self.killers[fault.path], self.broken, self.known), self.known)
 
     def run_alone(self, number):
@@ -361,7 +369,7 @@ def run_alone(path):
     known = json.loads(Path(path).read_text())
     files = nearest(known["path"])
     name = Path(known["path"]).stem.lstrip("_")
-    near = [file for file in files[0] if file in files[1] or name in file or name in POLICIES]
+    near = [file for file in files[0] if file in (*files[1], EXAMPLES) or name in file or name in POLICIES]
 
     def run(items):
         run_items(in_order(items, known["path"], known["first"], known["broken"], known["known"]), known["known"])

@@ -6,6 +6,7 @@ Nothing here names a policy without need: a new file in misspenalty/policies is 
 import inspect
 import itertools
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,6 +117,17 @@ def test_kernel_equals_reference_in_a_long_run_over_few_blocks(name, blocks):
         for capacity in (blocks - 1, blocks):
             hit, _ = kernel_outcome(name, capacity, addresses.tolist(), {})
             assert hit.tolist() == reference_outcome(name, capacity, addresses.tolist(), {}).tolist()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux tells how much memory a process has mapped")
+def test_the_memory_of_a_policy_is_given_back():
+    def mapped():
+        return int(Path("/proc/self/statm").read_text().split()[0])
+
+    definition, before = find_policy("lru"), mapped()
+    for _ in range(20):
+        definition.kernel(1, 10**7, **definition.check({}))
+    assert mapped() - before < 5 * 4 * 10**7 / 4096
 
 
 @pytest.mark.parametrize("name", ["lru", "2q"])

@@ -49,6 +49,11 @@ def outcome(source, number=0):
         return type(error)
 
 
+def test_hints_to_the_processor_have_no_faults():
+    text = "def f(ids, i, n):\n    if i + AHEAD < n:\n        prefetch(&nodes[ids[i + AHEAD]])\n    return ids[i]\n"
+    assert faults.mutants_of("a.pyx", text) == []
+
+
 def test_faults_of_a_small_source():
     text = 'def f(a, *b):\n    """1 < 2."""\n    if a < 3 and not b:\n        self.x = a + 1\n    return <int>a\n'
     found = {(m.line, m.before(text.splitlines(keepends=True)), m.after) for m in faults.mutants_of("a.pyx", text)}

@@ -116,6 +116,31 @@ def test_classes_from_files(tmp_path):
         load_class(f"{tmp_path / 'nowhere.py'}:Mine")
 
 
+def test_a_class_from_a_file_may_be_a_dataclass(tmp_path):
+    path = tmp_path / "held.py"
+    path.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass, field\n\n@dataclass\nclass Held:\n"
+        "    capacity: int\n    blocks: set = field(default_factory=set)\n\n    def access(self, block):\n"
+        "        hit = block in self.blocks\n        self.blocks.add(block)\n        return hit\n"
+    )
+    assert simulate([1, 2, 1], load_class(f"{path}:Held"), 5).hits == 1
+
+
+class Held(Mine):
+    """Tells what it holds."""
+
+    def __contains__(self, block):
+        return block in self.cached
+
+
+@pytest.mark.parametrize("policy", [Held, "lru"])
+def test_writes_that_load_nothing_are_told_as_misses(policy):
+    hits = np.ones(4, bool)
+    trace = Trace.from_blocks([1, 2, 2, 1], write=[False, True, False, True])
+    assert simulate(trace, policy, 3, writes="refresh", hits=hits).hits == 0
+    assert hits.tolist() == [False, False, False, True]
+
+
 def test_installed_packages_register_by_entry_point(tmp_path):
     (tmp_path / "outside.py").write_text(
         "from misspenalty.policies import Reference\n"

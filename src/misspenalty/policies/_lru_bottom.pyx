@@ -46,10 +46,7 @@ cdef class LRUBottom(TrackLists):
     cdef void find_insertion_point(self) noexcept nogil:
         cdef double room = self.insertion * self.resident
         cdef uint32_t head = self.heads + 2, above
-        while self.low_pages > room:
-            self.slots[self.top_low].low = 0
-            self.low_pages -= count_pages(self.slots[self.top_low].pages)
-            self.top_low = self.slots[self.top_low].merged.older
+        # `low_pages` is at most `room`: an eviction takes a track from below the point, if there is one
         while True:
             above = self.slots[self.top_low].merged.newer
             if above == head or self.low_pages + count_pages(self.slots[above].pages) > room:
