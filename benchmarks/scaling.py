@@ -28,6 +28,7 @@ import pandas as pd
 import yaml
 
 from misspenalty.io.files import write_csv
+from misspenalty.reporting.provenance import read_benchmark
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 EXCLUSIVE = 1000  # threads of a job that runs alone
@@ -110,10 +111,10 @@ def measure(jobs, folders, factors, estimates=()):
         paths = [Path(folder, job.benchmark) for folder in folders if job.benchmark]
         path = next((path for path in paths if path.exists()), None)
         if path is not None:
-            row = pd.read_csv(path, sep="\t", na_values="-").iloc[0]
+            found = read_benchmark(path)
             factor = next((float(f) for rule, f in factors.items() if fnmatch.fnmatch(job.rule, rule)), 1.0)
-            job.cpu_s = factor * np.nan_to_num(row["cpu_time"])
-            job.megabytes = np.nan_to_num(row["max_rss"])
+            job.cpu_s = factor * (found["cpu_s"] or 0)
+            job.megabytes = found["peak_rss_mb"] or 0
             continue
         for pattern, seconds, megabytes in estimates:
             if fnmatch.fnmatch(job.rule, pattern) or fnmatch.fnmatch(job.benchmark or "", f"*/{pattern}.tsv"):

@@ -4,11 +4,13 @@ import hashlib
 import json
 import platform
 import subprocess
+import sys
+import time
 
 import pytest
 
 from misspenalty.errors import InputError
-from misspenalty.reporting import provenance
+from misspenalty.reporting import jobs, provenance
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 
@@ -112,6 +114,34 @@ def test_a_benchmark_file_says_what_it_can(tmp_path, text, wall, cpu, peak):
     assert provenance.read_benchmark(path) == {"wall_s": wall, "cpu_s": cpu, "peak_rss_mb": peak}
 
 
+def test_what_a_job_says_in_its_log_is_believed_more_than_samples(tmp_path):
+    path, log = tmp_path / "benchmarks" / "mq" / "a.tsv", tmp_path / "logs" / "mq" / "a.log"
+    for file in (path, log):
+        file.parent.mkdir(parents=True)
+    sampled = {"wall_s": 40.0, "cpu_s": 15.5, "peak_rss_mb": 300.0}
+    path.write_text(HEADER + "40\t0:00:40\t300\t-\t-\t-\t-\t-\t99.0\t15.5\n")
+    assert provenance.read_benchmark(path) == sampled
+    log.write_text("x" * 5000 + "\n39.25 s of CPU time, 812 MB of memory\n")
+    assert provenance.read_benchmark(path) == {"wall_s": 40.0, "cpu_s": 39.25, "peak_rss_mb": 812.0}
+    log.write_text("39.25 s of CPU time, 812 MB of memory\nbut a later run was killed here\n")
+    assert provenance.read_benchmark(path) == sampled
+
+
+def test_a_job_says_in_its_log_what_it_took(tmp_path):
+    with jobs.logged(tmp_path / "job.log"):
+        begun = time.process_time()
+        while time.process_time() < begun + 0.3:
+            pass
+        print("at work", file=sys.stderr)
+    first, last = (tmp_path / "job.log").read_text().splitlines()
+    found = provenance._spent(tmp_path / "job.log")
+    assert first == "at work" and set(found) == {"cpu_s", "peak_rss_mb"}
+    assert found["cpu_s"] >= 0.3 and found["peak_rss_mb"] > 10
+    with pytest.raises(KeyError), jobs.logged(tmp_path / "job.log"):
+        raise KeyError("missing")
+    assert "KeyError: 'missing'" in (tmp_path / "job.log").read_text() and last.endswith("MB of memory")
+
+
 def test_a_benchmark_file_that_is_not_there_or_not_text_says_nothing(tmp_path):
     nothing = {"wall_s": None, "cpu_s": None, "peak_rss_mb": None}
     assert provenance.read_benchmark(tmp_path / "none.tsv") == nothing
@@ -123,8 +153,7 @@ def test_benchmarks_are_named_by_rule_and_wildcards(tmp_path):
     (tmp_path / "replay" / "128mb").mkdir(parents=True)
     (tmp_path / "replay" / "128mb" / "lru.tsv").write_text(HEADER + "1\t\t5\n")
     (tmp_path / "claims.tsv").write_text(HEADER + "2\t\t9\n")
-    jobs = provenance.read_benchmarks(tmp_path)
-    assert jobs == {
+    assert provenance.read_benchmarks(tmp_path) == {
         "claims": {"wall_s": 2.0, "cpu_s": None, "peak_rss_mb": 9.0},
         "replay/128mb/lru": {"wall_s": 1.0, "cpu_s": None, "peak_rss_mb": 5.0},
     }

@@ -17,6 +17,8 @@ import sys
 import time
 from pathlib import Path
 
+from misspenalty.reporting.provenance import read_benchmark
+
 FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
 STEPS = re.compile(r"^(\d+) of (\d+) steps")
 COUNT = re.compile(r"^(\w+) +(\d+)$")
@@ -112,7 +114,7 @@ class Progress:
 def spent(folder, studies, since=0.0):
     """Cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB, number of jobs.
 
-    Read from the files that Snakemake writes for each job, as far as they were written at or after `since`.
+    Read from what is written about each job (`read_benchmark`), as far as it was written at or after `since`.
     """
     found = {}
     for path in Path(folder).rglob("*.tsv"):
@@ -120,20 +122,11 @@ def spent(folder, studies, since=0.0):
             continue
         rule = path.relative_to(folder).with_suffix("").parts[0]
         study = next((study for study in studies if rule.startswith(f"{study}_")), "common")
-        with open(path, newline="") as stream:
-            for row in csv.DictReader(stream, delimiter="\t"):
-                cpu, wall, memory = (_number(row[name]) for name in ("cpu_time", "s", "max_rss"))
-                before = found.get(study, (0.0, 0.0, 0.0, 0))
-                found[study] = (before[0] + cpu, before[1] + wall, max(before[2], memory), before[3] + 1)
+        took = read_benchmark(path)
+        cpu, wall, memory = (took[name] or 0.0 for name in ("cpu_s", "wall_s", "peak_rss_mb"))
+        before = found.get(study, (0.0, 0.0, 0.0, 0))
+        found[study] = (before[0] + cpu, before[1] + wall, max(before[2], memory), before[3] + 1)
     return dict(sorted(found.items(), key=lambda entry: -entry[1][0]))
-
-
-def _number(text):
-    """A number that Snakemake measured; 0 if the job was too short to measure."""
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
 
 
 def _table(found, wall):

@@ -134,6 +134,7 @@ _IMPORTS = re.compile(
     re.MULTILINE,
 )
 _NAMES = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
+_SPENT = re.compile(r"([\d.]+) s of CPU time, (\d+) MB of memory")
 _COMPUTED = re.compile(rb"import_module\(f[\"']")
 
 
@@ -164,7 +165,9 @@ def describe_files(paths, root="."):
 
 
 def read_benchmark(path):
-    """Wall time, CPU time and peak memory of one job from Snakemake's benchmark file.
+    """Wall time, CPU time and peak memory of one job from Snakemake's benchmark file, and from its log.
+
+    The log's last line (`misspenalty.reporting.jobs.spent`) is exact, if there is one; Snakemake samples.
 
     Returns
     -------
@@ -181,7 +184,26 @@ def read_benchmark(path):
         [x for line in lines if (x := _amount(line.get(c))) is not None] for c in ("s", "cpu_time", "max_rss")
     )
     wall, cpu = (sum(times) if times else None for times in (walls, cpus))
-    return {"wall_s": wall, "cpu_s": cpu, "peak_rss_mb": max(peaks, default=None)}
+    found = {"wall_s": wall, "cpu_s": cpu, "peak_rss_mb": max(peaks, default=None)}
+    return found | _spent(_log_of(path)) if lines else found
+
+
+def _log_of(path):
+    """The log of a job, by its benchmark file: the same name in the folder ``logs`` next to ``benchmarks``."""
+    folder, _, name = Path(path).as_posix().rpartition("benchmarks/")
+    return Path(f"{folder}logs/{name}").with_suffix(".log")
+
+
+def _spent(log):
+    """What a job's log says that it took."""
+    try:
+        with open(log, "rb") as stream:
+            stream.seek(max(os.fstat(stream.fileno()).st_size - 200, 0))
+            last = stream.read().decode(errors="replace").rstrip().rpartition("\n")[2]
+    except OSError:
+        last = ""
+    found = _SPENT.fullmatch(last)
+    return {"cpu_s": float(found[1]), "peak_rss_mb": float(found[2])} if found else {}
 
 
 def _amount(text):
