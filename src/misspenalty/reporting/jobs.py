@@ -6,6 +6,7 @@ of the rule's code (`misspenalty.reporting.provenance.code_digest`), so a rule n
 
 import importlib
 import inspect
+import re
 import resource
 import sys
 from contextlib import contextmanager
@@ -43,9 +44,17 @@ def spent():
     True
     """
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    peak = max(one.ru_maxrss for one in used) / unit
+    peak = max(_peak(used[0]), used[1].ru_maxrss) / (2**20 if sys.platform == "darwin" else 2**10)
     return f"{sum(one.ru_utime + one.ru_stime for one in used):.2f} s of CPU time, {peak:.0f} MB of memory"
+
+
+def _peak(used):
+    """Most memory of this process, in the unit of `used`, which also counts what a fork of Snakemake began with."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:  # not Linux
+        found = None
+    return int(found[1]) if found else used.ru_maxrss
 
 
 def function_of(name):
