@@ -53,6 +53,7 @@ NEAREST = {
     "traces/_distance.pyx": ("tests/traces", "tests/studies/test_study_mq.py"),
     "traces/selection.py": ("tests/replay",),
     "traces/readers/*": ("tests/traces",),
+    "traces/spool.py": ("tests/cli/test_pipes.py",),
     "traces/*": ("tests/traces", "tests/io"),
     "replay/*": ("tests/replay", "tests/cli"),
     "io/plugins.py": ("tests/replay/test_python_policy.py", "tests/cli/test_new.py"),

@@ -99,6 +99,13 @@ def test_decimal_times_are_exact(tmp_path_factory, seconds, nanoseconds):
     assert open_trace(path).time.tolist() == [seconds * 10**9 + nanoseconds]
 
 
+@pytest.mark.parametrize("text, nanoseconds", [(".05", 50_000_000), (".9", 900_000_000), ("0.", 0), ("7", 7 * 10**9)])
+def test_either_side_of_a_decimal_point_may_be_empty(tmp_path, text, nanoseconds):
+    path = tmp_path / "x.spc"
+    path.write_text(f"0,0,512,R,{text}\n")
+    assert open_trace(path).time.tolist() == [nanoseconds]
+
+
 @pytest.mark.parametrize(
     "call",
     [
