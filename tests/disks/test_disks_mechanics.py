@@ -44,6 +44,14 @@ def test_blocks_and_sectors_are_each_others_inverse(hp):
         assert hp.lbn_at(track, sector) == lbn
 
 
+def test_the_components_of_a_request_add_up_to_its_time():
+    drive, now = disks.load("hp97560").drive(), 5
+    for lbn, count, write in ((1000, 8, False), (1008, 8, False), (700_000, 200, True), (3, 300, False)):
+        record = drive.service(now, lbn, count, write)
+        assert sum(record[name] for name in disks.COMPONENTS) == record["done"] - now
+        now = record["done"] + 1000
+
+
 def test_times_that_go_back_are_refused():
     drive = disks.load("hp97560").drive()
     done = drive.service(5, 1000, 8)["done"]

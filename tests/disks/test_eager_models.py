@@ -26,6 +26,14 @@ def boundaries(kind, track, rng, size):
     return time
 
 
+@pytest.mark.parametrize("name", ["hp_c2247a", "hp97560", "atlas10k"])
+def test_a_factor_multiplies_the_seeks_of_any_form(name):
+    whole = disks.load(name)
+    once, twice = (cut(whole, 30, seek_factor=factor).mechanics for factor in (1, 2))
+    for distance in (1, 2, 5, 20):
+        assert twice.seek(distance) == pytest.approx(2 * once.seek(distance), rel=1e-6)
+
+
 @pytest.mark.parametrize("n", [1, 2, 9, 72, 256])
 def test_the_closed_form_solves_the_printed_recurrence(n):
     for k in range(1, n + 1):
