@@ -20,11 +20,17 @@ from misspenalty.studies.notebook import normalised
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-RUN = """
-import sys, nbformat
+LOST = 3  # exit status of a run in which a cell did not end
+RUN = f"""
+import os, sys, nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError
 notebook = nbformat.read(sys.argv[1], 4)
-NotebookClient(notebook, timeout=900, kernel_name="python3", allow_errors=True).execute()
+try:
+    NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True).execute()
+except CellTimeoutError as error:
+    print(error, file=sys.stderr)
+    os._exit({LOST})
 nbformat.write(notebook, sys.argv[1])
 """
 
@@ -61,7 +67,11 @@ def execute(path, cells=slice(None), folder=None):
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
-    subprocess.run([sys.executable, "-c", RUN, str(copy)], check=True, cwd=path.parent, env=environment, timeout=1800)
+    command = [sys.executable, "-c", RUN, str(copy)]
+    done = subprocess.run(command, cwd=path.parent, env=environment, timeout=1800)
+    if done.returncode == LOST:  # on a busy machine a kernel (ipykernel 7) may wait for ever for a request sent to it
+        done = subprocess.run(command, cwd=path.parent, env=environment, timeout=1800)
+    done.check_returncode()
     return json.loads(copy.read_text())["cells"]
 
 

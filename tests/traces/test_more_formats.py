@@ -170,6 +170,14 @@ def test_parquet_that_is_no_trace(tmp_path, table, message):
         open_trace(tmp_path / "x.parquet")
 
 
+def test_a_parquet_column_whose_name_is_no_text(tmp_path):
+    path = tmp_path / "x.parquet"
+    pd.DataFrame({"key": [1, 2]}).to_parquet(path, compression=None)
+    path.write_bytes(path.read_bytes().replace(b"key", b"\xf4ey"))
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        open_trace(path)
+
+
 # --- traces of Caffeine's simulator
 
 

@@ -33,6 +33,7 @@ VLOG = config["vlog"]
 SARC = config["sarc"]
 HAC = config["hac"]
 HAC_TRAVERSALS = list(STATIC)
+HAC_LAYOUTS = {str(i): sizes for i, sizes in enumerate(HAC["layouts"].values(), 1)}
 EPCM = config["epcm"]
 BUILDS = list(EPCM["captures"])
 CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
@@ -250,6 +251,11 @@ def sarc_fit_before(wildcards):
         if before
         else {}
     )
+
+
+def hac_layout_sizes(wildcards):
+    """Sizes of another database."""
+    return {**HAC["database"], **HAC_LAYOUTS[wildcards.layout]}
 
 
 def sarc_policies(wildcards):

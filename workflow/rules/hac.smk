@@ -9,7 +9,6 @@ HAC_TOTAL = dict(zip(HAC_TRAVERSALS, HAC_SWEEPS))
 HAC_FRAMES = {
     name: f"results/hac/runs/frames_{name}.parquet" for name in HAC_TRAVERSALS
 }
-HAC_LAYOUTS = {str(i): sizes for i, sizes in enumerate(HAC["layouts"].values(), 1)}
 HAC_PENALTY = "data/published/hac_miss_penalty.csv"
 HAC_HIT_TIME = "data/published/hac_hit_time.csv"
 
@@ -185,7 +184,7 @@ rule hac_layout_sweeps:
         "../../environment.yml"
     params:
         seeds=HAC["seeds"],
-        sizes=lambda wildcards: {**HAC["database"], **HAC_LAYOUTS[wildcards.layout]},
+        sizes=hac_layout_sizes,
         iterations=HAC["iterations"],
         total_mb=HAC["sweep_mb"],
         frames_mb=HAC["sweep_frames_mb"],

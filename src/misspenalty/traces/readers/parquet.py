@@ -29,7 +29,7 @@ def read(path, block_bytes, columns=None):
                 named = {role: batch[parquet.schema_arrow.names[i]] for i, role in roles.items()}
                 rows = {role: _values(role, column, path) for role, column in named.items()}
                 yield csv.requests(rows, when, clock, devices, block_bytes, path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for a column's name
         raise InputError(
             f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
         ) from error
