@@ -56,6 +56,15 @@ def test_joined_traces_share_blocks_and_time_goes_on():
         join(TRACE, Trace.from_blocks([1], block_bytes=512))
 
 
+def test_what_one_of_two_joined_traces_lacks():
+    """Without writes all are reads; without times the whole has none."""
+    bare, written = Trace.from_blocks([1, 2]), Trace.from_blocks([2, 3], write=[True, False])
+    assert join(bare, bare).write is None
+    assert join(bare, written).write.tolist() == [False, False, True, False]
+    assert join(written, bare).write.tolist() == [True, False, False, False]
+    assert join(TRACE, bare).time is None and join(bare, TRACE).time is None
+
+
 @pytest.mark.parametrize(("text", "references"), [("2", 2), (3, 3), ("40%", 2), ("3s", 3), ("0", 0), ("0%", 0)])
 def test_warm_up(text, references):
     assert warm_up(TRACE, text) == (TRACE, references)

@@ -1,0 +1,39 @@
+"""Times and sizes as users write them."""
+
+import pytest
+
+from misspenalty import ParameterError
+from misspenalty.traces.quantities import parse_bytes, parse_size, parse_time
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [("7ns", 7), ("3us", 3000), ("2ms", 2 * 10**6), ("1.5s", 15 * SECOND // 10), ("10m", 600 * SECOND),
+     ("10min", 600 * SECOND), ("2h", 7200 * SECOND), ("1d", 86_400 * SECOND), (" 4 S ", 4 * SECOND)],
+)  # fmt: skip
+def test_times(text, ns):
+    assert parse_time(text) == ns
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1", 1), ("8192", 8192), ("8KB", 8192), ("1.5k", 1536), ("2MiB", 2 << 20), ("3g", 3 << 30)]
+)
+def test_bytes(text, size):
+    assert parse_bytes(text, "a block") == size
+    if size >= 8192:
+        assert parse_size(text, 4096) == (size if text.isdigit() else size // 4096)
+
+
+@pytest.mark.parametrize("text", ["0", "0.4b", "-1", "1e3", "5%", "", "7XB", "1.5"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(ParameterError):
+        parse_bytes(text, "a block")
+
+
+def test_shares_of_a_footprint():
+    assert [parse_size(text, 4096, blocks=1000) for text in ("5%", "0.1%", "100%")] == [50, 1, 1000]
+    for text in ("0.01%", "101%"):
+        with pytest.raises(ParameterError):
+            parse_size(text, 4096, blocks=1000)
