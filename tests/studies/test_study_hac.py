@@ -365,7 +365,7 @@ def test_tables_under_conditions(tmp_path, sweeps):
     for layout, changed in layouts.items():
         for name in STATIC:
             sizes, swept = SMALL["database"] | changed, (SMALL["sweep_mb"], SMALL["sweep_mb"])
-            for axis, table in hac_runs.hac_sweeps(MACHINE, name, [1], sizes, 3, *swept).items():
+            for axis, table in hac_runs.sweeps(MACHINE, name, [1], sizes, 3, *swept).items():
                 others[axis].append(tmp_path / f"{axis}_{name}_{layout}.parquet")
                 table.to_parquet(others[axis][-1])
     made = hac_conditions.under_conditions(

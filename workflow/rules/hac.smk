@@ -188,7 +188,7 @@ rule hac_layout_sweeps:
         iterations=HAC["iterations"],
         total_mb=HAC["sweep_mb"],
         frames_mb=HAC["sweep_frames_mb"],
-        job=job("hac.runs.hac_sweeps"),
+        job=job("hac.runs.sweeps"),
     script:
         "../scripts/simulate.py"
 

@@ -197,8 +197,8 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
     return pd.concat(tables, ignore_index=True)
 
 
-def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, others_mb, shares):
-    """Workflow job: one traversal on every system at every cache size, for every seed.
+def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, others_mb=None, shares=()):
+    """Workflow job: one traversal on HAC, and on every other system, at every cache size, for every seed.
 
     Parameters
     ----------
@@ -210,9 +210,10 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
         Sizes of the database.
     iterations : int
         Iterations of HAC's runs; the other systems have a cold and a hot one.
-    total_mb, frames_mb, others_mb : dict of str to sequence of float
-        Traversal -> client caches whose size includes frames and indirection table, frames only, and those of FPC and
-        the dual buffer.
+    total_mb, frames_mb : dict of str to sequence of float
+        Traversal -> client caches whose size includes frames and indirection table, and frames only.
+    others_mb : dict of str to sequence of float, optional
+        Those of FPC and the dual buffer; without them only HAC is run.
     shares : sequence of float
         As in `sweep`; the split of each size is chosen on the first seed.
 
@@ -222,22 +223,9 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
         ``total`` and ``frames``: HAC's fetches at every size; ``others``: misses of FPC and the dual buffer. All have a
         column ``seed``.
     """
-    found = hac_sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb)
-    others, best = [], {}
-    for seed in seeds:
-        data = database(seed, **sizes)
-        for size in others_mb[traversal]:
-            tried = best.get(size, shares)
-            made = sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=tried)
-            best[size] = made.loc[made["system"] == "gom", "share"].tolist() or tried
-            others.append(made.assign(seed=seed))
-    return found | {"others": pd.concat(others, ignore_index=True)}
-
-
-def hac_sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb):
-    """Workflow job: ``total`` and ``frames`` of `sweeps`."""
     words = load_testbed(machine)["activation_words"]
-    found = {"total": [], "frames": []}
+    found = {"total": [], "frames": []} | ({"others": []} if others_mb else {})
+    best = {}
     for seed in seeds:
         data = database(seed, **sizes)
         for axis, chosen in (("total", total_mb), ("frames", frames_mb)):
@@ -245,4 +233,9 @@ def hac_sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb
                 data, traversal, chosen[traversal], iterations, table=axis == "total", activation_words=words
             )
             found[axis].append(made.assign(seed=seed))
-    return {axis: pd.concat(tables, ignore_index=True) for axis, tables in found.items()}
+        for size in others_mb[traversal] if others_mb else ():
+            tried = best.get(size, shares)
+            made = sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=tried)
+            best[size] = made.loc[made["system"] == "gom", "share"].tolist() or tried
+            found["others"].append(made.assign(seed=seed))
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
