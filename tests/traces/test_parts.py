@@ -25,6 +25,7 @@ def blocks(trace):
         ("writes", [8, 8]),
         ("skip=1,first=2", [8, 9]),
         ("from=1s,to=3s", [8, 9]),
+        ("to=3s", [9, 8, 9]),
         ("reads,from=1s", [9, 7]),
         ("reads,skip=1,first=1", [9]),
     ],

@@ -103,6 +103,33 @@ def test_each_stream_stays_in_its_region(million):
             assert set(table["write"][mine]) == {1 - reads // 100}
 
 
+# NetApp's spc1.c, version 1.4: intensity, reads, and the parts of the unit where random requests lie or runs begin
+NETAPP = {
+    "ASU1-1": (0.035, 0.5, 0.00, 1.00),
+    "ASU1-2": (0.281, 0.5, 0.15, 0.20),
+    "ASU1-3": (0.070, 1.0, 0.20, 0.60),
+    "ASU1-4": (0.210, 0.5, 0.70, 0.75),
+    "ASU2-1": (0.018, 0.3, 0.00, 1.00),
+    "ASU2-2": (0.070, 0.3, 0.47, 0.52),
+    "ASU2-3": (0.035, 1.0, 0.20, 0.60),
+    "ASU3-1": (0.281, 0.0, 0.00, 0.70),
+}
+
+
+def test_streams_are_those_of_netapps_generator():
+    """Five thousand BSUs, of which each begins its runs and walks elsewhere, reach the ends of every region."""
+    workload = Workload(16 * GB, bsus=5000, seed=2)
+    table = requests(workload.start(), 1_000_000)
+    for number, (intensity, reads, first, end) in enumerate(NETAPP.values()):
+        mine = table["stream"] == number
+        place = table["block"][mine] / workload.blocks[table["asu"][mine][0]]
+        if number in (2, 6, 7):  # where runs begin: the first request of each BSU
+            place = place[np.unique(table["bsu"][mine], return_index=True)[1]]
+        assert mine.mean() == pytest.approx(intensity, abs=0.001)
+        assert 1 - table["write"][mine].mean() == pytest.approx(reads, abs=0.01)
+        assert place.min() == pytest.approx(first, abs=0.001) and place.max() == pytest.approx(end, abs=0.001)
+
+
 def test_sequential_requests_follow_each_other(million):
     _, table = million
     for number in (2, 6, 7):

@@ -107,6 +107,22 @@ def test_either_side_of_a_decimal_point_may_be_empty(tmp_path, text, nanoseconds
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        b'op,key\nR,a\nR,"a"\nR,foobar\nR,"a" \nR,a',
+        b'key,op\na,R\n"a",R\nfoobar,R\n"a" ,R\n a,R',
+    ],
+)
+def test_a_name_is_the_same_object_whatever_follows_it(tmp_path, content):
+    """The end of a field, of a line or of the file, or a quotation mark; the number kept of a name is its FNV-1a."""
+    (path := tmp_path / "x.csv").write_bytes(content)
+    trace = open_trace(path)
+    assert trace.ids.tolist() == [0, 0, 1, 0, 0]
+    published = [0xAF63DC4C8601EC8C, 0x85944171F73967E8]  # of "a" and "foobar"; its halves are folded to 63 bits
+    assert trace.address.tolist() == [(value ^ value >> 32) & (1 << 63) - 1 for value in published]
+
+
+@pytest.mark.parametrize(
     "call",
     [
         lambda ids: previous_use(ids, 3),

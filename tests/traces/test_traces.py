@@ -69,6 +69,16 @@ def test_spc_covers_every_block_the_bytes_touch(tmp_path):
     assert trace.reads == 3
 
 
+def test_long_requests_follow_one_another(tmp_path):
+    """Six requests of 2**18 blocks, more than are expanded at a time, together cover 1.5 million blocks in order."""
+    lines = [f"0,{n << 18},{512 << 18},{'RW'[n % 2]},{n}\n" for n in range(6)]
+    trace = open_trace(write(tmp_path / "x.spc", "".join(lines).encode()), block_bytes=512)
+    block = np.arange(6 << 18)
+    assert np.array_equal(trace.address[trace.ids], block)
+    assert np.array_equal(trace.write, block >> 18 & 1)
+    assert np.array_equal(trace.time, (block >> 18) * 10**9)
+
+
 def test_a_request_of_no_bytes_touches_its_block(tmp_path):
     assert len(open_trace(write(tmp_path / "x.spc", b"0,0,0,R,0\n"))) == 1
 
@@ -79,6 +89,15 @@ def test_capture_keeps_relations_apart(tmp_path):
     assert trace.write.tolist() == [False, False, True]
     assert trace.time.tolist() == [0, 0, 7_000_000]
     assert references(trace) == [5, (1 << 32) + 5, 5]
+
+
+def test_the_reader_of_a_long_capture_is_found_without_a_suffix(tmp_path):
+    """Parquet names its columns in its last bytes."""
+    blocks = np.random.default_rng(1).integers(0, 1 << 32, 5000)
+    path = capture(tmp_path / "c", time_ms=range(5000), relation="stock", block=blocks, write=False)
+    trace = open_trace(path)
+    assert path.stat().st_size > 20_000
+    assert (trace.format, references(trace)) == ("capture", blocks.tolist())
 
 
 @pytest.mark.parametrize(
@@ -338,6 +357,15 @@ def test_unknown_formats_and_block_sizes(tmp_path):
     assert open_trace(path, "lirs", block_bytes=np.int64(512)).block_bytes == 512
 
 
+def test_the_first_trace_is_opened_as_fast_as_the_next(tmp_path):
+    """The readers are imported with the package; nothing of it is left to import when a trace is opened."""
+    program = "import sys, misspenalty; loaded = set(sys.modules); misspenalty.open_trace(sys.argv[1]);"
+    program += "print([name for name in set(sys.modules) - loaded if name.startswith('misspenalty')])"
+    path = write(tmp_path / "x.lis", b"1\n")
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_every_format_says_what_it_is():
     assert list(formats()) == sorted(formats())
     assert all(form.summary and form.block_bytes > 0 for form in formats().values())
@@ -351,6 +379,7 @@ def test_a_small_file_does_not_fill_the_disk_unless_it_may(tmp_path, monkeypatch
     with pytest.raises(InputError, match="22 bytes contain more than 9999 references"):
         open_trace(path, most_references=9999)
     assert len(open_trace(path, most_references=10_000)) == 10_000
+    assert len(open_trace(write(tmp_path / "short.lis", b"7 1 0 0\n"), most_references=1)) == 1
     bomb = tmp_path / "bomb.u64le.xz"
     bomb.write_bytes(lzma.compress(bytes(8_000_000)))
     with pytest.raises(InputError, match="references"):
