@@ -5,7 +5,7 @@ import pytest
 
 from misspenalty import ParameterError, disks
 from misspenalty.cli.main import main
-from misspenalty.disks.fit import fit
+from misspenalty.disks.fit import fit, media_curve
 from misspenalty.disks.requests import Requests, read_requests, replay
 
 DEMERITS = {"hp_c3323a": 0.5, "dec_rz26": 0.5}  # ms; DiskSim's descriptions, extracted from the drives: 0.306, 0.340
@@ -45,6 +45,25 @@ def test_the_half_that_was_not_seen_is_met(fitted):
 def test_measured_drives(name, shared_traces):
     found = fit(read_requests(shared_traces / "drives" / f"{name}.trace"), name)
     assert found.held_out["demerit_ms"] < DEMERITS[name]
+
+
+def spun(rpm, n=2000, blocks=1_000_000):
+    """Random reads; in revolutions, an overhead of 0.1, seeks by the root of the distance, and waits from 0 to 1."""
+    rng = np.random.default_rng(2)
+    lbn, count = rng.integers(0, blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
+    far = np.abs(np.diff(lbn + count, prepend=0) - count) / blocks
+    measured = 60_000 / rpm * (0.1 + 0.8 * far**0.5 + rng.random(n) + count / 100)
+    return Requests(lbn, count, np.zeros(n, np.uint8), np.zeros(n, np.int64), measured), blocks
+
+
+@pytest.mark.parametrize("rpm", [3600, 4500, 5400, 7200, 10_000, 12_000, 15_000])
+def test_a_speed_at_which_drives_are_sold_is_recognised(rpm):
+    assert media_curve(*spun(rpm)).rpm == rpm
+
+
+def test_a_speed_at_which_none_is_sold_is_estimated():
+    """A drive four times as fast as any: nothing about the fit depends on the times being milliseconds."""
+    assert media_curve(*spun(60_000)).rpm == pytest.approx(60_000, rel=0.05)
 
 
 def test_requests_without_a_pause_are_played_and_those_before_the_last_are_not():

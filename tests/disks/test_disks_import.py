@@ -113,6 +113,60 @@ def test_a_drive_of_ones_own(capsys, made, tmp_path):
     assert "exists" in capsys.readouterr().err
 
 
+BUFFER = "Buffer continuous read = {}, Enable caching in buffer = {}, Allow read hits on write data = {}"
+SEQUENTIAL = {"cache.ahead_when": ("always", "sequential"), "cache.read_ahead": ("next_track", "segment")}
+
+
+@pytest.mark.parametrize(
+    ("drive", "ahead", "caching", "decided"),
+    [
+        ("MADE", 4, (1, 1), {}),
+        ("QUANTUM_QM39100TD-SW", 4, (1, 1), SEQUENTIAL),
+        ("QUANTUM_QM39100TD-SW", 1, (1, 1), {}),  # it does not read ahead to the next track
+        ("HP_C3323A", 4, (1, 1), {"bus.write_water": (0, 0.75)}),
+        ("HP_C3323A_validate", 4, (1, 1), {"bus.write_water": (0, 0.75)}),
+        ("DEC_RZ26", 4, (1, 1), {"mechanics.write_settle_ms": (-0.5, 0)}),
+        ("MADE", 4, (2, 1), {"cache.read_written": (True, False)}),
+        ("MADE", 4, (2, 0), {}),  # written blocks cannot be read in any case
+    ],
+)
+def test_decisions_apply_to_drives_that_meet_their_condition(made, drive, ahead, caching, decided):
+    """Values as DiskSim reads them, and as we do; everything else is as in DiskSim."""
+    specs = MADE.replace("disksim_disk MADE", f"disksim_disk {drive}").replace("Bulk sector transfer time = 0.02,", "")
+    specs = specs.replace("Buffer continuous read = 1, Enable caching in buffer = 1", BUFFER.format(ahead, *caching))
+    specs = specs.replace("Number of", "Low (write) water mark = 0.75, Number of")
+    path = made(specs, MODEL.replace("delay = 0.5", "delay = -0.5"))
+    kind = Description(check(importer.from_disksim(path)))
+    literal = Description(check(importer.from_disksim(path, literal=True)))
+    found = {}
+    for section in SECTIONS:
+        for key, value in kind.data[section].items():
+            if value != literal.data[section][key] and key != "disksim_buffer":
+                found[f"{section}.{key}"] = (literal.data[section][key], value)
+    assert found == decided and set(kind.decisions()) == set(decided)
+    assert all(kind.as_disksim().data[section] == literal.data[section] for section in SECTIONS)
+
+
+SPARES = MODEL.replace("Sparing scheme used = 0", "Sparing scheme used = 3").replace("spares = 0", "spares = 2")
+
+
+def test_defects_are_pairs_of_a_bad_sector_and_its_spare(made):
+    """Each track of 40 sectors keeps its last two as spares."""
+    model = SPARES.replace("defects = []", "defects = [3, 38, 5, 39]")
+    kind = Description(check(importer.from_disksim(made(model=model))))
+    assert kind.blocks == 20 * 38
+    assert [kind.mechanics.locate(lbn)[2] for lbn in range(2, 7)] == [2, 38, 4, 39, 6]
+
+
+@pytest.mark.parametrize(
+    ("defects", "message"),
+    [("[3, 38, 3, 39]", "a sector is remapped twice"), ("[3, 38, 5, 38]", "two blocks lie in one sector")],
+)
+def test_a_layout_with_two_places_for_a_block_or_two_blocks_in_a_place_is_refused(made, defects, message):
+    with pytest.raises(InputError, match=message):
+        Description(check(importer.from_disksim(made(model=SPARES.replace("defects = []", f"defects = {defects}")))))
+
+
 def test_a_far_seek_below_that_over_one_cylinder_is_a_slip(made):
     points = [(1, 1.0), (8, 0.9), (10, 1.5), (20, 0.4), (30, 2.5)]  # 8: near enough to be noise
     seek = f"Seek distances measured: {len(points)}\n" + "".join(f"{at}, {ms}\n" for at, ms in points)

@@ -73,3 +73,24 @@ def test_requests_outside_the_drive_are_refused(hp):
     for lbn, count in ((-1, 1), (0, 0), (hp.blocks, 1), (hp.blocks - 1, 2), (0, 2**62)):
         with pytest.raises(ParameterError):
             hp.move(0, 0, lbn, count)
+
+
+def test_places_that_the_drive_does_not_have_are_refused(hp):
+    """The HP 97560 has 1,962 cylinders of 19 tracks of 72 sectors."""
+    tracks = 1962 * 19
+    assert hp.reposition(0, tracks - 1) == hp.reposition(tracks - 1, 0) == hp.seek(1961)
+    assert hp.lbn_at(tracks - 1, 71) == tracks * 72 - 1
+    for wrong in (-1, tracks):
+        calls = [hp.reposition, wrong, 0], [hp.reposition, 0, wrong], [hp.lbn_at, wrong, 0], [hp.next_sector, wrong, 0]
+        for function, *arguments in (*calls, [hp.move, wrong, 0, 0, 1]):
+            with pytest.raises(ParameterError, match="track"):
+                function(*arguments)
+    for sector in (-1, 72):
+        with pytest.raises(ParameterError, match="no such sector"):
+            hp.lbn_at(0, sector)
+    for distance in (-1, 1962):
+        with pytest.raises(ParameterError, match="the drive has 1962"):
+            hp.seek(distance)
+    for angle in (-1, reference_layout.TURN):
+        with pytest.raises(ParameterError, match="angle"):
+            hp.rotation(0, angle)

@@ -8,6 +8,7 @@ import pytest
 from misspenalty import disks
 from misspenalty.disks.disksim.decisions import NAMES
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
+from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.requests import demerit, read_requests, replay
 from misspenalty.errors import ParameterError
 
@@ -172,6 +173,34 @@ def test_shortest_positioning_takes_the_least_estimate(name):
         waiting.remove(best)
         assert records["start"][best] == now
         now = drive.service(now, int(lbn[best]), int(count[best]), bool(write[best]))["done"]
+
+
+@pytest.mark.parametrize("disksim", [False, True])
+@pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
+def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disksim):
+    """Requests are served as on a drive that they all reach later, by the time its platters need to turn so far.
+
+    One head and a slow bus: the arm reads ahead over several cylinders while a request leaves the drive.
+    """
+    changes = {"geometry.heads": 1, "bus.read_block_ms": 2, "cache.read_ahead": "segment"}
+    kind, share = cut(disks.load("cheetah9lp"), 40).replace(changes | {"cache.disksim_buffer": disksim}), 0.9
+    later = round(share * kind.mechanics.revolution_ns)
+    (lbn, count, write), times = asked(kind, 500, most=8), arrivals(500, 8)
+    turned = as_they_arrive(kind.drive(scheduler, turned=share), times, lbn, count, write)
+    plain = as_they_arrive(kind.drive(scheduler), times + later, lbn, count, write)
+    for name in turned.dtype.names:
+        shift = later if name in ("arrival", "start", "done") else 0
+        assert (turned[name] + shift == plain[name]).all(), name
+
+
+@pytest.mark.parametrize("disksim", [False, True])
+def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again(disksim):
+    """Ten blocks on a drive that takes so long to leave the bus that the medium has them long before."""
+    times = {"write_miss_after_read": 3, "data_preparation": 2, "write_disconnect": 200, "first_reselect": 1}
+    changes = {f"overheads.{name}": ms for name, ms in (times | {"write_completion": 4}).items()}
+    changes |= {"bus.write_block_ms": 0.5, "cache.write_behind": False, "cache.disksim_buffer": disksim}
+    record = disks.load("cheetah9lp").replace(changes).drive().service(0, 1000, 10, True)
+    assert record["done"] == (3 + 2 + 10 * 0.5 + 200 + 1 + 4) * 1e6
 
 
 def test_equal_requests_give_equal_bytes_on_any_thread():

@@ -55,6 +55,12 @@ def test_microseconds_of_an_independent_computation(used, track, cylinder, kind,
     assert us * models.cylinder_skip(n, 1 - used, heads, switch) == pytest.approx(cylinder, abs=0.6)
 
 
+@pytest.mark.parametrize("p", [1, 0.9, 0.3, 0.01])
+def test_a_cylinder_of_one_track_has_none_to_switch_to(p):
+    """The wait there is geometric: (1-p)/p."""
+    assert models.cylinder_skip(72, p, 1, 12) == pytest.approx((1 - p) / p, rel=1e-9)
+
+
 def test_filling_by_an_independent_computation():
     assert models.fill_skip(72, 7) == pytest.approx(92.4, abs=0.05)
     n, m = 72, 7
@@ -149,6 +155,26 @@ def test_nearest_by_hand():
     assert (track, unit, ready) == (5 * heads, 10, HP.mechanics.seek(2))
     assert space.nearest(6 * heads, 0)[:2] == (30, 7)  # not cylinder 2, though it is nearer
     assert FreeSpace(HP.mechanics, heads, 1, np.zeros((heads, n), bool)).nearest(0, 0) is None
+
+
+@pytest.mark.parametrize("kind", [HP, SEAGATE], ids=["hp", "seagate"])
+def test_the_nearest_of_a_few_free_sectors_is_found_by_trying_each(kind):
+    """Sectors of this cylinder and those above; if there are none, of the first cylinder that has any."""
+    rng, mechanics = np.random.default_rng(12), kind.mechanics
+    tracks, heads, n = uniform(kind)
+    for _ in range(200):
+        places = rng.choice(tracks * n, 5, replace=False)
+        free = np.zeros(tracks * n, bool)
+        free[places] = True
+        at, now, cylinders = int(rng.integers(tracks)), int(rng.integers(10**12)), places // n // heads
+        above = cylinders >= at // heads
+        reached = above if above.any() else cylinders == cylinders.min()
+        start = {}
+        for place in places[reached].tolist():
+            ready = now + mechanics.reposition(at, place // n, True)
+            start[divmod(place, n)] = ready + mechanics.rotation(ready, mechanics.locate(place)[3])
+        found = FreeSpace(mechanics, heads, 1, free.reshape(tracks, n)).nearest(at, now)
+        assert found[3] == min(start.values()) == start[found[:2]]
 
 
 @pytest.mark.parametrize("unit", [1, 8])

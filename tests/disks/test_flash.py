@@ -70,6 +70,20 @@ def test_writes_without_a_buffer_spread_over_the_dies():
     assert many == COMMAND["write"] + 1024 * LINK + 4 * 4 * MOVE + PROGRAM  # four pages go over each channel
 
 
+@pytest.mark.parametrize("reads", [0, 1, 2])
+def test_a_read_that_interrupts_a_program_puts_off_what_the_die_does_next(reads):
+    """One die and a buffer of two pages: the fourth page waits until the second one is programmed."""
+    changes = {"geometry.channels": 1, "geometry.dies": 1, "geometry.blocks": 128, "cache.write_units": 8}
+    drive = small().replace(changes).drive()
+    first = drive.service(0, 0, 32, 1)["done"] + 4 * MOVE + PROGRAM
+    for number in range(reads):
+        record = drive.service(drive.now, 8000 + 32 * number, 8, 0)
+        assert record["done"] - record["arrival"] == COMMAND["read"] + READ + MOVE + 8 * LINK < first - drive.now
+    drive.service(drive.now, 32, 32, 1)
+    drive.service(drive.now, 64, 32, 1)  # into the room of the first page
+    assert drive.service(drive.now, 96, 32, 1)["done"] == first + reads * (READ + MOVE) + 4 * MOVE + PROGRAM
+
+
 def test_a_writer_in_a_hurry_gets_what_the_flash_can_program():
     kind = SATA.slice(16)
     lbn = np.arange(6000, dtype=np.int64) * 32 % (kind.blocks // 4)
@@ -124,6 +138,14 @@ def test_a_full_drive_with_the_least_spare_goes_on(buffer):
     drive.one_by_one(whole, *updates(kind, kind.units)[1:])
     drive.one_by_one(*updates(kind, 20_000, seed=2))
     assert drive.blocks_in_use() == drive.counted() and drive.moved_units > 20_000
+
+
+def test_a_drive_may_be_as_large_as_leaves_collection_room():
+    """Each die keeps four blocks, and a page of every other one: 4 dies of 32 blocks of 16 pages of 4 units."""
+    most = 4 * 28 * 15 * 4
+    assert small().replace({"geometry.sectors": 8 * most}).units == most
+    with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most} "):
+        small().replace({"geometry.sectors": 8 * (most + 1)})
 
 
 def test_a_slice_keeps_the_spare_share():

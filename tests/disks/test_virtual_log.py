@@ -205,6 +205,35 @@ def test_the_compactor_stops_when_its_time_is_over():
     assert stopped > 100 and 0 < max(late) < turn / 2
 
 
+@pytest.mark.parametrize("name", ["hp97560", "st19101"])
+def test_the_capacity_of_a_log_leaves_room_for_a_write_two_maps_and_the_tail(name):
+    """A map sector holds 100 entries, and may have a block to itself; no more than a few blocks are given away."""
+    for cylinders in range(2, 12):
+        kind = cut(disks.load(name), cylinders)
+        tracks, _, sectors = uniform(kind)
+        for unit in (1, 2, 8):
+            physical, blocks = tracks * (sectors // unit), capacity(kind, unit)
+            used = blocks + 2 * -(-blocks // 100) + min(128, physical // 32) + 1
+            assert physical - 4 < used <= physical
+
+
+def test_a_slice_has_at_most_the_cylinders_of_the_outermost_zone():
+    whole = disks.load("hp97560")  # 1,962 cylinders of 19 tracks of 72 sectors, all in one zone
+    assert cut(whole, 1962).blocks == 1962 * 19 * 72
+    with pytest.raises(ParameterError, match="a slice of 1963 cylinders; hp97560's outermost zone has 1962"):
+        cut(whole, 1963)
+
+
+@pytest.mark.parametrize("zone", [{"slips": [5]}, {"spares": 2}, {"spares": 2, "defects": [[3, 255]]}])
+def test_drives_with_slipped_spare_or_remapped_sectors_are_no_slices(zone):
+    """Not even with one zone; a slice that is cut from such a drive has none of these."""
+    whole = SMALL.data["geometry"]["zones"][0]
+    kind = SMALL.replace({"geometry.sparing.scheme": "track", "geometry.zones": [whole | zone]})
+    with pytest.raises(ParameterError, match="zones, spares or defects; expected a slice"):
+        uniform(kind)
+    assert uniform(cut(kind, 2)) == uniform(SMALL) == (2 * 16, 16, 256)
+
+
 def test_equal_seeds_give_equal_disks():
     ends = set()
     for _ in range(2):

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from misspenalty import disks
 from misspenalty.disks.drive.slices import cut, uniform
 from misspenalty.disks.virtual_log import recovery
+from misspenalty.disks.virtual_log.checks import check_tree
 from misspenalty.disks.virtual_log.log import recovered, virtual_log
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, ParameterError
 
 SLICE = cut(disks.load("st19101"), 2)
 TAG = np.dtype([("magic", "<u8"), ("version", "<i8"), ("logical", "<i4"), ("part", "<i4")])
@@ -125,6 +126,28 @@ def test_recovery_is_done_once():
     disk.power_down()
     assert recovery.recover(media, 300).from_tail
     assert not recovery.recover(media, 300).from_tail  # the tail's place was cleared
+
+
+def test_records_of_a_torn_transaction_are_not_found_after_later_ones():
+    """One of its two records is written. After the recovery, a complete write has a later number; then a scan."""
+    disk, media = fresh(1, 300)
+    disk.fail_after(11 + 1)
+    disk.request(disk.now, True, 95, 11)  # blocks of pieces 0 and 1
+    disk, found = recovered(SLICE, 300, media, block_sectors=1)
+    assert found.discarded == 1
+    disk.request(disk.now, True, 250, 1)  # piece 2
+    again = recovery.recover(media, 300)
+    assert not again.from_tail and again.discarded == 0
+    assert (again.map == disk.mapping()).all()
+
+
+def test_a_tree_has_as_many_children_as_a_record_has_room_for():
+    """Two for the tail here; any other record may have one more."""
+    tree = [(0, -1), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1), (6, 2)]
+    check_tree(tree, 7, 2)
+    for parent, others in ((0, 3), (1, 4)):
+        with pytest.raises(ParameterError, match=f"the map sector of piece {parent} points to {others} others"):
+            check_tree([*tree, (7, parent)], 8, 2)
 
 
 def test_media_that_cannot_be():
