@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from misspenalty.claims import MISSED, format_summary, judge, load_calibration, load_ledger, summary
+from misspenalty.claims import MISSED, judge, load_calibration, load_ledger
+from misspenalty.claims.report import format_summary, summary
 from misspenalty.errors import InputError
 from misspenalty.studies.claims import STUDIES, table_files, write_claims
 
@@ -174,4 +175,13 @@ def test_reproduced_claims_are_counted_by_their_basis_and_conditions_apart():
         "not_reproduced": 0, "not_testable": 0,
     }  # fmt: skip
     assert "reproduced, calibrated" in format_summary(frame)
-    assert "calibrated" not in format_summary(frame[frame["basis"] != "calibrated"])
+    assert format_summary(frame[frame["basis"] != "calibrated"]).splitlines() == [
+        "| study | claims | conditions | reproduced, predicted | reproduced, fitted | direction | not reproduced |"
+        " not testable |",
+        "| ----- | -----: | ---------: | --------------------: | -----------------: | --------: | -------------: |"
+        " -----------: |",
+        "| mq    |      5 |          2 |                     1 |                  1 |         1 |              0 |"
+        "            0 |",
+        "| all   |      5 |          2 |                     1 |                  1 |         1 |              0 |"
+        "            0 |",
+    ]

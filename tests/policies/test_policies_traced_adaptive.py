@@ -3,7 +3,10 @@
 `outcome` runs kernel and reference, which have to agree.
 """
 
+from math import log2, nextafter
+
 import numpy as np
+import pytest
 from tests.policies.test_policies_traced import outcome
 
 from misspenalty.policies import find_policy
@@ -186,3 +189,14 @@ def test_lrfu_spans_from_lfu_to_lru():
         assert outcome("lrfu", capacity, sequence, lam=0) == outcome("lfu", capacity, sequence)
         assert outcome("lrfu", capacity, sequence, lam=1) == outcome("lru", capacity, sequence)
         assert outcome("lrfu", capacity, sequence) == outcome("lfru", capacity, sequence, history=0)
+
+
+@pytest.mark.parametrize("name, parameters", [("lrfu", {}), ("lfru", {"history": 0})])
+def test_kernel_and_definition_agree_to_the_bit_where_only_rounding_decides(name, parameters):
+    # with 2**lam the golden ratio, 1 + 2**-lam = 2**lam: a block used at 1 and 2 weighs as much as one used at 3
+    ratio = (1 + 5**0.5) / 2
+    assert 1 + 1 / ratio == pytest.approx(ratio, rel=1e-15)
+    for seed in range(150):
+        sequence = "".join(np.random.default_rng(seed).choice(list("ABCDE"), 40))
+        for lam in (log2(ratio), nextafter(log2(ratio), 0)):
+            outcome(name, 2, sequence, lam=lam, **parameters)

@@ -83,7 +83,8 @@ def test_a_list_below_delta_is_spared_by_age():
 
 def test_emergency_growth():
     # A hit in SEQ's bottom sets adapt to 1 if the ratio is above large_ratio, here 2 * 1 * 10 / 3 = 6.7.
-    for large_ratio, expected in ((6, 1), (7, 0)):
+    # With 0 any such hit does.
+    for large_ratio, expected in ((0, 1), (6, 1), (7, 0)):
         cache = track_cache("sarc", 10, 100, prefetch=PREFETCH, delta=1, large_ratio=large_ratio)
         for track in (10, 11, 11):
             cache.access_pages(track)

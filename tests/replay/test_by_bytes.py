@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from misspenalty import ParameterError, Trace, byte_hit_ratio_curve, open_trace, simulate
 from misspenalty.cli.main import main
+from misspenalty.policies._bytes import ByteCache
+from misspenalty.replay.by_bytes import RULES
 
 LIBCACHESIM = {  # misses of libCacheSim 0.3.5 on the same trace, by bytes of the cache
     1 << 20: {"fifo": 56260, "lru": 55704, "clock": 55408, "sieve": 54646},
@@ -65,7 +67,27 @@ def test_kernel_equals_slow_reference(rule, blocks, room, seed):
 def test_equal_sizes_are_blocks(policy):
     blocks = np.random.default_rng(3).zipf(1.3, 5000) % 300
     by_bytes = byte_hit_ratio_curve(Trace.from_blocks(blocks, block_bytes=512), policy, 50 * 512).iloc[0]
-    assert by_bytes["hits"] == simulate(blocks, policy, 50, **({"bits": 1} if policy == "never" else {})).hits
+    assert by_bytes["hits"] == simulate(blocks, policy, 50).hits
+
+
+@pytest.mark.parametrize("policy", RULES)
+def test_a_cache_tells_what_it_holds_and_what_it_has_evicted(policy):
+    ids = (np.random.default_rng(5).zipf(1.3, 3000) % 100).astype(np.uint32)
+    size = np.random.default_rng(6).integers(1, 60, 100)
+    cache, hit = ByteCache(1, 100, RULES.index(policy), 50, size), np.zeros(3000, np.uint8)
+    cache.replay(ids, hit)
+    held = np.array([block in cache for block in range(100)])
+    assert (cache.resident, cache.used_bytes) == (held.sum(), size[held].sum())
+    loaded = ids[(hit == 0) & (size[ids] <= 50)]
+    assert cache.refused == np.count_nonzero(hit == 0) - loaded.size > 0
+    assert (cache.evictions, cache.evicted_bytes) == (loaded.size - held.sum(), size[loaded].sum() - size[held].sum())
+
+
+def test_rows_are_numbered_and_in_the_order_given():
+    table = byte_hit_ratio_curve([1, 2, 1], ["lru", "fifo"], [8192, 4096], threads=2)
+    assert table.index.tolist() == [0, 1, 2, 3]
+    rows = [("lru", 8192, 1), ("lru", 4096, 0), ("fifo", 8192, 1), ("fifo", 4096, 0)]
+    assert list(table[["policy", "cache_bytes", "hits"]].itertuples(index=False, name=None)) == rows
 
 
 def test_other_programs_count_the_same(shared_traces):

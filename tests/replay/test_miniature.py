@@ -119,6 +119,24 @@ def test_few_blocks_still_give_a_number():
     assert 0 <= table["hit_ratio"][0] <= 1 and np.isfinite(table["hit_ratio_error"][0])
 
 
+@pytest.mark.parametrize("policy", ["lru", "arc", "2q"])
+def test_a_part_without_references_has_no_misses(policy):
+    """One block, in one part, misses once: it stands for 1 / rate misses of the whole, for 8 / rate of its part."""
+    table = hit_ratio_curve(Trace.from_blocks([7] * 1000), policy, [5], sample=0.5, sample_seed=1)
+    assert table["hit_ratio"][0] == pytest.approx(1 - 1 / 0.5 / 1000)
+    ratios = [1 - 8 / 0.5 / 1000, *[1] * 7]
+    assert table["hit_ratio_error"][0] == pytest.approx(np.std(ratios, ddof=1) / 8**0.5)
+
+
+@pytest.mark.parametrize("policy", ["lru", "arc", "2q"])
+def test_a_sample_whose_references_all_warm_up_knows_of_no_miss(policy):
+    """Block 7 is in the sample, 8 is not."""
+    trace = Trace.from_blocks([7] * 10 + [8] * 90)
+    row = hit_ratio_curve(trace, policy, [5], sample=0.5, sample_seed=1, warm_up=10).iloc[0]
+    found = row[["requests", "hits", "cold_misses", "evictions", "ghost_hits", "hit_ratio_error"]]
+    assert found.tolist() == [90, 90, 1, 0, 0, 0]
+
+
 @pytest.mark.parametrize("policy", ["arc", "lirs", "2q", "s3fifo", "wtinylfu", "clockpro", "lru2", "sieve"])
 def test_real_traces(policy, shared_traces):
     trace = open_trace(shared_traces / "arc" / "OLTP.lis.zst", "arc")

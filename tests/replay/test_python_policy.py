@@ -141,6 +141,19 @@ def test_writes_that_load_nothing_are_told_as_misses(policy):
     assert hits.tolist() == [False, False, False, True]
 
 
+class Recent(find_policy("lru").reference):
+    """LRU that tells what it holds, and leaves its evictions to be counted."""
+
+    def __contains__(self, block):
+        return block in self.stack
+
+
+@pytest.mark.parametrize("writes", ["count", "refresh", "only"])
+def test_what_loads_nothing_evicts_nothing(writes):
+    own = hit_ratio_curve(TRACE, Recent, [1, 7, 60], writes=writes)
+    assert own[COUNTS].equals(hit_ratio_curve(TRACE, "lru", [1, 7, 60], writes=writes)[COUNTS])
+
+
 def test_installed_packages_register_by_entry_point(tmp_path):
     (tmp_path / "outside.py").write_text(
         "from misspenalty.policies import Reference\n"

@@ -1,5 +1,9 @@
 """simulate and hit_ratio_curve: what is counted, in how many threads."""
 
+import os
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -107,14 +111,16 @@ def test_curve_equals_single_runs_whatever_the_threads():
         ({"writes": "maybe"}, "writes is 'maybe'; expected one of count, ignore, refresh, only"),
         ({"warm_up": 6}, "warm_up is 6; expected 0 to 5"),
         ({"warm_up": -1}, "warm_up is -1"),
+        ({"warm_up": 1.5}, "warm_up is 1.5; expected 0 to 5"),
         ({"sise": 3}, "lru has no parameter 'sise'; it has none"),
         ({"policy": "mq", "queues": 0}, "mq: queues is 0; expected a whole number from 1 to 32"),
         ({"policy": "mq", "history": float("nan")}, "mq: history is nan"),
     ],
 )
-def test_impossible_requests_name_what_and_what_was_expected(mixed, change, message):
+@pytest.mark.parametrize("replay", [simulate, hit_ratio_curve])
+def test_impossible_requests_name_what_and_what_was_expected(mixed, replay, change, message):
     with pytest.raises(ParameterError, match=message):
-        simulate(**({"trace": mixed, "policy": "lru", "cache_blocks": 2} | change))
+        replay(**({"trace": mixed, "policy": "lru", "cache_blocks": 2} | change))
 
 
 def test_curve_needs_sizes_and_threads(mixed):
@@ -122,6 +128,56 @@ def test_curve_needs_sizes_and_threads(mixed):
         hit_ratio_curve(mixed, "lru", [])
     with pytest.raises(ParameterError, match="threads is 0"):
         hit_ratio_curve(mixed, "lru", [1], threads=0)
+
+
+def test_threads_are_by_default_as_many_as_processors(monkeypatch):
+    if hasattr(os, "sched_getaffinity"):
+        assert simulation.processors() == len(os.sched_getaffinity(0))  # of this process, of a machine that has more
+        monkeypatch.delattr(os, "sched_getaffinity")
+    for told, expected in ((6, 6), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda told=told: told)
+        assert simulation.processors() == expected
+
+
+@pytest.mark.parametrize("caches", [2, 3])
+def test_as_many_caches_are_replayed_at_once_as_there_are_threads(caches):
+    """Each waits at the first block for all the others."""
+    meeting = threading.Barrier(caches, timeout=10)
+
+    class Waits:
+        def __init__(self, capacity):
+            pass
+
+        def access(self, block):
+            meeting.wait()
+            return False
+
+    table = hit_ratio_curve([4], Waits, range(1, caches + 1), threads=caches)
+    assert table["misses"].tolist() == [1] * caches
+
+
+def test_an_error_in_one_of_the_threads_ends_the_others_at_their_next_slice(monkeypatch):
+    monkeypatch.setattr(simulation, "SLICE", 10)
+    begun, seen = threading.Event(), []
+
+    class Fails:
+        def __init__(self, capacity):
+            pass
+
+        def access(self, block):
+            assert begun.wait(10)
+            raise RuntimeError("broken")
+
+    class Sleeps(Fails):
+        def access(self, block):
+            begun.set()
+            seen.append(block)
+            time.sleep(0.002)
+            return False
+
+    with pytest.raises(ParameterError, match=r"policy Fails: access\(0\) raised RuntimeError: broken"):
+        hit_ratio_curve(list(range(500)), [Fails, Sleeps], [5], threads=2)
+    assert 0 < len(seen) < 500 and len(seen) % 10 == 0
 
 
 def test_policies_is_a_package_and_a_call():
