@@ -368,14 +368,18 @@ def test_tables_under_conditions(tmp_path, sweeps):
             for axis, table in hac_runs.sweeps(MACHINE, name, [1], sizes, 3, *swept).items():
                 others[axis].append(tmp_path / f"{axis}_{name}_{layout}.parquet")
                 table.to_parquet(others[axis][-1])
+    calls = [tmp_path / f"calls_{number}.parquet" for number in range(1 + len(layouts))]
+    for path, changed in zip(calls, ({}, *layouts.values()), strict=True):
+        sizes = SMALL["database"] | changed
+        hac_runs.sweeps_by_calls(MACHINE, [1], sizes, 3, SMALL["sweep_mb"]["T1-"]).to_parquet(path)
     made = hac_conditions.under_conditions(
         *stored.values(),
         *others.values(),
+        calls,
         MACHINE,
         fit,
         POINTS,
         0,
-        SMALL["sweep_mb"]["T1-"],
         3,
         layouts,
         SMALL["database"],

@@ -52,7 +52,7 @@ wildcard_constraints:
     variant=f"({VARIANT})?",
     build="|".join(BUILDS),
     traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
-    layout="[0-9]+",
+    layout="study|[0-9]+",
     group="|".join([*PAPERS, "beyond"]),
     step="|".join(STEPS),
 
@@ -254,8 +254,10 @@ def sarc_fit_before(wildcards):
 
 
 def hac_layout_sizes(wildcards):
-    """Sizes of another database."""
-    return {**HAC["database"], **HAC_LAYOUTS[wildcards.layout]}
+    """Sizes of the study's database, or of another one."""
+    return HAC["database"] | (
+        {} if wildcards.layout == "study" else HAC_LAYOUTS[wildcards.layout]
+    )
 
 
 def sarc_policies(wildcards):

@@ -156,6 +156,7 @@ rule hac_sweeps:
     priority: 1
     conda:
         "../../environment.yml"
+    threads: 4  # seeds, after the first
     params:
         seeds=HAC["seeds"],
         sizes=HAC["database"],
@@ -182,6 +183,7 @@ rule hac_layout_sweeps:
     priority: 1
     conda:
         "../../environment.yml"
+    threads: 4
     params:
         seeds=HAC["seeds"],
         sizes=hac_layout_sizes,
@@ -189,6 +191,29 @@ rule hac_layout_sweeps:
         total_mb=HAC["sweep_mb"],
         frames_mb=HAC["sweep_frames_mb"],
         job=job("hac.runs.sweeps"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule hac_calls:
+    input:
+        machine=HAC_MACHINE,
+    output:
+        table="results/hac/runs/calls/{layout}.parquet",
+    log:
+        "results/logs/hac_calls/{layout}.log",
+    benchmark:
+        "results/benchmarks/hac_calls/{layout}.tsv"
+    priority: 1
+    conda:
+        "../../environment.yml"
+    threads: 5  # seeds
+    params:
+        seeds=HAC["seeds"],
+        sizes=hac_layout_sizes,
+        iterations=HAC["iterations"],
+        sizes_mb=HAC["sweep_mb"]["T1-"],
+        job=job("hac.runs.sweeps_by_calls"),
     script:
         "../scripts/simulate.py"
 
@@ -305,6 +330,9 @@ rule hac_under_conditions:
             layout=HAC_LAYOUTS,
             traversal=HAC_TRAVERSALS,
         ),
+        calls=collect(
+            "results/hac/runs/calls/{layout}.parquet", layout=["study", *HAC_LAYOUTS]
+        ),
         machine=HAC_MACHINE,
         drives=HAC_DRIVES,
         fit="results/hac/fit.csv",
@@ -322,7 +350,6 @@ rule hac_under_conditions:
     params:
         points_mb=HAC["points_mb"],
         least_share=HAC["least_share"],
-        calls_mb=HAC["sweep_mb"]["T1-"],
         iterations=HAC["iterations"],
         layouts=HAC["layouts"],
         sizes=HAC["database"],

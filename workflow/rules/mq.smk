@@ -196,6 +196,7 @@ rule mq_under_conditions:
         "results/benchmarks/mq_under_conditions.tsv"
     conda:
         "../../environment.yml"
+    threads: 4  # sizes of a cache behind each first level
     params:
         cache_mb=MQ["cache_mb"],
         threshold_mb=MQ["table3_mb"],

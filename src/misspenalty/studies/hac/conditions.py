@@ -17,8 +17,8 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac import projections
 from misspenalty.studies.hac.prices import client_us
-from misspenalty.studies.hac.runs import database, sweep_hac
-from misspenalty.studies.hac.seeds import mean_over_seeds, read_sweeps, samples
+from misspenalty.studies.hac.runs import database
+from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds, read_sweeps, samples
 from misspenalty.studies.hac.tables import (
     KEYS,
     PENALTY,
@@ -71,11 +71,11 @@ def under_conditions(
     frames,
     others_total,
     others_frames,
+    calls,
     machine,
     fit,
     points_mb,
     least_share,
-    calls_mb,
     iterations,
     layouts,
     sizes,
@@ -88,14 +88,14 @@ def under_conditions(
         HAC's sweeps, in the order of `STATIC`, on both axes.
     others_total, others_frames : sequence of path-like
         The same for the other databases, one after another.
+    calls : sequence of path-like
+        T1- under the condition `CALLS` (`sweeps_by_calls`), on the study's database and on the others.
     machine, fit : path-like
         ``hac_testbed.yaml`` and the table of the fit.
     points_mb : dict of str to float
         Traversal -> client cache.
     least_share : float
         As in `fig9`.
-    calls_mb : sequence of float
-        Client caches of T1- under the condition `CALLS`.
     iterations : int
     layouts : dict of str to dict
         Name -> the sizes in which another database differs.
@@ -108,6 +108,7 @@ def under_conditions(
         ``fig9, fig10, fig11, projections``, each with the column ``condition``.
     """
     frames, found = read_sweeps(frames), {}
+    calls = {name: BySeed({"T1-": path}) for name, path in zip(("", *layouts), calls, strict=True)}
     elsewhere = {
         name: [read_sweeps(paths) for paths in both]
         for name, *both in zip(layouts, batched(others_total), batched(others_frames), strict=True)
@@ -120,16 +121,15 @@ def under_conditions(
     for seed, data, base, costs in samples(total, machine, fit, sizes):
         keep(FRAMES_ALONE, {"fig9": all_of_fig9(frames[seed], costs, least_share)})
         for name, changed in ({"": None} | layouts).items():
-            swept, own = base, data
+            swept, own = base, data if changed is None else database(**{"seed": seed, **sizes, **changed})
+            priced = costs._replace(pages=len(own.pages))
             if changed is not None:
-                own = database(**{"seed": seed, **sizes, **changed})
                 swept, alone = (sweeps[seed] for sweeps in elsewhere[name])
-                priced = costs._replace(pages=len(own.pages))
                 keep(f"{FRAMES_ALONE}; {name}", {"fig9": all_of_fig9(alone, priced, least_share)})
-            one = _Database(own, swept, points_mb, costs._replace(pages=len(own.pages)), iterations, least_share)
+            one = _Database(own, swept, calls[name][seed]["T1-"], points_mb, priced, iterations, least_share)
             for chosen in explored([name] if name else []):
                 if chosen and (name in chosen or not name):
-                    keep("; ".join(chosen), one.under(chosen, calls_mb))
+                    keep("; ".join(chosen), one.under(chosen))
     return {
         item: pd.concat(
             [
@@ -146,11 +146,13 @@ def under_conditions(
 class _Database:
     """One seed's runs on one database, priced under several conditions; shared parts are computed once."""
 
-    def __init__(self, data, sweeps, points_mb, costs, iterations, least_share):
-        self.data, self.points_mb, self.costs = data, points_mb, costs
-        self.iterations, self.least_share = iterations, least_share
-        self.runs = {False: runs_at(sweeps, points_mb)}  # whether T1- stops by its calls -> by traversal
-        self.curves = {False: {name: self._curve(name, swept) for name, swept in sweeps.items()}}
+    def __init__(self, data, sweeps, calls, points_mb, costs, iterations, least_share):
+        self.points_mb, self.costs, self.least_share = points_mb, costs, least_share
+        runs, curves = runs_at(sweeps, points_mb), {name: self._curve(name, swept) for name, swept in sweeps.items()}
+        size = points_mb["T1-"]
+        # whether T1- stops by its calls -> by traversal
+        self.runs = {False: runs, True: runs | {"T1-": Point(at_size(calls, size), size)}}
+        self.curves = {False: curves, True: curves | {"T1-": self._curve("T1-", calls)}}
         self.others = projections.other_runs(data, points_mb, iterations)
 
     def _curve(self, name, swept):
@@ -162,19 +164,9 @@ class _Database:
             if enough(fetches, self.least_share)
         ]
 
-    def _stop_by_calls(self, sizes_mb):
-        """Run the other reading of T1-."""
-        words, size = self.costs.testbed["activation_words"], self.points_mb["T1-"]
-        swept = sweep_hac(self.data, "T1- by calls", sizes_mb, self.iterations, activation_words=words)
-        self.runs[True] = self.runs[False] | {"T1-": Point(at_size(swept, size), size)}
-        self.curves[True] = self.curves[False] | {"T1-": self._curve("T1-", swept)}
-
-    def under(self, chosen, calls_mb):
+    def under(self, chosen):
         """Tables by item under some conditions; none if a point has no hot misses left."""
-        calls = CALLS in chosen
-        if calls not in self.runs:
-            self._stop_by_calls(calls_mb)
-        changed = {}
+        calls, changed = CALLS in chosen, {}
         for words in chosen:
             changed |= (SERVER | PAGES).get(words, {})
         costs, runs = self.costs._replace(testbed=self.costs.testbed.with_values(**changed)), self.runs[calls]

@@ -17,6 +17,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects import oo7
 from misspenalty.objects.cache import COUNTS, LEVELS, SYSTEMS
 from misspenalty.objects.traversals import Dynamic, Program
+from misspenalty.studies.points import in_threads
 from misspenalty.systems.object_server.object_client import load_testbed
 
 MB = 2**20
@@ -197,7 +198,7 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
     return pd.concat(tables, ignore_index=True)
 
 
-def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, others_mb=None, shares=()):
+def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, others_mb=None, shares=(), threads=1):
     """Workflow job: one traversal on HAC, and on every other system, at every cache size, for every seed.
 
     Parameters
@@ -216,6 +217,8 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
         Those of FPC and the dual buffer; without them only HAC is run.
     shares : sequence of float
         As in `sweep`; the split of each size is chosen on the first seed.
+    threads : int
+        Seeds at a time, after the first.
 
     Returns
     -------
@@ -224,18 +227,46 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
         column ``seed``.
     """
     words = load_testbed(machine)["activation_words"]
-    found = {"total": [], "frames": []} | ({"others": []} if others_mb else {})
-    best = {}
-    for seed in seeds:
-        data = database(seed, **sizes)
+    others_mb = others_mb[traversal] if others_mb else []
+    best = dict.fromkeys(others_mb, shares)
+
+    def of_seed(seed):
+        data, found = database(seed, **sizes), {}
         for axis, chosen in (("total", total_mb), ("frames", frames_mb)):
-            made = sweep_hac(
+            found[axis] = sweep_hac(
                 data, traversal, chosen[traversal], iterations, table=axis == "total", activation_words=words
             )
-            found[axis].append(made.assign(seed=seed))
-        for size in others_mb[traversal] if others_mb else ():
-            tried = best.get(size, shares)
-            made = sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=tried)
-            best[size] = made.loc[made["system"] == "gom", "share"].tolist() or tried
-            found["others"].append(made.assign(seed=seed))
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
+        if others_mb:
+            made = [sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=best[size]) for size in others_mb]
+            found["others"] = pd.concat(made, ignore_index=True)
+        return {name: table.assign(seed=seed) for name, table in found.items()}
+
+    first = of_seed(seeds[0])
+    if others_mb:
+        best |= first["others"].query("system == 'gom'").groupby("cache_mb")["share"].apply(list).to_dict()
+    found = [first, *in_threads(of_seed, seeds[1:], threads)]
+    return {name: pd.concat([tables[name] for tables in found], ignore_index=True) for name in first}
+
+
+def sweeps_by_calls(machine, seeds, sizes, iterations, sizes_mb, threads=1):
+    """Workflow job: the other reading of T1-, which stops by its calls, on HAC at every cache size, for every seed.
+
+    Parameters
+    ----------
+    machine, seeds, sizes, iterations, threads
+        As in `sweeps`.
+    sizes_mb : sequence of float
+        Client caches; their sizes include frames and indirection table.
+
+    Returns
+    -------
+    DataFrame
+        That of `sweep_hac`, with a column ``seed``.
+    """
+    words = load_testbed(machine)["activation_words"]
+
+    def of_seed(seed):
+        data = database(seed, **sizes)
+        return sweep_hac(data, "T1- by calls", sizes_mb, iterations, activation_words=words).assign(seed=seed)
+
+    return pd.concat(in_threads(of_seed, seeds, threads), ignore_index=True)
