@@ -37,9 +37,7 @@ from misspenalty.latency.steps import DelayedHits, delayed_hits
 from misspenalty.replay.by_bytes import byte_hit_ratio_curve
 from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
-from misspenalty.traces import Trace, open_trace
-
-policies.known_policies()  # imported now, so that the first replay takes no longer than later ones
+from misspenalty.traces import Trace, formats, open_trace
 
 __version__ = "0.1.0"
 
@@ -59,3 +57,8 @@ __all__ = [
     "simulate",
     "stack_distances",
 ]
+
+# The policies and formats, plug-ins among them, are imported now, so that the first replay takes no longer than later
+# ones; at the end, because a plug-in in turn imports this package.
+policies.known_policies()
+formats()

@@ -98,12 +98,30 @@ def test_names_that_are_taken(kind, name, tmp_path, capsys):
     assert f"there already is a {kind} {name}" in capsys.readouterr().err
 
 
+def entry_point(folder, name, module):
+    """A distribution whose format is in a module."""
+    info = folder / f"{name}-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[misspenalty.formats]\n{name} = {module}\n")
+
+
 def test_a_plugin_that_fails_is_a_warning(tmp_path):
     """A fault in another package does not affect anything that is built in."""
-    info = tmp_path / "broken-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[misspenalty.formats]\nbad = nowhere_at_all\n")
+    entry_point(tmp_path, "bad", "nowhere_at_all")
     program = "from misspenalty.traces import formats; print('spc' in formats())"
     done = run(sys.executable, "-c", program, folder=tmp_path, found=[tmp_path])
-    assert done.stdout == "True\n" and "format 'bad' of broken was not registered" in done.stderr
+    assert done.stdout == "True\n" and "format 'bad' of bad was not registered" in done.stderr
+
+
+def test_a_plugin_may_use_the_whole_package(tmp_path):
+    entry_point(tmp_path, "mine", "my_format")
+    (tmp_path / "my_format.py").write_text(
+        "import misspenalty\n"
+        "from misspenalty import InputError, Trace, simulate\n"
+        "from misspenalty.traces.reader import Format, register\n"
+        "register(Format('mine', 'text: nothing', None, lambda name, head: False, 4096))\n"
+    )
+    program = "import misspenalty; from misspenalty.traces import formats; print('mine' in formats())"
+    done = run(sys.executable, "-c", program, folder=tmp_path, found=[tmp_path])
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -81,6 +81,9 @@ def test_too_little_is_refused():
         fit(few)
     with pytest.raises(ParameterError, match="no measured service times"):
         fit(Requests(few.lbn, few.count, few.write, few.delay))
+    instant = timed("hp97560", 1000)
+    with pytest.raises(ParameterError, match="most of these reads took no time"):
+        fit(Requests(instant.lbn, instant.count, instant.write, instant.delay, np.zeros(1000)))
     with pytest.raises(ParameterError, match=r"blocks is 10; the requests reach up to \d+"):
         fit(few, blocks=10)
 

@@ -224,12 +224,14 @@ def test_a_slice_has_at_most_the_cylinders_of_the_outermost_zone():
         cut(whole, 1963)
 
 
-@pytest.mark.parametrize("zone", [{"slips": [5]}, {"spares": 2}, {"spares": 2, "defects": [[3, 255]]}])
+@pytest.mark.parametrize(
+    "zone", [{"slips": [5]}, {"spares": 2}, {"spares": 2, "defects": [[3, 255]]}, {"unused_at_front": 64}]
+)
 def test_drives_with_slipped_spare_or_remapped_sectors_are_no_slices(zone):
     """Not even with one zone; a slice that is cut from such a drive has none of these."""
     whole = SMALL.data["geometry"]["zones"][0]
     kind = SMALL.replace({"geometry.sparing.scheme": "track", "geometry.zones": [whole | zone]})
-    with pytest.raises(ParameterError, match="zones, spares or defects; expected a slice"):
+    with pytest.raises(ParameterError, match="zones, spares, defects or unused sectors; expected a slice"):
         uniform(kind)
     assert uniform(cut(kind, 2)) == uniform(SMALL) == (2 * 16, 16, 256)
 
@@ -255,7 +257,7 @@ def lay_out(logical, physical):
         (lambda: virtual_log(SMALL, 10, block_sectors=0), "blocks of 0 sectors"),
         (lambda: virtual_log(SMALL, 10, reserve=32), "reserve is 32"),
         (lambda: virtual_log(SMALL, 10, media=np.zeros(3, np.uint8)), "media have shape"),
-        (lambda: virtual_log(disks.load("ultrastar_146z10"), 10), "zones, spares or defects"),
+        (lambda: virtual_log(disks.load("ultrastar_146z10"), 10), "zones, spares, defects or unused sectors"),
         (lambda: cut(SEAGATE, 1), "a slice of 1 cylinders"),
         (lambda: cut(SEAGATE, 5, heads=3), "no change called heads"),
         (lambda: lay_out([0, 1, 2], [1, 2, 10**7]), "physical block 10000000; expected 0 to 1023"),

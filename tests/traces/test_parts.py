@@ -36,6 +36,14 @@ def test_selections(selection, left):
     assert part.ids.max() == part.blocks - 1
 
 
+def test_times_before_the_first_are_before_every_end():
+    """Times may run backwards for a moment."""
+    trace = Trace.from_blocks([1, 2, 3], time=[n * SECOND for n in (5, 4, 6)])
+    assert blocks(select(trace, "to=1h")) == [1, 2, 3]
+    assert blocks(select(trace, "to=1s")) == [1, 2]
+    assert blocks(select(trace, "from=0s")) == [1, 3]
+
+
 @pytest.mark.parametrize("selection", ["reads,writes", "first=-1", "first", "from=x", "red", "first=1,first=2"])
 def test_impossible_selections(selection):
     with pytest.raises(ParameterError, match="selection"):

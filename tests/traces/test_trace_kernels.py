@@ -68,6 +68,13 @@ def test_interner_grows_past_its_first_table():
     assert np.array_equal(interner.ids(addresses[::-1].copy()), np.arange(200_000)[::-1])
 
 
+def test_interner_holds_no_more_than_it_may():
+    interner = Interner(3)
+    assert interner.ids(np.array([7, 7, 2**40, 8], np.uint64)).tolist() == [0, 0, 1, 2]
+    with pytest.raises(OverflowError, match="more than 3 distinct blocks"):
+        interner.ids(np.array([8, 9], np.uint64))
+
+
 def test_interner_knows_addresses_whose_table_changed():
     """Whether an address counts as low depends on how many there are: 10,000 is high at first and low later."""
     interner = Interner()
@@ -111,6 +118,8 @@ def test_either_side_of_a_decimal_point_may_be_empty(tmp_path, text, nanoseconds
     [
         b'op,key\nR,a\nR,"a"\nR,foobar\nR,"a" \nR,a',
         b'key,op\na,R\n"a",R\nfoobar,R\n"a" ,R\n a,R',
+        b'op,key\r\nR,a\r\nR,"a"\r\nR,foobar\r\nR,"a" \r\nR,a',
+        b'key,op\na ,R\n"a",R\nfoobar\t,R\n a  ,R\na,R',
     ],
 )
 def test_a_name_is_the_same_object_whatever_follows_it(tmp_path, content):

@@ -125,7 +125,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     Raises
     ------
     ParameterError
-        There are fewer than 200 of them.
+        There are fewer than 200 of them, or most took no time.
     """
     lbn, count, write = requests.lbn, requests.count, requests.write.astype(bool)
     end = np.concatenate([[0], lbn[:-1] + count[:-1]])
@@ -137,6 +137,8 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
             f"{np.count_nonzero(media)} reads in the first half do not continue another; a fit needs {LEAST}"
         )
     x, n, s = distance[media] / blocks, count[media].astype(float), requests.measured[media]
+    if not np.median(s) > 0:
+        raise ParameterError("most of these reads took no time; a drive is fitted to measured service times")
     place = lbn[media] / blocks
     low = s > 0.5 * np.median(s)  # the others were hits in the drive's cache
     x, n, s, place = x[low], n[low], s[low], place[low]
@@ -146,7 +148,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
         return base + root * np.sqrt(np.minimum(x, KNEE)) + line * np.maximum(x - KNEE, 0) + n * (first + slope * place)
 
     scale = np.median(s)
-    bounds = ([0, 0, 0, 0, 0], [10 * scale, 20 * scale, 20 * scale, 1, 1])
+    bounds = (0, [10 * scale, 20 * scale, 20 * scale, 1, 1])
     found = least_squares(
         lambda p: times(p) - s,
         [scale / 2, scale, scale / 2, 0.05, 0.01],

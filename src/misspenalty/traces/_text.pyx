@@ -126,9 +126,12 @@ cdef inline const uint8_t* _hexadecimal(const uint8_t* p, const uint8_t* end, in
 
 
 cdef inline const uint8_t* _word(const uint8_t* p, const uint8_t* end, uint8_t separator) noexcept nogil:
-    """End of the text that begins at `p`; blanks are part of it if they are not separators."""
+    """End of the text that begins at `p`; blanks within it are part of it if they are not separators."""
+    cdef const uint8_t* begin = p
     while p < end and p[0] != separator and not (separator == 32 and _blank(p[0])):
         p += 1
+    while p > begin and separator != QUOTE and _blank(p[-1]):
+        p -= 1
     return p
 
 

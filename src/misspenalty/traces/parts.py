@@ -46,7 +46,10 @@ def select(trace: Trace, selection: str) -> Trace:
         if trace.time is None:
             raise ParameterError(f"selection {selection!r}: {trace.name} has no times; select with skip and first")
         since = trace.time - trace.time[0]
-        kept &= (since >= items.get("from", 0)) & (since < items.get("to", np.iinfo(np.int64).max))
+        if "from" in items:
+            kept &= since >= items["from"]
+        if "to" in items:
+            kept &= since < items["to"]
     if {"reads", "writes"} & items.keys():
         write = np.zeros(len(trace), bool) if trace.write is None else np.asarray(trace.write)
         kept &= write == ("writes" in items)

@@ -72,11 +72,10 @@ def uniform(description):
     Raises
     ------
     ParameterError
-        The drive has zones, spares or defects.
+        The drive has zones, spares, defects or unused sectors.
     """
-    geometry = description.data["geometry"]
-    (zone, *others), heads = geometry["zones"], geometry["heads"]
-    if others or zone["slips"] or zone["defects"] or geometry["sparing"]["scheme"] != "none":
-        raise ParameterError(f"{description.name} has zones, spares or defects; expected a slice of it")
-    cylinders = zone["last_cylinder"] - zone["first_cylinder"] + 1
-    return cylinders * heads, heads, zone["sectors"]
+    geometry, tracks = description.data["geometry"], description.mechanics.tracks
+    zone, *others = geometry["zones"]
+    if others or description.blocks != tracks * zone["sectors"]:
+        raise ParameterError(f"{description.name} has zones, spares, defects or unused sectors; expected a slice of it")
+    return tracks, geometry["heads"], zone["sectors"]

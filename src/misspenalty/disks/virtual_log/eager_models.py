@@ -48,14 +48,11 @@ def cylinder_skip(n, p, tracks, switch):
     be reached for the first `switch` sectors: P(y >= k) = q^max(k - switch, 0), q = (1-p)^(tracks-1).
     """
     _check(n, p)
-    other = (1 - p) ** (tracks - 1)
-    expected, k = 0.0, 1
-    while True:
-        term = (1 - p) ** k * (other ** (k - switch) if k > switch else 1.0)
-        expected += term
-        if term < 1e-12 * max(expected, 1e-300) or k > 100 * n:
-            return expected
-        k += 1
+    stay, whole = 1 - p, math.floor(switch)
+    own_track = math.fsum(stay**k for k in range(1, whole + 1))
+    # beyond: a geometric series, whose ratio is stay**tracks = 1 - p (1 + stay + … + stay**(tracks-1))
+    first = stay ** (whole + 1) * stay ** ((tracks - 1) * (whole + 1 - switch))
+    return own_track + first / (p * math.fsum(stay**k for k in range(tracks)))
 
 
 def fill_skip(n, m):
