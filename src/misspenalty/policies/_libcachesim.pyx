@@ -233,14 +233,11 @@ cdef class WTinyLFU(Segmented):
         return False
 
     cdef inline void make_room(self) noexcept nogil:
-        """Move blocks from the window into the segments until one is evicted."""
+        """Move blocks from the window, which holds one at least, into the segments until one is evicted."""
         cdef Lists* l = &self.lists
         cdef block_t candidate, victim
         cdef bint evicted = False
         while not evicted:
-            if not l.blocks[0]:
-                take(l, victim_of(l))
-                return
             candidate = oldest_of(l, 0)
             evicted = in_segments(l) >= l.capacity
             if evicted:

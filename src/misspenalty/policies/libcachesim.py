@@ -194,12 +194,9 @@ class WTinyLFU(Reference):
             self.counters.halve()
 
     def _make_room(self):
-        """Move blocks from the window to the main region until one is evicted."""
+        """Move blocks from the window, which holds one at least, to the main region until one is evicted."""
         full = False
         while not full:
-            if not self.window:
-                self.main.evict()
-                return
             candidate, _ = self.window.popitem(last=False)
             full = len(self.main) >= self.main.capacity
             if not full or self._frequency(candidate) > self._frequency(self.main.victim()):

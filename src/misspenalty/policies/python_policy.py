@@ -18,6 +18,8 @@ import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
 
+BOOLEANS = (int, np.integer, np.bool_)  # what counts as an answer; a bool is an int
+
 
 class PythonPolicy:
     """A Python policy behind the interface of a kernel.
@@ -102,7 +104,7 @@ def was_held(name: str, block: int, found: Any) -> bool:
     >>> was_held("mine", 7, True)
     True
     """
-    if found is not True and found is not False and not isinstance(found, int | np.integer | np.bool_):
+    if not isinstance(found, BOOLEANS):
         raise ParameterError(
             f"policy {name}: access({block}) returned {found!r};"
             " expected True if the block was in the cache, else False"

@@ -34,8 +34,8 @@ def places(address, reach):
     address = np.asarray(address, np.uint64)
     order = np.argsort(address, kind="stable")
     gaps = np.minimum(np.diff(address[order]), np.uint64(reach + 2)).astype(np.int64)
-    line = 1 + np.concatenate([np.zeros(min(address.size, 1), np.int64), np.cumsum(gaps)])
-    length = int(line[-1]) + reach + 2 if line.size else reach + 2
+    line = np.cumsum(np.concatenate([[1], gaps]))
+    length = int(line[-1]) + reach + 2
     if length > MOST_TRACKS:
         raise ParameterError(
             f"{address.size} blocks so far apart cannot be prefetched {reach} ahead; choose a lower degree"

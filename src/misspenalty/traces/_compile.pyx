@@ -43,8 +43,10 @@ cdef class Interner(Kernel):
     cdef uint64_t* addresses    # by id
     cdef uint64_t size          # distinct addresses
     cdef uint64_t room          # entries `addresses` can hold
+    cdef uint64_t most          # distinct addresses allowed
 
-    def __cinit__(self):
+    def __cinit__(self, uint64_t most=MOST_BLOCKS):
+        self.most = most
         self._make_room(LEAST)
 
     def __dealloc__(self):
@@ -87,9 +89,9 @@ cdef class Interner(Kernel):
 
     cdef uint64_t _enter(self, uint64_t address) except 0 nogil:
         """Number an address that has no number yet; returns its id + 1."""
-        if self.size >= MOST_BLOCKS:
+        if self.size >= self.most:
             with gil:
-                raise OverflowError(f"more than {MOST_BLOCKS} distinct blocks")
+                raise OverflowError(f"more than {self.most} distinct blocks")
         if self.size == self.room:
             self._make_room(2 * self.room)
         self.addresses[self.size] = address

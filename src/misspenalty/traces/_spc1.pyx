@@ -38,7 +38,7 @@ cdef class Spc1(Kernel):
         set_load(&self.state, 0, bsus, iops)
 
     cdef int add_streams(self, streams) except -1:
-        """Set what each stream does; `streams` holds (asu, parts of 1000, reads, pattern, first %, extent %, run %)."""
+        """Set what each stream does; `streams` holds those of `misspenalty.traces.spc1.STREAMS`."""
         cdef int number, trees = 0, part = 0, upto
         cdef kind_t* kind
         for number, (asu, parts, reads, pattern, first, extent, run) in enumerate(streams):

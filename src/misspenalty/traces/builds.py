@@ -10,6 +10,7 @@ a process, but never to below zero, such that gaps and calls again add up to ``p
 were recorded one by one, and each counts as an event.
 """
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -241,8 +242,8 @@ def _gaps(events, row, processes):
 
 def _by_run(run):
     """Slices of the events, one per run."""
-    begins = np.flatnonzero(np.diff(run, prepend=run[0] - 1)).tolist()
-    return [slice(*ends) for ends in zip(begins, [*begins[1:], len(run)], strict=True)]
+    begins = (np.flatnonzero(np.diff(run)) + 1).tolist()
+    return [slice(*ends) for ends in itertools.pairwise([0, *begins, len(run)])]
 
 
 def _cost(row, gap, lines, target):

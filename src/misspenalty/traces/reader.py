@@ -256,7 +256,7 @@ def find_format(path, name=None):
         head = read_some(stream, 4096, path)
     if not head:
         raise InputError("is empty", path=path, expected="a trace")
-    if head.startswith(PARQUET) and not is_compressed(path):
+    if head.startswith(PARQUET):
         head += _footer(path)
     bare = path.stem if is_compressed(path) else path.name
     matching = [form for form in known.values() if form.sniff(bare, head)]

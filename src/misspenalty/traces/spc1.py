@@ -34,6 +34,7 @@ a conforming run. Another public generator climbs with 0.56 and does not round w
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -54,15 +55,45 @@ SLICE = 1 << 18  # requests made at a time
 FOREVER = 1 << 62  # ns: upper bound of request times
 
 UNIFORM, WALK, SEQUENTIAL = range(3)
-STREAMS = {  # asu, intensity in thousandths, reads %, pattern, first %, extent %, run %
-    "ASU1-1": (0, 35, 50, UNIFORM, 0, 100, 0),
-    "ASU1-2": (0, 281, 50, WALK, 15, 5, 0),
-    "ASU1-3": (0, 70, 100, SEQUENTIAL, 20, 40, 10),
-    "ASU1-4": (0, 210, 50, WALK, 70, 5, 0),
-    "ASU2-1": (1, 18, 30, UNIFORM, 0, 100, 0),
-    "ASU2-2": (1, 70, 30, WALK, 47, 5, 0),
-    "ASU2-3": (1, 35, 100, SEQUENTIAL, 20, 40, 10),
-    "ASU3-1": (2, 281, 0, SEQUENTIAL, 0, 70, 30),
+
+
+class Stream(NamedTuple):
+    """What a stream of every BSU does.
+
+    Attributes
+    ----------
+    asu : int
+        0 to 2.
+    intensity : int
+        Share of a BSU's requests, thousandths.
+    reads : int
+        Share of the stream's requests, %.
+    pattern : int
+        `UNIFORM`, `WALK` or `SEQUENTIAL`.
+    first, extent : int
+        Where the stream's region begins, and its length; % of the unit. Runs of a sequential stream begin in it.
+    run : int
+        Length of a sequential stream's run, % of the unit.
+    """
+
+    asu: int
+    intensity: int
+    reads: int
+    pattern: int
+    first: int
+    extent: int
+    run: int = 0
+
+
+STREAMS = {
+    "ASU1-1": Stream(0, 35, 50, UNIFORM, 0, 100),
+    "ASU1-2": Stream(0, 281, 50, WALK, 15, 5),
+    "ASU1-3": Stream(0, 70, 100, SEQUENTIAL, 20, 40, run=10),
+    "ASU1-4": Stream(0, 210, 50, WALK, 70, 5),
+    "ASU2-1": Stream(1, 18, 30, UNIFORM, 0, 100),
+    "ASU2-2": Stream(1, 70, 30, WALK, 47, 5),
+    "ASU2-3": Stream(1, 35, 100, SEQUENTIAL, 20, 40, run=10),
+    "ASU3-1": Stream(2, 281, 0, SEQUENTIAL, 0, 70, run=30),
 }
 SIZE_MIX = {1: 10, 2: 6, 4: 5, 8: 2, 16: 2}  # blocks: parts of 25
 
@@ -299,9 +330,9 @@ def self_test(workload, count=1_000_000):
         by += np.bincount(table["stream"] * 2 + table["write"], minlength=2 * len(STREAMS)).reshape(-1, 2)
         kilobytes += table["blocks"].sum(dtype=np.int64) * (BLOCK / 1024)
         last = int(table["time"][-1])
-    expected = np.array([[kind[1] * kind[2], kind[1] * (100 - kind[2])] for kind in STREAMS.values()]) / 1e5
+    expected = np.array([[s.intensity * s.reads, s.intensity * (100 - s.reads)] for s in STREAMS.values()]) / 1e5
     mean = 4 * sum(blocks * parts for blocks, parts in SIZE_MIX.items()) / sum(SIZE_MIX.values())
-    sequential = np.array([kind[3] == SEQUENTIAL for kind in STREAMS.values()])
+    sequential = np.array([stream.pattern == SEQUENTIAL for stream in STREAMS.values()])
     rows = [("iops", workload.rate, count / max(last, 1) * 1e9)]
     rows += [
         (f"intensity {name}", want, got)

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 cdef extern from *:
     """
     #define MISSPENALTY_TURN 60000000000LL
-    /* x / n for x < 2^32 (or x * n < 2^64), with reciprocal = 2^64 / n + 1 */
+    /* x / n for x < 2^32 (or x * n < 2^64), with reciprocal = 2^64 / n, rounded up */
     static inline int64_t misspenalty_divide(int64_t x, uint64_t reciprocal) {
         return (int64_t)(((unsigned __int128)(uint64_t)x * reciprocal) >> 64);
     }
@@ -26,7 +26,7 @@ cdef struct track_t:
     int32_t sectors                 # on the track, including spare and slipped ones
     int32_t first                   # of its runs in `by_track`; the next track's `first` ends them
     int64_t width                   # of a sector, rounded down, ticks
-    uint64_t reciprocal             # 2**64 / sectors + 1
+    uint64_t reciprocal             # 2**64 / sectors, rounded up
 
 
 cdef struct run_t:

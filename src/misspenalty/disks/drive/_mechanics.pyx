@@ -10,14 +10,11 @@ TICKS = TURN
 
 
 cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
-    """Widths and reciprocals of sectors; 2**64 // sectors is one more than UINT64_MAX // sectors for powers of two."""
+    """Widths and reciprocals of sectors; that of 1 sector, 2**64, wraps to 0, which divides the 0 that is left of TURN."""
     cdef Py_ssize_t i
-    cdef uint64_t sectors, whole
     for i in range(n):
-        sectors = tracks[i].sectors
-        whole = UINT64_MAX // sectors
-        tracks[i].width = TURN // <int64_t>sectors
-        tracks[i].reciprocal = whole + 1 + (UINT64_MAX - whole * sectors == sectors - 1) if sectors > 1 else UINT64_MAX
+        tracks[i].width = TURN // <int64_t>tracks[i].sectors
+        tracks[i].reciprocal = UINT64_MAX // <uint64_t>tracks[i].sectors + 1
 
 
 cdef void fill_buckets(const run_t* runs, int shift, int32_t[::1] buckets) noexcept nogil:

@@ -18,7 +18,8 @@ The model is deliberately small:
   units had been laid out in order across the dies.
 
 Left out: wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory, idle-time
-collection, and concurrent requests: the next one starts when the last has completed.
+collection, and concurrent requests: the next one starts when the last has completed. A read that interrupts a program
+puts off what the die does next, but the buffer's room for the program's units is free as if nothing had interrupted it.
 
 A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
 ``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a
@@ -136,9 +137,9 @@ def _places(settings):
 
 def _check_room(units, settings):
     """Check that the units leave room for collection, which could not continue if no block yielded a page."""
-    usable = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
-    if not 1 <= units <= usable * settings["page_units"]:
-        most = usable * settings["page_units"]
+    pages = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
+    most = pages * settings["page_units"]
+    if not 1 <= units <= most:
         raise ParameterError(f"geometry.sectors: {units} units; the flash has room for 1 to {most} and its spare")
     if _places(settings) >= 2**31:
         raise ParameterError(f"geometry: {_places(settings)} units of flash; at most 2^31 - 1 can be simulated")
