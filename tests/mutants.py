@@ -4,8 +4,9 @@ Faults are made in the tokens of a source (`faults.py`). They go into a copy of 
 the tree nor the environment changes. All faults of a source are compiled in at once, each behind a switch
 (`switched.py`); tests are collected once for all sources that have the same ones, and each fault is tried in a fork of
 that process. What cannot be switched gets a copy and a process of its own. The tests that have found a fault of the
-source run first, then those that bear its name, then those of files that import it. A fault that all let pass survives;
-a test that fails without any fault finds none.
+source run first, then those that bear its name, then those of files that import it, and at last the others of the same
+folders (of a policy, only those that bear its name). A fault that all let pass survives; a test that fails without any
+fault finds none.
 
     make mutants COUNT=100
     python tests/mutants.py --count 20 --only 'replay/*' --csv faults.csv
@@ -135,7 +136,7 @@ def run_items(items, known):
     if items:
         items[0].config.pluginmanager.register(reports)
     with open(Path(os.environ["TMPDIR"], "note"), "w", buffering=1) as note:
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in itertools.zip_longest(items, items[1:]):
             note.write(f"{item.nodeid}\n")
             limit = max(LONGER * known[item.nodeid], LEAST) if item.nodeid in known else UNKNOWN
             signal.setitimer(signal.ITIMER_PROF, limit)  # its signal ends the process, in a kernel too
@@ -216,20 +217,20 @@ def nearest(path):
     folders = next((tests for pattern, tests in NEAREST.items() if fnmatch.fnmatch(path, pattern)), ("tests",))
     files = [file for name in folders for file in (sorted((ROOT / name).glob("test_*.py")) or [ROOT / name])]
     files = list(dict.fromkeys([*files, ROOT / EXAMPLES]))
-    imports = re.compile(rf"(?m)^ *(from|import) .*\b_?{Path(path).stem.lstrip('_')}\b")
+    imports = re.compile(rf"(?m)^ *(from|import) .*\b_?{name_of(path)}\b")
     importing = [str(file.relative_to(ROOT)) for file in files if imports.search(file.read_text())]
     return [str(file.relative_to(ROOT)) for file in files], importing
 
 
-def in_order(items, path, first, broken, known):
+def in_order(items, path, first, broken, known, far=False):
     """Tests for a fault: those that found one before, those that bear the source's name, those that import it.
 
-    Tests of a policy all bear its name. Slow ones run last.
+    Tests of a policy all bear its name. Slow ones run last. If `far`, the other tests of the nearest folders.
     """
-    name = Path(path).stem.lstrip("_")
+    name = name_of(path)
     called = (name, CALLED.get(name, name).lower())
     files, importing = nearest(path)
-    bear, others = [], []
+    bear, others, rest = [], [], []
     for item in items:
         file = item.nodeid.partition("::")[0]
         others_example = file == EXAMPLES and not item.nodeid.endswith(f"[{module_of(path)}]")
@@ -239,9 +240,21 @@ def in_order(items, path, first, broken, known):
             bear.append(item)
         elif not importing or file in (*importing, EXAMPLES):
             others.append(item)
-    chosen = bear if bear and name in POLICIES else bear + others
+        else:
+            rest.append(item)
+    chosen = bear + others
+    if bear and name in POLICIES:
+        chosen, rest = bear, []
+    if far:
+        chosen = rest
     rank = {test: place for place, test in enumerate(first)}
     return sorted(chosen, key=lambda item: (rank.get(item.nodeid, KEPT), known.get(item.nodeid, 0) > SLOW))
+
+
+def name_of(path):
+    """Name of a source, without the underscore of a kernel; of ``__init__.py``, that of its package."""
+    path = Path(path)
+    return (path.parent.name if path.stem == "__init__" else path.stem).lstrip("_")
 
 
 def module_of(path):
@@ -307,14 +320,18 @@ class Trial:
         fault, begun = self.faults[number], time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         found = {"good": [], "broken": [], "passed": {}}
-        run = self.run_switched if number in self.inside else self.run_alone
-        while True:
-            by, passed = run(number)
+        stages = [(self.run_alone, False), (self.run_alone, True)]
+        if number in self.inside:  # what is called at import alone is switched on too late
+            stages = [(self.run_switched, False), (self.run_alone, False), (self.run_switched, True)]
+        by = None
+        while stages:
+            run, far = stages[0]
+            by, passed = run(number, far)
             found["passed"] |= passed
-            if by is None and run == self.run_switched:  # what is called at import alone is switched on too late
-                run = self.run_alone
+            if by is None:
+                del stages[0]
                 continue
-            if by in (None, "invalid", "collection") or by in self.good:
+            if by in ("invalid", "collection") or by in self.good:
                 break
             failed, passed = self.without(by)
             found["passed"] |= passed
@@ -334,17 +351,18 @@ class Trial:
         alone = [item for item in self.items if item.nodeid == test]
         return in_fork(self.folder, run_items, alone, {})
 
-    def run_switched(self, number):
+    def run_switched(self, number, far):
         """The test that finds a fault that can be switched on."""
-        return in_fork(self.folder, self._switched, number)
+        return in_fork(self.folder, self._switched, number, far)
 
-    def _switched(self, number):
+    def _switched(self, number, far):
         fault = self.faults[number]
         os.environ[VARIABLE] = str(number)
         importlib.import_module(module_of(fault.path))._switch_(number)
-        run_items(in_order(self.items, fault.path, self.killers[fault.path], self.broken, self.known), self.known)
+        first = self.killers[fault.path]
+        run_items(in_order(self.items, fault.path, first, self.broken, self.known, far), self.known)
 
-    def run_alone(self, number):
+    def run_alone(self, number, far):
         """The test that finds a fault with a copy of its own."""
         fault = self.faults[number]
         folder = Path(tempfile.mkdtemp(dir=self.folder))
@@ -353,7 +371,7 @@ class Trial:
             if copy.put(fault.path, fault.text(lines)):
                 return "invalid", {}
             known = {"known": self.known, "first": self.killers[fault.path], "broken": sorted(self.broken)}
-            known |= {"path": fault.path, "folder": str(copy.folder)}
+            known |= {"path": fault.path, "folder": str(copy.folder), "far": far}
             return in_fork(self.folder, self._alone, known)
         finally:
             shutil.rmtree(folder)
@@ -368,14 +386,16 @@ class Trial:
 def run_alone(path):
     """Run the tests in this process on a copy with one fault."""
     known = json.loads(Path(path).read_text())
-    files = nearest(known["path"])
-    name = Path(known["path"]).stem.lstrip("_")
-    near = [file for file in files[0] if file in (*files[1], EXAMPLES) or name in file or name in POLICIES]
+    files, importing = nearest(known["path"])
+    name = name_of(known["path"])
+    near = [file for file in files if file in (*importing, EXAMPLES) or name in file or name in POLICIES]
+    wanted = near if importing and not known["far"] else files
 
     def run(items):
-        run_items(in_order(items, known["path"], known["first"], known["broken"], known["known"]), known["known"])
+        order = in_order(items, known["path"], known["first"], known["broken"], known["known"], known["far"])
+        run_items(order, known["known"])
 
-    return collect(known["folder"], near or files[0], run) or 1  # it comes back only if tests cannot be collected
+    return collect(known["folder"], wanted, run) or 1  # it comes back only if tests cannot be collected
 
 
 def described(fault):
