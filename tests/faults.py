@@ -165,14 +165,16 @@ def is_statement(text):
 
 
 def choose(patterns, count, seed):
-    """A sample of the faults in sources that match a pattern: about the same number per source, whatever its length."""
-    generator, by_source = random.Random(seed), []
+    """A sample of the faults in sources that match a pattern: about the same number per source, whatever its length.
+
+    What is chosen from a source depends on that source alone.
+    """
+    by_source = {}
     for path in sorted(p for p in SOURCE.rglob("*") if p.suffix in (".py", ".pyx")):
         name = path.relative_to(SOURCE).as_posix()
         if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
-            text = path.read_text()
-            found = mutants_of(name, text)
-            by_source.append(generator.sample(found, len(found)))
-    generator.shuffle(by_source)
-    rounds = max(map(len, by_source), default=0)
-    return [found[turn] for turn in range(rounds) for found in by_source if turn < len(found)][:count]
+            found = mutants_of(name, path.read_text())
+            by_source[name] = random.Random(f"{seed} {name}").sample(found, len(found))
+    names = random.Random(seed).sample(sorted(by_source), len(by_source))
+    rounds = max(map(len, by_source.values()), default=0)
+    return [by_source[name][turn] for turn in range(rounds) for name in names if turn < len(by_source[name])][:count]
