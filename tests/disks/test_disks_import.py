@@ -216,6 +216,15 @@ def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
     assert not output.exists() and "Traceback" not in capsys.readouterr().err
 
 
+def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
+    """Its time is that of every distance."""
+    output = tmp_path / "mine.yaml"
+    assert main(["disk", "import", str(made(seek="Seek distances measured: 1\n3, 2.5\n")), str(output)]) == 0
+    capsys.readouterr()
+    mechanics = disks.load(output).mechanics
+    assert [mechanics.seek(distance) for distance in (0, 1, 3, 9)] == [0, 2_500_000, 2_500_000, 2_500_000]
+
+
 @pytest.mark.parametrize("value", [10**400, float("inf"), float("nan")])
 def test_a_seek_table_holds_numbers_that_a_computer_has(value):
     kind = disks.load("cheetah9lp")
