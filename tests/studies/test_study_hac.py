@@ -319,6 +319,8 @@ def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):
     pd.testing.assert_frame_equal(stored[2]["T6"].reset_index(drop=True), own)
     split = made["others"].query("system == 'gom'")["share"]
     assert split.nunique() == 1  # chosen on the first seed
+    for name, table in hac_runs.sweeps(MACHINE, "T6", [1, 2], SMALL["database"], 2, threads=2, **given).items():
+        pd.testing.assert_frame_equal(table, made[name])
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
