@@ -338,6 +338,18 @@ def test_a_capture_opens_as_a_trace_of_pages(tmp_path):
     assert (trace.format, trace.block_bytes, trace.blocks, len(trace), trace.reads) == ("files", 4096, 3, 3, 3)
 
 
+def test_runs_of_a_capture_follow_one_another(tmp_path):
+    """The second begins a microsecond after the last event of the first; what failed or moved nothing is left out."""
+    tables = small()
+    tables["events"].loc[4, "kind"] = "write"
+    both = {part: pd.concat([t, t.assign(run=2)], ignore_index=True) for part, t in tables.items() if part != "files"}
+    both["events"].loc[1, "error"] = 2
+    trace = misspenalty.open_trace(written(tmp_path, tables | both))
+    assert (trace.time - trace.time[0]).tolist() == [1000 * us for us in (0, 91, 91, 131)]
+    assert trace.address[trace.ids].tolist() == [1 << 47, 0, 1, 1 << 47]  # a file's blocks are kept apart
+    assert trace.write.tolist() == [True, False, False, True]
+
+
 def set_to(part, column, row, value):
     """A change of one cell."""
 

@@ -51,6 +51,9 @@ def test_lcs_operations_and_damage(tmp_path):
     (tmp_path / "x.lcs").write_bytes(bytes(head) + b"".join(rows))
     trace = open_trace(tmp_path / "x.lcs")
     assert references(trace) == [0, 2] and trace.write.tolist() == [False, True]
+    sizes = [struct.pack("<IQIIq", n, n, size, 1, -1) for n, size in enumerate((0, 1, 2))]
+    (tmp_path / "empty.lcs").write_bytes(bytes(head) + b"".join(sizes))
+    assert open_trace(tmp_path / "empty.lcs").object_bytes.tolist() == [0, 1, 2]  # an object may be empty
     (tmp_path / "short.lcs").write_bytes(bytes(head) + rows[0])
     with pytest.raises(InputError, match="holds 1 of the 3 requests"):
         open_trace(tmp_path / "short.lcs")

@@ -43,6 +43,10 @@ def test_it_is_registered_and_compressed_files_are_read(tmp_path):
     path = tmp_path / "x.jsonl.xz"
     path.write_bytes(lzma.compress(line().encode()))
     assert open_trace(path).format == open_trace(path, "Mooncake").format == "mooncake"
+    for text in ('{"hash_ids": [1]}', '{"timestamp": 1}', '["hash_ids", "timestamp"]'):
+        (other := tmp_path / "other.jsonl").write_text(text)
+        with pytest.raises(InputError, match="fits no format"):
+            open_trace(other)
 
 
 def test_the_end_of_the_last_line_may_be_missing(tmp_path):

@@ -247,6 +247,7 @@ def test_a_capture_holds_the_last_block_that_there_is(tmp_path):
         ({"block": [5, 1 << 32, 5]}, f"block {1 << 32} is out of range.*expected 0 to {(1 << 32) - 1}"),
         ({"time_ms": [-3, 0, 7]}, "time_ms -3 is out of range"),
         ({"time_ms": [0, 1 << 60, 7]}, f"time_ms {1 << 60} is out of range"),
+        ({"time_ms": [0, 9223372036854, 7]}, "time_ms 9223372036854 is out of range"),  # 2**63 ns, which do not fit
     ],
 )
 def test_captures_of_other_types_or_impossible_numbers(tmp_path, columns, message):

@@ -76,9 +76,7 @@ def _numbers(batch, name, limit, path):
 def _requests(batch, relations, path):
     if any(column.null_count for column in batch.columns):
         raise InputError("a row lacks a value", path=path, expected=f"no nulls in {', '.join(COLUMNS)}")
-    relation = batch["relation"]
-    if not pa.types.is_dictionary(relation.type):
-        relation = relation.dictionary_encode()
+    relation = batch["relation"].dictionary_encode()  # as most are read already
     names = relation.dictionary.to_pylist()
     codes = np.array([relations.setdefault(name, len(relations)) for name in names], np.uint64)
     number = codes[relation.indices.to_numpy()]
