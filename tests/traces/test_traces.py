@@ -369,7 +369,9 @@ def test_the_first_trace_is_opened_as_fast_as_the_next(tmp_path):
 
 def test_every_format_says_what_it_is():
     assert list(formats()) == sorted(formats())
-    assert all(form.summary and form.block_bytes > 0 for form in formats().values())
+    for form in formats().values():
+        assert form.summary and form.block_bytes > 0
+        assert form.block_bytes % 512 == 0 or form.name in ("address", "address_penalties")  # these, of cache lines
 
 
 def test_a_small_file_does_not_fill_the_disk_unless_it_may(tmp_path, monkeypatch):

@@ -338,7 +338,7 @@ def seek_table(seek, cylinders, left_out=()):
         if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any():
             raise ParameterError("seek table: expected distances from 1 on, in rising order")
         if len(points) == 1:
-            points = np.vstack([points, points + [1, 0]])
+            points = np.vstack([points, np.add(points, [1, 0])])
         times = np.interp(distance, points[:, 0], points[:, 1])
         slope = (points[-1, 1] - points[-2, 1]) / (points[-1, 0] - points[-2, 0])
         beyond = distance > points[-1, 0]
