@@ -77,7 +77,8 @@ def test_fio_version_3_as_fio_wrote_it():
     assert len(trace) == sum((int(o) + int(n) - 1) // 4096 - int(o) // 4096 + 1 for *_, o, n in moved)
     first = 1000 * (int(moved[-1][0]) - int(moved[0][0]))
     assert trace.time[-1] == first
-    assert open_trace(FORMATS / "fio3.log", unit="ms").time[-1] == 1000 * first
+    for unit, ns in (("ns", 1), ("us", 1000), ("ms", 10**6)):
+        assert 1000 * open_trace(FORMATS / "fio3.log", unit=unit).time[-1] == ns * first
 
 
 def test_fio_version_2_and_damage(tmp_path):
@@ -204,6 +205,17 @@ def test_misses_of_an_independent_program(extras, file, format, name):
             assert table["misses"].tolist() == truth[f"{policy}_misses"].tolist()[1:4]
         else:
             assert table["misses"].tolist() == truth["opt_misses"].tolist()[1:4]
+
+
+def test_objects_and_sizes_of_adapt_size_take_half_an_address_each(tmp_path):
+    last = (1 << 32) - 1
+    (path := tmp_path / "x").write_text(f"0 {last} {last}\n0 {last} 1\n")
+    trace = open_trace(path, "adapt_size")
+    assert trace.address.tolist() == [(1 << 64) - 1, last << 32 | 1] and trace.object_bytes.tolist() == [last, 1]
+    for line, what in ((f"0 {last + 1} 1", "object"), (f"0 1 {last + 1}", "size")):
+        path.write_text(line)
+        with pytest.raises(InputError, match=f"{what} {last + 1} is out of range.*expected below {last + 1}"):
+            open_trace(path, "adapt_size")
 
 
 def test_stores_are_writes_and_other_letters_are_refused(tmp_path):

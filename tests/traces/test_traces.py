@@ -372,6 +372,7 @@ def test_every_format_says_what_it_is():
     for form in formats().values():
         assert form.summary and form.block_bytes > 0
         assert form.block_bytes % 512 == 0 or form.name in ("address", "address_penalties")  # these, of cache lines
+    assert ["little" in formats()[name].summary for name in ("u32le", "u64le", "u32be", "u64be")] == [1, 1, 0, 0]
 
 
 def test_a_small_file_does_not_fill_the_disk_unless_it_may(tmp_path, monkeypatch):
