@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from misspenalty import InputError, ParameterError
+from misspenalty.prefetch.predictors import registry
 from misspenalty.prefetch.predictors.accuracy import measure_accuracy
+from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor, known_predictors
 
 PREDICTORS = sorted(known_predictors())
@@ -223,6 +225,42 @@ def test_impossible_parameters_are_named(name):
             make(name, 3, **{parameter: value})
     with pytest.raises(ParameterError, match="unknown predictor 'oracle'"):
         find_predictor("oracle")
+
+
+class Neighbours:
+    """The files with the next numbers, of five."""
+
+    def __init__(self, ahead=1):
+        self.ahead = ahead
+
+    def access(self, file):
+        return [next_one for next_one in range(file + 1, file + 1 + self.ahead) if next_one < 5]
+
+
+def test_a_class_of_ones_own_is_a_predictor(monkeypatch):
+    monkeypatch.setattr(registry, "_predictors", dict(registry._predictors))
+    registry.register("neighbours")(Neighbours)
+    for definition in (find_predictor(Neighbours), find_predictor("neighbours")):
+        kernel = definition.kernel(5, **definition.check({"ahead": 2}))
+        assert fed(kernel, [0, 2, 1, 4, 3]) == ([0, 2, 0, 0, 0], [2, 2, 2, 0, 1])
+
+
+@pytest.mark.parametrize("predicted", [[-1], [5], [4, 0, 5]])
+def test_a_class_of_ones_own_predicts_only_files_that_there_are(predicted):
+    class Mine:
+        def access(self, file):
+            return predicted if file else [0, 4]
+
+    kernel = find_predictor(Mine).kernel(5)
+    assert fed(kernel, [0]) == ([0], [2])
+    message = rf"predictor Mine: access\(4\) raised ValueError: predicted file {[-1, 5][5 in predicted]}; there are 5"
+    with pytest.raises(ParameterError, match=message):
+        fed(kernel, [4])
+
+
+def test_foresight_is_the_events_to_come():
+    ids = [3, 1, 2, 1, 0]
+    assert fed(Foresight(4, np.array(ids, np.uint32), 2), ids, cuts=[2]) == ([0, 1, 1, 1, 1], [2, 2, 2, 1, 0])
 
 
 def test_accuracy_counts_what_was_foreseen():

@@ -184,6 +184,16 @@ def test_lru_behind_the_prefetcher_is_lru_top(threshold):
     assert ours.sequential_misses < 6 and ours.evictions > 3000
 
 
+def test_ghost_hits_behind_the_prefetcher_are_the_policys():
+    """Nothing is prefetched: ARC sees the accesses themselves."""
+    tracks = np.random.default_rng(6).zipf(1.2, 4000) % 300
+    behind, alone = track_cache("arc", 40, 300), find_policy("arc").kernel(40, 300)
+    whole_tracks(behind, *tracks.tolist())
+    alone.replay(tracks.astype(np.uint32), np.zeros(tracks.size, np.uint8))
+    assert (behind.ghost_hits, behind.evictions) == (alone.ghost_hits, alone.evictions)
+    assert alone.ghost_hits > 100
+
+
 class Pages:
     """A policy's kernel as the reference calls it."""
 
