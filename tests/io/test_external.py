@@ -92,6 +92,19 @@ def test_an_unregistered_file_is_an_error(register):
         register().find("two.gz")
 
 
+@pytest.mark.parametrize(
+    ("studies", "status"), [(["classics"], 0), ([], 2), (["classic"], 2), (["classics", "epcm"], 2)]
+)
+def test_studies_are_fetched_by_name(register, tmp_path, monkeypatch, capsys, studies, status):
+    """Here the register has files of one study."""
+    path, opened = put(tmp_path / "mirror"), register(mirror=tmp_path / "mirror")
+    monkeypatch.setattr(external, "open_register", lambda: opened)
+    assert external.main(studies) == status
+    out, err = capsys.readouterr()
+    assert out == (f"{path}\n" if status == 0 else "")
+    assert ("expected classics" in err) == (status == 2)
+
+
 @pytest.fixture
 def server():
     """``server.url``, which serves `CONTENT` and honours ranges; ``server.ranges`` are those asked for."""

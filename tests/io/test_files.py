@@ -1,7 +1,10 @@
 """Files appear whole or not at all, whichever process is killed in between, and its leftovers are cleaned up."""
 
+import contextlib
+import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -72,6 +75,22 @@ def test_a_file_is_published_by_a_rename_after_it_is_synced(tmp_path, monkeypatc
     with atomic_path(tmp_path / "a.csv") as partial:
         partial.write_text("x")
     assert order == ["sync", "rename", "sync"]
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EIO])
+def test_a_file_system_that_cannot_sync_folders_is_no_error_but_a_failing_disk_is(tmp_path, monkeypatch, code):
+    fsync = os.fsync
+
+    def failing(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(code, os.strerror(code))
+        fsync(descriptor)
+
+    monkeypatch.setattr(files.os, "fsync", failing)
+    failure = pytest.raises(OSError, match=os.strerror(code)) if code == errno.EIO else contextlib.nullcontext()
+    with failure, atomic_path(tmp_path / "a.csv") as partial:
+        partial.write_text("x")
+    assert (tmp_path / "a.csv").read_text() == "x"
 
 
 def test_a_killed_writer_keeps_the_old_and_the_next_one_cleans_up(tmp_path):
