@@ -243,7 +243,7 @@ def in_order(items, path, first, broken, known, far=False):
         else:
             rest.append(item)
     chosen = bear + others
-    if bear and name in POLICIES:
+    if bear and name in POLICIES and path.startswith("policies/"):
         chosen, rest = bear, []
     if far:
         chosen = rest
