@@ -23,7 +23,7 @@ EXCHANGED = {
 # Lines that hold no behaviour of their own, or only the words of an error.
 LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
 DECLARED = ("cdef ", "cpdef ", "const ")
-HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|SOONER|LATER)\b")
+HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|NEXT|SOONER|LATER)\b")  # of kernels
 FUNCTION = re.compile(r"(async def|def|cdef|cpdef) (?!class |struct |enum |extern )[^=]*\(")
 
 
@@ -91,7 +91,7 @@ def mutants_of(path, text):
     [(2, '<='), (2, '2')]
     """
     lines, found, before = text.splitlines(keepends=True), [], ""
-    idle = without_behaviour(text)
+    idle = without_behaviour(text, hints=path.endswith(".pyx"))
     for token in tokens(text):
         row, begin = token.start
         if row > len(lines):
@@ -106,14 +106,14 @@ def mutants_of(path, text):
     return found + [mutant for mutant in left_out(path, text) if mutant.line not in idle]
 
 
-def without_behaviour(text):
+def without_behaviour(text, hints):
     """Lines of imports, signatures, errors, hints and the like, and those within strings of several lines."""
     strings = (token for token in tokens(text) if token.type == tokenize.STRING and token.start[0] != token.end[0])
     found = {line for token in strings for line in range(token.start[0], token.end[0] + 1)}
     for logical in logical_lines(text):
         line = text[logical.begin : logical.end]
         if (
-            HINT.search(line)
+            (hints and HINT.search(line))
             or line.startswith(LEFT_OUT)
             or (line.startswith(DECLARED) and line.endswith(":") and "(" in line)
         ):

@@ -243,7 +243,7 @@ def in_order(items, path, first, broken, known, far=False):
         else:
             rest.append(item)
     chosen = bear + others
-    if bear and name in POLICIES and path.startswith("policies/"):
+    if bear and of_policy(path):
         chosen, rest = bear, []
     if far:
         chosen = rest
@@ -255,6 +255,11 @@ def name_of(path):
     """Name of a source, without the underscore of a kernel; of ``__init__.py``, that of its package."""
     path = Path(path)
     return (path.parent.name if path.stem == "__init__" else path.stem).lstrip("_")
+
+
+def of_policy(path):
+    """Whether a source is a policy's, whose tests bear its name; a reader may have the same name."""
+    return path.startswith("policies/") and name_of(path) in POLICIES
 
 
 def module_of(path):
@@ -388,7 +393,7 @@ def run_alone(path):
     known = json.loads(Path(path).read_text())
     files, importing = nearest(known["path"])
     name = name_of(known["path"])
-    near = [file for file in files if file in (*importing, EXAMPLES) or name in file or name in POLICIES]
+    near = [file for file in files if file in (*importing, EXAMPLES) or name in file or of_policy(known["path"])]
     wanted = near if importing and not known["far"] else files
 
     def run(items):

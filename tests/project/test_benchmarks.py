@@ -124,3 +124,15 @@ def test_pages_of_a_trace_keep_their_neighbours(part, make_trace):
     page, tracks = part("sarc_traces").pages_of(make_trace([5, 6, 8, 1 << 50, (1 << 50) + 1, 5]))
     assert (page - page[0]).tolist()[:3] == [0, 1, 3] and page[5] == page[0]
     assert page[4] - page[3] == 1 and page[3] - page[0] > 16 * 8 and page.max() < tracks * 8
+
+
+def test_readme_counts_what_the_tables_of_faults_and_of_the_fuzzer_hold():
+    readme = (BENCHMARKS / "README.md").read_text()
+    faults, fuzz = (pd.read_csv(BENCHMARKS / "measured" / f"{name}.csv") for name in ("mutants", "fuzz"))
+    count = faults["verdict"].value_counts()
+    tried = count["killed"] + count["survived"]
+    assert f"{tried} faults of a random sample (seed 7) over {faults['source'].nunique()} sources" in readme
+    share = f"{count['killed']} were killed by the tests of the nearest folders ({count['killed'] / tried:.0%}"
+    assert share.replace("%", " %") in readme and f"{count['survived']} survived" in readme
+    millions = f"{fuzz['executions'].sum() / 1e6:.1f} million executions over {fuzz['target'].nunique()} targets"
+    assert millions in readme and fuzz["failed"].sum() == 4 and "four failures" in readme

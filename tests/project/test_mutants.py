@@ -52,6 +52,7 @@ def outcome(source, number=0):
 def test_hints_to_the_processor_have_no_faults():
     text = "def f(ids, i, n):\n    if i + AHEAD < n:\n        prefetch(&nodes[ids[i + AHEAD]])\n    return ids[i]\n"
     assert faults.mutants_of("a.pyx", text) == []
+    assert len(faults.mutants_of("a.py", "def f(a):\n    return a < NEAR\n")) == 1  # no hint outside a kernel
 
 
 def test_faults_of_a_small_source():

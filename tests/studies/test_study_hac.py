@@ -10,7 +10,7 @@ import yaml
 from misspenalty.claims import load_calibration
 from misspenalty.errors import ParameterError
 from misspenalty.objects.cache import COUNTS, TIMED
-from misspenalty.objects.traversals import STATIC
+from misspenalty.objects.traversals import BY_CALLS, STATIC
 from misspenalty.studies.hac import claims
 from misspenalty.studies.hac import conditions as hac_conditions
 from misspenalty.studies.hac import layouts as hac_layouts
@@ -372,8 +372,10 @@ def test_tables_under_conditions(tmp_path, sweeps):
                 table.to_parquet(others[axis][-1])
     calls = [tmp_path / f"calls_{number}.parquet" for number in range(1 + len(layouts))]
     for path, changed in zip(calls, ({}, *layouts.values()), strict=True):
-        sizes = SMALL["database"] | changed
-        hac_runs.sweeps_by_calls(MACHINE, [1], sizes, 3, SMALL["sweep_mb"]["T1-"]).to_parquet(path)
+        sizes, swept = SMALL["database"] | changed, {BY_CALLS: SMALL["sweep_mb"]["T1-"]}
+        made = hac_runs.sweeps(MACHINE, BY_CALLS, [1], sizes, 3, swept)
+        assert list(made) == ["total"]
+        made["total"].to_parquet(path)
     made = hac_conditions.under_conditions(
         *stored.values(),
         *others.values(),

@@ -358,7 +358,7 @@ def test_unknown_formats_and_block_sizes(tmp_path):
     assert open_trace(path, "lirs", block_bytes=np.int64(512)).block_bytes == 512
 
 
-def test_the_first_trace_is_opened_as_fast_as_the_next(tmp_path):
+def test_opening_the_first_trace_imports_nothing(tmp_path):
     """The readers are imported with the package; nothing of it is left to import when a trace is opened."""
     program = "import sys, misspenalty; loaded = set(sys.modules); misspenalty.open_trace(sys.argv[1]);"
     program += "print([name for name in set(sys.modules) - loaded if name.startswith('misspenalty')])"

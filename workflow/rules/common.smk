@@ -7,7 +7,7 @@ from misspenalty.claims import load_calibration
 from misspenalty.disks.drive import description
 from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
-from misspenalty.objects.traversals import STATIC
+from misspenalty.objects.traversals import BY_CALLS, STATIC
 from misspenalty.reporting.paper import paper_inputs
 from misspenalty.reporting.provenance import Sources
 from misspenalty.studies.claims import STUDIES

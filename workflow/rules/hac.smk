@@ -199,7 +199,7 @@ rule hac_calls:
     input:
         machine=HAC_MACHINE,
     output:
-        table="results/hac/runs/calls/{layout}.parquet",
+        total="results/hac/runs/calls/{layout}.parquet",
     log:
         "results/logs/hac_calls/{layout}.log",
     benchmark:
@@ -207,13 +207,14 @@ rule hac_calls:
     priority: 1
     conda:
         "../../environment.yml"
-    threads: 5  # seeds
+    threads: 4
     params:
+        traversal=BY_CALLS,
         seeds=HAC["seeds"],
         sizes=hac_layout_sizes,
         iterations=HAC["iterations"],
-        sizes_mb=HAC["sweep_mb"]["T1-"],
-        job=job("hac.runs.sweeps_by_calls"),
+        total_mb={BY_CALLS: HAC["sweep_mb"]["T1-"]},
+        job=job("hac.runs.sweeps"),
     script:
         "../scripts/simulate.py"
 

@@ -18,7 +18,8 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects import _hit_time
 from misspenalty.objects._traversals import Traversals
 
-KINDS = {"T6": 0, "T1": 1, "T1-": 2, "T1+": 3, "T2a": 4, "T2b": 5, "T1 iterative": 6, "T1- by calls": 7}
+BY_CALLS = "T1- by calls"
+KINDS = {"T6": 0, "T1": 1, "T1-": 2, "T1+": 3, "T2a": 4, "T2b": 5, "T1 iterative": 6, BY_CALLS: 7}
 STATIC = ("T6", "T1-", "T1", "T1+")
 HIT_STEPS = ("traversal", "indirection", "swizzling", "residency", "usage", "concurrency", "exception")
 

@@ -89,7 +89,7 @@ def under_conditions(
     others_total, others_frames : sequence of path-like
         The same for the other databases, one after another.
     calls : sequence of path-like
-        T1- under the condition `CALLS` (`sweeps_by_calls`), on the study's database and on the others.
+        Sweeps of `BY_CALLS`, T1- under the condition `CALLS`, on the study's database and on the others.
     machine, fit : path-like
         ``hac_testbed.yaml`` and the table of the fit.
     points_mb : dict of str to float

@@ -198,7 +198,9 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
     return pd.concat(tables, ignore_index=True)
 
 
-def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, others_mb=None, shares=(), threads=1):
+def sweeps(
+    machine, traversal, seeds, sizes, iterations, total_mb, frames_mb=None, others_mb=None, shares=(), threads=1
+):
     """Workflow job: one traversal on HAC, and on every other system, at every cache size, for every seed.
 
     Parameters
@@ -211,8 +213,10 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
         Sizes of the database.
     iterations : int
         Iterations of HAC's runs; the other systems have a cold and a hot one.
-    total_mb, frames_mb : dict of str to sequence of float
-        Traversal -> client caches whose size includes frames and indirection table, and frames only.
+    total_mb : dict of str to sequence of float
+        Traversal -> client caches whose size includes frames and indirection table.
+    frames_mb : dict of str to sequence of float, optional
+        The same for sizes of the frames only.
     others_mb : dict of str to sequence of float, optional
         Those of FPC and the dual buffer; without them only HAC is run.
     shares : sequence of float
@@ -223,19 +227,20 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
     Returns
     -------
     dict of str to DataFrame
-        ``total`` and ``frames``: HAC's fetches at every size; ``others``: misses of FPC and the dual buffer. All have a
-        column ``seed``.
+        ``total`` and, if asked for, ``frames``: HAC's fetches at every size; ``others``: misses of FPC and the dual
+        buffer. All have a column ``seed``.
     """
     words = load_testbed(machine)["activation_words"]
+    axes = {axis: chosen[traversal] for axis, chosen in (("total", total_mb), ("frames", frames_mb)) if chosen}
     others_mb = others_mb[traversal] if others_mb else []
     best = dict.fromkeys(others_mb, shares)
 
     def of_seed(seed):
-        data, found = database(seed, **sizes), {}
-        for axis, chosen in (("total", total_mb), ("frames", frames_mb)):
-            found[axis] = sweep_hac(
-                data, traversal, chosen[traversal], iterations, table=axis == "total", activation_words=words
-            )
+        data = database(seed, **sizes)
+        found = {
+            axis: sweep_hac(data, traversal, chosen, iterations, table=axis == "total", activation_words=words)
+            for axis, chosen in axes.items()
+        }
         if others_mb:
             made = [sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=best[size]) for size in others_mb]
             found["others"] = pd.concat(made, ignore_index=True)
@@ -246,27 +251,3 @@ def sweeps(machine, traversal, seeds, sizes, iterations, total_mb, frames_mb, ot
         best |= first["others"].query("system == 'gom'").groupby("cache_mb")["share"].apply(list).to_dict()
     found = [first, *in_threads(of_seed, seeds[1:], threads)]
     return {name: pd.concat([tables[name] for tables in found], ignore_index=True) for name in first}
-
-
-def sweeps_by_calls(machine, seeds, sizes, iterations, sizes_mb, threads=1):
-    """Workflow job: the other reading of T1-, which stops by its calls, on HAC at every cache size, for every seed.
-
-    Parameters
-    ----------
-    machine, seeds, sizes, iterations, threads
-        As in `sweeps`.
-    sizes_mb : sequence of float
-        Client caches; their sizes include frames and indirection table.
-
-    Returns
-    -------
-    DataFrame
-        That of `sweep_hac`, with a column ``seed``.
-    """
-    words = load_testbed(machine)["activation_words"]
-
-    def of_seed(seed):
-        data = database(seed, **sizes)
-        return sweep_hac(data, "T1- by calls", sizes_mb, iterations, activation_words=words).assign(seed=seed)
-
-    return pd.concat(in_threads(of_seed, seeds, threads), ignore_index=True)

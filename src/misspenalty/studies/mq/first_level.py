@@ -94,7 +94,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     ParameterError
         The published share is out of reach of the range.
     """
-    found, kept = {}, None
+    found = {}
 
     def share(mb):
         if mb not in found:
@@ -111,17 +111,17 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         middle = (low + high) // 2
         low, high = (middle, high) if share(middle) >= target_pct else (low, middle)
     chosen = min((low, high), key=lambda mb: abs(share(mb) - target_pct))
-    rows = []
-    for mb in sorted({*map(int, shown_mb), chosen}):
+
+    def rows(mb):  # no stream is kept, as each takes a hundred megabytes
         stream = behind(trace, POLICY, mb, reads)
         shares = found[mb] if mb in found else distances(stream, threshold_mb)
-        kept = stream if mb == chosen else kept
-        for policy in ("mq", "lru"):
-            table = replay(stream, policy, cache_mb, writes=("count",))[["cache_mb", "policy", "hit_ratio_pct"]]
-            level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares}
-            level["reads"] = stream.reads
-            rows.append(pd.DataFrame([level] * len(table)).join(table))
-    return kept, pd.concat(rows, ignore_index=True)
+        level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares}
+        tables = [replay(stream, policy, cache_mb, writes=("count",)) for policy in ("mq", "lru")]
+        table = pd.concat(tables, ignore_index=True)[["cache_mb", "policy", "hit_ratio_pct"]]
+        return pd.DataFrame([level | {"reads": stream.reads}] * len(table)).join(table)
+
+    table = pd.concat([rows(mb) for mb in sorted({*map(int, shown_mb), chosen})], ignore_index=True)
+    return behind(trace, POLICY, chosen, reads), table
 
 
 def claims_over_size(levels, ledger):
