@@ -2,7 +2,7 @@
 
 A comparison or an operator exchanged, a number off by one, a condition turned round, a statement left out. Signatures,
 declarations, imports and the words of an error hold no behaviour of their own and are left as they are, and so are
-hints to the processor, which change no result.
+`strict=True`, which asserts what holds anyway, and hints to the processor, which change no result.
 """
 
 import fnmatch
@@ -100,7 +100,7 @@ def mutants_of(path, text):
         declared = line.startswith(DECLARED) and "=" not in line[: max(begin, 0)]
         if row not in idle and not declared and token.start[0] == token.end[0]:
             after = exchanged(token, before, lines[row - 1][token.end[1] :])
-            if after is not None:
+            if after is not None and not lines[row - 1][:begin].endswith("strict="):
                 found.append(Mutant(path, row, begin, token.end[1], after))
         before = token.string
     return found + [mutant for mutant in left_out(path, text) if mutant.line not in idle]

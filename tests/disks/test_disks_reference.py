@@ -1,6 +1,7 @@
 """The drive kernels against their slow reference, sector by sector, on drives and requests that Hypothesis makes up."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import drive as reference
@@ -8,7 +9,7 @@ from reference import drive_disksim as reference_disksim
 from reference import drive_layout as reference_layout
 from reference import drive_queue as reference_queue
 
-from misspenalty.disks import SCHEDULERS
+from misspenalty.disks import SCHEDULERS, load
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
 from misspenalty.disks.drive.description import Description, check
 from misspenalty.errors import InputError
@@ -172,6 +173,17 @@ def test_records_are_equal(kind, asked):
         now = expected.done + int(delay[i])
     times = one_by_one(kind.drive(), lbn, count, write, delay, False)
     assert (times == records["done"] - records["start"]).all()
+
+
+@pytest.mark.parametrize("drive", [load("hp_c3323a"), load("hp_c3323a").as_disksim()], ids=["ours", "theirs"])
+def test_reads_do_not_depend_on_how_long_writes_settle(drive):
+    """Neither do reads ahead into the next track, which wait in the buffer when they are asked for."""
+    asked = [(0, 8, False, 4_000_000)] * 300
+    records = [
+        drive.replace({"mechanics.write_settle_ms": settle}).one_by_one(*played(drive, asked)) for settle in (0, 1.5)
+    ]
+    assert (records[0] == records[1]).all()
+    assert records[0]["hit"].mean() > 0.9
 
 
 @slow

@@ -21,6 +21,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 
     ("[" * 1_000_000, "nested too deeply"),
     ("- " * 100_000, "nested too deeply"),
     ("{a: " * 100_000, "nested too deeply"),
+    ("[\n{a:\n" * 100_000, "nested too deeply"),
     ("[" * 9_000, "not YAML"),
 ])  # fmt: skip
 def test_broken_and_hostile_files_are_refused(tmp_path, text, message):

@@ -172,6 +172,10 @@ def test_fbr_takes_the_oldest_where_all_counts_are_above_c_max():
     # A counts 3, B 2, A older. With c_max 1 neither is ranked: C evicts A. With c_max 2 B is: C evicts B.
     assert outcome("fbr", 2, "AAABBCA", f_new=0, f_old=1, c_max=1) == "mhhmhmm"
     assert outcome("fbr", 2, "AAABBCA", f_new=0, f_old=1, c_max=2) == "mhhmhmh"
+    # By default counts up to 256 are ranked, here one of B's 256, not of 257.
+    by_default = {"f_new": 0, "f_old": 1, "a_max": 10_000}
+    assert outcome("fbr", 2, "A" * 258 + "B" * 256 + "CA", **by_default)[-1] == "h"
+    assert outcome("fbr", 2, "A" * 258 + "B" * 257 + "CA", **by_default)[-1] == "m"
 
 
 # 2Q -------------------------------------------------------------------------------------------------------------

@@ -184,6 +184,19 @@ def test_lru_behind_the_prefetcher_is_lru_top(threshold):
     assert ours.sequential_misses < 6 and ours.evictions > 3000
 
 
+def test_tracks_evicted_unread_are_counted_when_they_are_requested_again():
+    """A policy does not tell whom it evicts: 12, 13 and 14 left unread, and count as they come back."""
+    cache = track_cache("lru", 4, 100, prefetch={"threshold": 2, "degree": 3, "trigger": -1})
+    whole_tracks(cache, 10, 11, 50, 60, 70, 80)
+    assert not any(track in cache for track in (12, 13, 14)) and cache.unused == 0
+    whole_tracks(cache, 12)
+    assert cache.unused == 1
+    assert whole_tracks(cache, 13)[0][1][1:] == [(14, 1, SYNCHRONOUS), (15, 1, SYNCHRONOUS), (16, 1, SYNCHRONOUS)]
+    assert cache.unused == 3
+    whole_tracks(cache, 90, 91, 92, 93, 50)
+    assert cache.unused == 3  # 15 and 16 have not come back
+
+
 def test_ghost_hits_behind_the_prefetcher_are_the_policys():
     """Nothing is prefetched: ARC sees the accesses themselves."""
     tracks = np.random.default_rng(6).zipf(1.2, 4000) % 300

@@ -11,6 +11,8 @@ import pytest
 
 import misspenalty
 from misspenalty._kernel import Kernel
+from misspenalty.disks import load
+from misspenalty.disks.virtual_log._store import InPlace
 from misspenalty.policies._arc import ARC
 from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies._tracks import TrackLists
@@ -93,21 +95,34 @@ def test_a_base_of_policies_is_refused(cls):
         cls(4, 4).replay(np.zeros(4, np.uint32), np.empty(4, np.uint8))
 
 
+def _refused(run, touch):
+    """Whether `touch` is refused while another thread is in `run`."""
+    worker = threading.Thread(target=run)
+    worker.start()
+    refused = False
+    while worker.is_alive() and not refused:
+        try:
+            touch()
+        except RuntimeError as error:
+            assert "in use by another thread" in str(error)
+            refused = True
+    worker.join()
+    return refused
+
+
 def test_one_kernel_serves_one_thread_at_a_time():
     cache = ARC(1000, 1 << 16)
     ids = np.random.default_rng(0).integers(0, 1 << 16, 20_000_000, dtype=np.uint32)
-    worker = threading.Thread(target=cache.replay, args=(ids, np.empty(len(ids), np.uint8)))
-    worker.start()
-    refused = 0
-    while worker.is_alive() and not refused:
-        try:
-            cache.__contains__(5)
-        except RuntimeError as error:
-            assert "in use by another thread" in str(error)
-            refused += 1
-    worker.join()
-    assert refused
+    assert _refused(lambda: cache.replay(ids, np.empty(len(ids), np.uint8)), lambda: cache.__contains__(5))
     assert cache.requests == len(ids)
+
+
+def test_a_drive_is_in_use_while_its_store_is():
+    kind = load("hp97560")
+    drive, n = kind.drive(), 3_000_000
+    store = InPlace(drive, kind.mechanics, kind.blocks)
+    writes = np.random.default_rng(0).integers(0, kind.blocks - 8, n), np.full(n, 8), np.zeros(1, np.int64)
+    assert _refused(lambda: store.replay(*writes, 0), lambda: drive.position(1 << 60, 0, 8))
 
 
 def test_a_slice_does_not_change_the_outcome():

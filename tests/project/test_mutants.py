@@ -55,6 +55,11 @@ def test_hints_to_the_processor_have_no_faults():
     assert len(faults.mutants_of("a.py", "def f(a):\n    return a < NEAR\n")) == 1  # no hint outside a kernel
 
 
+def test_what_asserts_has_no_faults():
+    assert faults.mutants_of("a.py", "def f(a, b):\n    return zip(a, b, strict=True)\n") == []
+    assert len(faults.mutants_of("a.py", "def f(a):\n    return sorted(a, reverse=True)\n")) == 1
+
+
 def test_faults_of_a_small_source():
     text = 'def f(a, *b):\n    """1 < 2."""\n    if a < 3 and not b:\n        self.x = a + 1\n    return <int>a\n'
     found = {(m.line, m.before(text.splitlines(keepends=True)), m.after) for m in faults.mutants_of("a.pyx", text)}

@@ -39,22 +39,22 @@ class ARC(Reference):
         """Reference `block`; returns whether it was in the cache."""
         if block in self.t1 or block in self.t2:
             self.t1.pop(block, None)
-            self.t2[block] = True
+            self.t2[block] = None
             self.t2.move_to_end(block)
             return True
         if block in self.b1:
             self._adapt(max(len(self.b2) / len(self.b1), 1))
             self._replace(in_b2=False)
             del self.b1[block]
-            self.t2[block] = True
+            self.t2[block] = None
         elif block in self.b2:
             self._adapt(-max(len(self.b1) / len(self.b2), 1))
             self._replace(in_b2=True)
             del self.b2[block]
-            self.t2[block] = True
+            self.t2[block] = None
         else:
             self._make_room()
-            self.t1[block] = True
+            self.t1[block] = None
         return False
 
     def _adapt(self, step):
@@ -77,6 +77,6 @@ class ARC(Reference):
 
     def _replace(self, in_b2):
         if self.t1 and (len(self.t1) > self.p or (in_b2 and len(self.t1) == self.p)):
-            self.b1[self.t1.popitem(last=False)[0]] = True
+            self.b1[self.t1.popitem(last=False)[0]] = None
         else:
-            self.b2[self.t2.popitem(last=False)[0]] = True
+            self.b2[self.t2.popitem(last=False)[0]] = None

@@ -29,5 +29,5 @@ class FIFO(Reference):
         if not hit:
             if len(self.queue) == self.capacity:
                 self.queue.popitem(last=False)
-            self.queue[block] = True
+            self.queue[block] = None
         return hit

@@ -65,7 +65,7 @@ class Segments:
             return False
         del self.segments[k][block]
         k = min(k + 1, len(self.segments) - 1)
-        self.segments[k][block] = True
+        self.segments[k][block] = None
         self._cool(k)
         return True
 
@@ -74,7 +74,7 @@ class Segments:
         free = [k for k, segment in enumerate(self.segments) if len(segment) < self.limits[k]]
         while not free and len(self) >= self.capacity:
             self.evict()
-        self.segments[free[0] if free else 0][block] = True
+        self.segments[free[0] if free else 0][block] = None
 
     def victim(self):
         """The next block to leave."""
@@ -90,7 +90,7 @@ class Segments:
                 self.evict()
             else:
                 block, _ = self.segments[k].popitem(last=False)
-                self.segments[k - 1][block] = True
+                self.segments[k - 1][block] = None
                 self._cool(k - 1)
 
 
@@ -182,7 +182,7 @@ class WTinyLFU(Reference):
         if self.limit and self.main.limits[0]:
             while len(self.window) + len(self.main) >= self.capacity:
                 self._make_room()
-            self.window[block] = True
+            self.window[block] = None
             self.counters.increment(number)
         return False
 
@@ -238,7 +238,7 @@ class LIRS(Reference):
             return False
         if not known:
             self._make_lir_room()
-            self.s[block] = True
+            self.s[block] = None
             return True
         self.s.move_to_end(block)
         if self.s[block] == "LIR":
@@ -259,8 +259,8 @@ class LIRS(Reference):
         else:
             if len(self.q) >= self.hirs:
                 self._evict()
-            self.s[block] = True
-            self.q[block] = True
+            self.s[block] = None
+            self.q[block] = None
 
     def _make_lir(self, block):
         self._make_lir_room()
@@ -273,14 +273,14 @@ class LIRS(Reference):
             self.lir -= 1
             while len(self.q) >= self.hirs:
                 self._evict()
-            self.q[lowest] = True
+            self.q[lowest] = None
             self._prune()
 
     def _evict(self):
         block, _ = self.q.popitem(last=False)
         if block in self.s:
             self.s[block] = False
-            self.gone[block] = True
+            self.gone[block] = None
 
     def _prune(self):
         while len(self.s) > 1 and next(iter(self.s.values())) != "LIR":

@@ -52,13 +52,13 @@ class LIRS(Reference):
             self.lir.add(block)
         in_s = block in self.s
         self.q.pop(block, None)
-        self.s[block] = True
+        self.s[block] = None
         self.s.move_to_end(block)
         if block not in self.lir:
             if in_s:
                 self._exchange(block)
             else:
-                self.q[block] = True
+                self.q[block] = None
         self._prune()
         return hit
 
@@ -67,7 +67,7 @@ class LIRS(Reference):
         lowest = next(iter(self.s))
         self.lir.remove(lowest)
         del self.s[lowest]
-        self.q[lowest] = True
+        self.q[lowest] = None
         self.lir.add(block)
 
     def _prune(self):

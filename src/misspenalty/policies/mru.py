@@ -24,6 +24,6 @@ class MRU(Reference):
         hit = block in self.stack
         if not hit and len(self.stack) == self.capacity:
             self.stack.popitem()
-        self.stack[block] = True
+        self.stack[block] = None
         self.stack.move_to_end(block)
         return hit

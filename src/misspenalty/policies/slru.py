@@ -60,7 +60,7 @@ class SLRU(Reference):
         return False
 
     def _enter(self, k, block):
-        self.segments[k][block] = True
+        self.segments[k][block] = None
         if k and len(self.segments[k]) > self.limits[k]:
             demoted, _ = self.segments[k].popitem(last=False)
             self._enter(k - 1, demoted)

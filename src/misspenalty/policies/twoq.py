@@ -66,7 +66,7 @@ class TwoQ(Reference):
         if len(self.a1in) + len(self.am) == self.capacity:
             self._reclaim()
         entered = self.am if known else self.a1in
-        entered[block] = True
+        entered[block] = None
         return False
 
     def _reclaim(self):

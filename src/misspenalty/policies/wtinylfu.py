@@ -108,7 +108,7 @@ class WTinyLFU(Reference):
         elif block in self.probation:
             self._promote(block)
         else:
-            self.window[block] = True
+            self.window[block] = None
             if len(self.window) > self.window_limit:
                 self._admit(self.window.popitem(last=False)[0])
             return False
@@ -116,10 +116,10 @@ class WTinyLFU(Reference):
 
     def _promote(self, block):
         del self.probation[block]
-        self.protected[block] = True
+        self.protected[block] = None
         if len(self.protected) > self.protected_limit:
             demoted, _ = self.protected.popitem(last=False)
-            self.probation[demoted] = True
+            self.probation[demoted] = None
 
     def _admit(self, candidate):
         if len(self.window) + len(self.probation) + len(self.protected) == self.capacity:
@@ -129,7 +129,7 @@ class WTinyLFU(Reference):
             if self._frequency(candidate) <= self._frequency(victim):
                 return
             del self.probation[victim]
-        self.probation[candidate] = True
+        self.probation[candidate] = None
 
     def _frequency(self, block):
         return self.sketch.frequency(self.number[block])

@@ -27,7 +27,6 @@ cdef class Store(Kernel):
     cdef readonly int64_t now       # when the arm was last free, ns
     cdef int32_t track              # where it is
     cdef readonly int64_t sectors   # addressable sectors
-    cdef readonly int64_t commands  # served
     cdef bint full                  # there was no room for a block
     # Every subclass calls this first. Without it a store has no sectors and rejects every request.
     cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1

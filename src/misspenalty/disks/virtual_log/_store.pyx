@@ -49,7 +49,6 @@ cdef class Store(Kernel):
         memset(&spent, 0, sizeof(spent))
         with self, nogil:
             self.now = self.serve(now, WRITE if write else READ, sector, count, &spent)
-            self.commands += 1
         self.check_room()
         return self.now, dict(zip(PARTS, as_tuple(&spent)))
 
@@ -104,7 +103,6 @@ cdef class Store(Kernel):
                 if latency is not None:
                     latency[i] = now - begin
             self.now = now
-            self.commands += n
         self.check_room()
         return {**dict(zip(PARTS, as_tuple(&spent))), "total": now - counted}
 

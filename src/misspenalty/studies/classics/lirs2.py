@@ -92,7 +92,7 @@ class LIRS2:
         self._trim()
 
     def _pass(self, block):
-        self.queue[block] = True
+        self.queue[block] = None
         for times in (self.before, self.last):
             heapq.heappush(self.passing, times[block])
 

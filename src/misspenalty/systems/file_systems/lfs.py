@@ -82,7 +82,7 @@ class Lfs(DiskClient):
         if block not in self.buffer:
             while len(self.buffer) >= self.buffer_blocks:
                 self.flush()
-        self.buffer[block] = True
+        self.buffer[block] = None
         self.buffer.move_to_end(block)
 
     def flush(self):
@@ -117,7 +117,7 @@ class Lfs(DiskClient):
         for _, block in sorted(self.slots[victim].items()):
             self.drop(block)
             if block not in self.buffer:
-                self.carried[block] = True
+                self.carried[block] = None
         self.cleaned += 1
         if len(self.carried) >= DATA:
             self.append([self.oldest() for _ in range(DATA)])
