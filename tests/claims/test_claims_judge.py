@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from misspenalty.claims import Claim, Fit, Recorder, Table, cross, judge, load_ledger
-from misspenalty.claims.report import Study
+from misspenalty.claims.report import Study, published_text
 from misspenalty.errors import InputError
 from misspenalty.studies.claims import STUDIES, table_files
 
@@ -250,3 +250,20 @@ def test_reading_a_table_does_not_change_it():
     before = frame.copy()
     small(frame, hits())
     pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    ("kind", "published", "tie", "text"),
+    [
+        ("value", 5, False, "5"),
+        ("value", 71355.0, False, "71355"),
+        ("value", [1, 2.5], False, "1, 2.5"),
+        ("value", {"small": 2, "large": 7}, False, "small 2, large 7"),
+        ("ordering", [["a", "b"], ["c"]], False, "a, b < c"),
+        ("ordering", [["a", "b"], ["c"]], True, "a = b < c"),
+        ("bound", {"op": ">=", "limit": 95}, False, ">= 95"),
+        ("bound", {"op": "in", "limit": [3, 4]}, False, "3 to 4"),
+    ],
+)
+def test_published_values_are_written_plainly(kind, published, tie, text):
+    assert published_text(entry("x.one", kind, published, tie=tie)) == text

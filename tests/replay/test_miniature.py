@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from misspenalty import hit_ratio_curve, open_trace, simulate
+from misspenalty import ParameterError, hit_ratio_curve, open_trace, simulate
 from misspenalty.policies.registry import find_policy, known_policies
 from misspenalty.replay.sampling import PARTS, Sample, choose
 from misspenalty.traces import Trace
@@ -129,12 +129,15 @@ def test_a_part_without_references_has_no_misses(policy):
 
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "2q"])
-def test_a_sample_whose_references_all_warm_up_knows_of_no_miss(policy):
-    """Block 7 is in the sample, 8 is not."""
-    trace = Trace.from_blocks([7] * 10 + [8] * 90)
-    row = hit_ratio_curve(trace, policy, [5], sample=0.5, sample_seed=1, warm_up=10).iloc[0]
-    found = row[["requests", "hits", "cold_misses", "evictions", "ghost_hits", "hit_ratio_error"]]
-    assert found.tolist() == [90, 90, 1, 0, 0, 0]
+def test_a_sample_without_counted_references_is_refused(policy):
+    """Block 7 is in the sample, 8 is not: a sample without the references to 7 would seem to hit always."""
+    blocks, first = [7] * 10 + [8] * 90, np.arange(100) < 10
+    options = {"sample": 0.5, "sample_seed": 1}
+    for trace, warm_up in [(Trace.from_blocks(blocks), 10), (Trace.from_blocks(blocks, write=first), 0)]:
+        with pytest.raises(ParameterError, match=r"sample 0\.5 has none of the 90 references that are counted; choose"):
+            hit_ratio_curve(trace, policy, [5], writes="ignore", warm_up=warm_up, **options)
+    row = hit_ratio_curve(Trace.from_blocks(blocks), policy, [5], warm_up=9, **options).iloc[0]
+    assert row[["requests", "hits", "evictions", "ghost_hits", "hit_ratio_error"]].tolist() == [91, 91, 0, 0, 0]
 
 
 @pytest.mark.parametrize("policy", ["arc", "lirs", "2q", "s3fifo", "wtinylfu", "clockpro", "lru2", "sieve"])

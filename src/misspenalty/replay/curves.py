@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from misspenalty.replay.sampling import PARTS, SLICE, Choice, adjusted, check_sample, choose, scaled
+from misspenalty.replay.sampling import PARTS, SLICE, Choice, adjusted, check_counted, check_sample, choose, scaled
 from misspenalty.traces._stack import StackDistances, sampled, tally
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import as_mask, check_size, check_stack, cold_misses, slices
@@ -119,7 +119,7 @@ def lru_curve(
     Raises
     ------
     ParameterError
-        A parameter is invalid.
+        A parameter is invalid, or no counted reference is in the sample.
 
     Examples
     --------
@@ -172,6 +172,7 @@ def _sampled(
             own = which == number
             stack.feed(choice.number_in_part[chosen[:n][own]], chosen_counted[:n][own])
         advance(part.stop - part.start)
+    check_counted(int(whole.counted.sum()), rate, requests)
     if sizes is None:
         sizes = np.unique(np.round(1 + np.arange(max(whole.stack.live, 1)) / rate).astype(np.int64))
     ratio, loads = _estimate(whole, sizes, rate, requests)

@@ -49,6 +49,15 @@ def adjusted(misses: Any, rate: float, requests: int) -> Any:
     return np.clip(1 - misses / rate / max(requests, 1), 0, 1)
 
 
+def check_counted(references: int, rate: float, requests: int) -> None:
+    """A `ParameterError` if none of the counted requests is a reference to the sample: every size would seem to hit."""
+    if requests and not references:
+        raise ParameterError(
+            f"sample {rate:g} has none of the {requests} references that are counted; choose a larger share, another "
+            f"sample_seed, or a shorter warm_up"
+        )
+
+
 @dataclass(frozen=True)
 class Choice:
     """Which blocks are in a sample, and in which of its eight parts.

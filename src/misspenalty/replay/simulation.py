@@ -17,7 +17,7 @@ from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay import miniature
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.result import Result
-from misspenalty.replay.sampling import GROUP, Piece, Sample, check_sample, choose
+from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, check_sample, choose
 from misspenalty.replay.threads import Job, in_threads, processors
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, counted_requests, slices
@@ -157,7 +157,7 @@ def hit_ratio_curve(
         The trace cannot be read.
     ParameterError
         As in `simulate`; also an empty list of sizes, a thread count below 1, every size of a policy other than LRU, or
-        a sample behind a prefetcher.
+        a sample behind a prefetcher or without a counted reference.
 
     Examples
     --------
@@ -218,7 +218,10 @@ class _Miniatures:
         """The sample, in groups of neighbours for a policy that looks at them; built once."""
         if spatial not in self.samples:
             choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
-            self.samples[spatial] = Sample.of(self.trace, choice, self.warm_up)
+            sample = Sample.of(self.trace, choice, self.warm_up)
+            counted = counted_requests(sample.whole.trace, self.writes, sample.whole.warm_up)
+            check_counted(counted, self.rate, self.requests)
+            self.samples[spatial] = sample
         return self.samples[spatial]
 
     def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
