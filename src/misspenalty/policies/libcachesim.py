@@ -238,7 +238,7 @@ class LIRS(Reference):
             return False
         if not known:
             self._make_lir_room()
-            self.s[block] = None
+            self.s[block] = True
             return True
         self.s.move_to_end(block)
         if self.s[block] == "LIR":
@@ -259,7 +259,7 @@ class LIRS(Reference):
         else:
             if len(self.q) >= self.hirs:
                 self._evict()
-            self.s[block] = None
+            self.s[block] = True
             self.q[block] = None
 
     def _make_lir(self, block):
