@@ -120,6 +120,9 @@ def choice(line, indent, faults, cython):
             )
             word = "elif"
         return f"{text}else:\n{' ' * indent}    {line}", [number for number, *_ in faults]
+    # Sides are made truth values: Cython 3.3.1 crashes if they are an `and` or `or` of an int and a bint.
+    condition = cython and line.split(" ")[0] in ("if", "elif", "while")
+    value = "(not (not ({})))".format if condition else "({})".format
     text, done = line, []
     for a, b in reversed(spans):
         expression = line[a:b].strip()
@@ -133,11 +136,11 @@ def choice(line, indent, faults, cython):
                 wrong = spelled(line, begin, end, fault)[a : b + len(fault.after) - (end - begin)].strip()
             else:
                 continue
-            chosen += f"({wrong}) if {SWITCH} == {number} else "
+            chosen += f"{value(wrong)} if {SWITCH} == {number} else "
             done.append(number)
         if chosen:
             space = " " * (len(line[a:b]) - len(line[a:b].lstrip()))
-            text = f"{text[:a]}{space}({chosen}({expression})){text[b:]}"
+            text = f"{text[:a]}{space}({chosen}{value(expression)}){text[b:]}"
     return text, done
 
 

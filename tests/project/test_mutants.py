@@ -1,5 +1,6 @@
 """The parts of `make mutants`: the faults, the switches, and that a fault is noticed."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,22 @@ def test_a_kernel_holds_all_its_faults_but_those_that_do_not_compile(tmp_path):
     again = switched.Copy(tmp_path / "alone", copy)
     assert "nowhere" in again.put("policies/_lru.pyx", found[number].text(text.splitlines(keepends=True)))
     assert "_fault_" in (tmp_path / "misspenalty" / "policies" / "_lru.pyx").read_text()
+
+
+def test_a_kernel_whose_faults_are_off_works(tmp_path):
+    """Its condition is an `and` of an int and a bint, with faults in both."""
+    text = (faults.SOURCE / "policies" / "_limit.pyx").read_text()
+    found = dict(enumerate(faults.mutants_of("policies/_limit.pyx", text), 1))
+    assert len(switched.put_switched(switched.Copy(tmp_path), "policies/_limit.pyx", found)) > 5
+    code = (
+        "import numpy as np; from misspenalty.policies._limit import touch; hit = np.empty(3, np.uint8);"
+        "touch(np.array([1, 0, 1], np.uint32), np.zeros(2, np.uint32), hit); print(hit)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != switched.VARIABLE}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert (done.stdout, done.returncode) == ("[0 0 1]\n", 0)
 
 
 def test_each_source_has_tests_near_to_it():
