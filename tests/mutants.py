@@ -48,6 +48,7 @@ ROOT = Path(__file__).parents[1]
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
     "policies/_limit.pyx": ("tests/project/test_benchmarks.py",),
+    "policies/_policy.pyx": ("tests/policies", "tests/replay", "tests/project/test_kernels.py"),
     "policies/*": ("tests/policies", "tests/replay"),
     "prefetch/*": ("tests/prefetch",),
     "traces/_stack.pyx": ("tests/replay", "tests/traces"),

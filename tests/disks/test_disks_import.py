@@ -1,5 +1,6 @@
 """Drives that come with the package, and the importer of DiskSim's parameter files that most of them come from."""
 
+import copy
 import json
 import re
 
@@ -8,6 +9,7 @@ import pytest
 from misspenalty import disks
 from misspenalty.cli.main import main
 from misspenalty.disks.disksim import importer, parameter_file
+from misspenalty.disks.drive import layout
 from misspenalty.disks.drive.description import Description, check
 from misspenalty.errors import InputError, ParameterError
 
@@ -156,6 +158,14 @@ def test_defects_are_pairs_of_a_bad_sector_and_its_spare(made):
     kind = Description(check(importer.from_disksim(made(model=model))))
     assert kind.blocks == 20 * 38
     assert [kind.mechanics.locate(lbn)[2] for lbn in range(2, 7)] == [2, 38, 4, 39, 6]
+
+
+def test_a_slip_before_its_zone_is_refused():
+    data = copy.deepcopy(disks.load("hp97560").data)
+    for slips in ([-1, 5], [5, 10**9]):
+        data["geometry"]["zones"][0]["slips"] = slips
+        with pytest.raises(ParameterError, match=r"zone 0: a slip or defect lies outside the zone's [0-9]+ places"):
+            layout.build(data["geometry"])
 
 
 @pytest.mark.parametrize(

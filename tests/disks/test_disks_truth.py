@@ -116,6 +116,21 @@ def test_shortest_positioning_never_loses_to_first_come(name, seed):
     assert all(mean < means["fcfs"] for scheduler, mean in means.items() if scheduler != "fcfs")
 
 
+def test_the_elevator_keeps_its_direction_within_a_cylinder():
+    """A request where the arm is does not turn it round: of two that arrive meanwhile, the upper one is next."""
+    kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})
+    lbn = np.array([cylinder * 19 * 72 for cylinder in (500, 500, 480, 520)])  # heads, sectors
+    assert np.diff([kind.mechanics.locate(int(each))[0] for each in lbn]).tolist() == [0, -20, 40]
+
+    def served(arrival):
+        n = len(arrival)
+        return as_they_arrive(kind.drive("look"), arrival, lbn[:n] + 8, np.full(n, 8, np.int32), np.zeros(n, np.uint8))
+
+    first = served(np.array([0, 1]))["done"]
+    records = served(np.array([0, 1, first[0] + 1, first[0] + 2]))
+    assert records["done"].argsort().tolist() == [0, 1, 3, 2]
+
+
 def test_blocks_kept_in_passing_put_no_read_out_of_order():
     """Two things: in which order a read takes its sectors, and whether those before its first are kept."""
     waited, done = {}, {}

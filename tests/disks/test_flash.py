@@ -34,6 +34,13 @@ def updates(kind, count, seed=1, size=8, write=1, delay=0):
     return lbn, np.full(count, size, np.int32), np.full(count, write, np.uint8), np.full(count, delay, np.int64)
 
 
+@pytest.mark.parametrize(("sector", "unit"), [(1024, 512), (512, 3072)])
+def test_a_unit_is_whole_sectors_and_a_share_of_a_page(sector, unit):
+    told = f"units of {unit} bytes; expected whole sectors of {sector}, a share of pages of 16384"
+    with pytest.raises(InputError, match=told):
+        SATA.replace({"geometry.sector_bytes": sector, "geometry.unit_bytes": unit})
+
+
 def test_a_small_request_takes_what_its_parts_take():
     for kind, write, expected in (
         (SATA, 0, COMMAND["read"] + READ + MOVE + 8 * LINK),

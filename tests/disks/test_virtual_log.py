@@ -274,3 +274,11 @@ def lay_out(logical, physical):
 def test_impossible_parameters(call, message):
     with pytest.raises(ParameterError, match=message):
         call()
+
+
+def test_a_rest_may_be_of_no_time():
+    disk = virtual_log(SMALL, 10)
+    now = disk.request(0, True, 0, 8)[0]
+    assert disk.rest(now) == now
+    with pytest.raises(ParameterError, match=f"idle until {now - 1} ns; the store is at {now}"):
+        disk.rest(now - 1)

@@ -290,6 +290,23 @@ def test_fbr_sections_have_to_fit():
         find_policy("fbr").check({"f_new": 0.6, "f_old": 0.6})
 
 
+def test_fbr_old_section_holds_a_block_at_least():
+    """The new section of the whole cache leaves it one."""
+    ids = np.random.default_rng(3).zipf(1.3, 2000) % 30
+    for capacity in (1, 2, 7):
+        parameters = {"f_new": 1.0, "f_old": 0.0}
+        hit, _ = kernel_outcome("fbr", capacity, ids.tolist(), parameters)
+        assert hit.tolist() == reference_outcome("fbr", capacity, ids.tolist(), parameters).tolist()
+
+
+@pytest.mark.parametrize("name", ["lrfu", "lfru"])
+def test_lambda_is_at_most_1(name):
+    """At 1 they are LRU, and the paper has no value above."""
+    assert find_policy(name).check({"lam": 1})["lam"] == 1
+    with pytest.raises(ParameterError, match="lam"):
+        find_policy(name).check({"lam": 1.01})
+
+
 def test_unknown_policy_lists_the_known():
     with pytest.raises(ParameterError, match=r"unknown policy 'lur', did you mean 'lru'\?; known policies: .*lru, "):
         find_policy("lur")
