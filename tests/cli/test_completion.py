@@ -30,11 +30,15 @@ def script(tmp_path_factory):
         (["curve", "x", "--policy", "lru,sie"], {"lru,sieve"}),
         (["penalty", "x", "--device", "cheetah"], {"cheetah4lp", "cheetah9lp"}),
         (["compl"], {"completion"}),
+        (["curve", "x", "--writes", ""], {"count", "ignore", "refresh", "only"}),
+        (["penalty", "x", "--writes", ""], {"count", "ignore"}),
+        (["record", "block", "--device", "cheetah"], set()),
+        (["penalty", "x", "--scheduler", "s"], {"sstf", "sptf"}),
         (["new", "d"], {"drive"}),
     ],
 )
 def test_bash_offers(script, typed, offered):
-    line = " ".join(["misspenalty", *typed])
+    line = " ".join(["misspenalty", *(word or "''" for word in typed)])
     program = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(typed)}; _misspenalty; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == offered
@@ -45,6 +49,13 @@ def test_every_command_is_in_every_script(shell, capsys):
     assert main(["completion", shell]) == 0
     shown = capsys.readouterr().out
     assert [name for names in words(parser()).values() for name in names if name.lstrip("-") not in shown] == []
+
+
+def test_fish_knows_what_each_command_takes(capsys):
+    assert main(["completion", "fish"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "-l writes" in line]
+    taken = {line.partition("from ")[2].partition("'")[0]: line.rpartition(" -a ")[2] for line in lines}
+    assert (taken["curve"], taken["penalty"]) == ("'count ignore refresh only'", "'count ignore'")
 
 
 def test_every_command_has_examples():

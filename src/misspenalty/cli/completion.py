@@ -6,6 +6,7 @@ from string import Template
 import misspenalty
 from misspenalty.cli.arguments import add_command
 from misspenalty.cli.output import Described
+from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
 
 BASH = Template("""\
@@ -17,7 +18,7 @@ _misspenalty() {
       $paths) path="$$path $$word" ;;
     esac
   done
-  case "$$previous" in
+  case "$$path $$previous" in
 $values
     *)
       case "$$path" in
@@ -55,7 +56,7 @@ def add(commands):
 
 
 def _completion(options):
-    tree, values = words(options.whole), known_values()
+    tree, values = words(options.whole), known_values(options.whole)
     text = fish(tree, values) if options.shell == "fish" else bash(tree, values)
     text = ZSH + text if options.shell == "zsh" else text
     return Described({"shell": options.shell, "script": text}, text.rstrip("\n"))
@@ -80,22 +81,44 @@ def words(parser, path=()):
     return {path: found} | below
 
 
-def known_values():
-    """Names that may follow an option, by option."""
+def known_values(parser):
+    """What may follow each command's options: path of the command and option to the names that it takes.
+
+    Returns
+    -------
+    dict of (tuple of str, str) to list of str
+    """
+    from misspenalty.disks import SCHEDULERS
     from misspenalty.disks.drive import description
 
-    return {
+    names = {
         "--policy": list(misspenalty.policies()),
         "--format": list(formats()),
-        "--device": description.names(),
-        "--writes": ["count", "ignore", "refresh", "only"],
+        "--prefetch": list(sequential.KINDS),
     }
+    found = {(("penalty",), "--device"): description.names(), (("penalty",), "--scheduler"): list(SCHEDULERS)}
+
+    def walk(command, path):
+        for action in command._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for name, below in action.choices.items():
+                    walk(below, (*path, name))
+                continue
+            for option in action.option_strings:
+                if known := list(map(str, action.choices or ())) or names.get(option):
+                    found[path, option] = known
+
+    walk(parser, ())
+    return found
 
 
 def bash(tree, values):
     """The script for bash, which zsh's bashcompinit reads as well."""
     paths = "|".join(f'" {" ".join(path)}"' for path in tree if path)
-    shown = "\n".join(f'    {option}) words="{" ".join(names)}" ;;' for option, names in values.items())
+    shown = "\n".join(
+        f'    "{"".join(f" {word}" for word in (*path, option))}") words="{" ".join(names)}" ;;'
+        for (path, option), names in values.items()
+    )
     options = "\n".join(
         f'        "{"".join(f" {word}" for word in path)}") words="{" ".join(names)}" ;;'
         for path, names in tree.items()
@@ -114,6 +137,6 @@ def fish(tree, values):
             lines.append(f"complete -c misspenalty -f -n '{unseen}{''.join(others)}' -a '{' '.join(commands)}'")
         for option in (name for name in names if name.startswith("--")):
             condition = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in path) or "__fish_use_subcommand"
-            known = f" -x -a '{' '.join(values[option])}'" if option in values else ""
+            known = f" -x -a '{' '.join(values[path, option])}'" if (path, option) in values else ""
             lines.append(f"complete -c misspenalty -n '{condition}' -l {option[2:]}{known}")
     return "\n".join(lines) + "\n"
