@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from misspenalty import open_trace
 from misspenalty.errors import InputError
-from misspenalty.traces import numbering
+from misspenalty.traces import numbering, reader
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.numbering import SHARDS, Numbering, shard_of
+from misspenalty.traces.readers import oracle_general
 
 SMALL = 400_000
 
@@ -75,6 +76,23 @@ def test_objects_keep_their_sizes_in_shards(tmp_path, monkeypatch):
     assert sharded.blocks > 4000
     assert sharded.object_bytes.tolist() == (sharded.address.astype(np.int64) * 3 + 1).tolist()
     assert np.array_equal(whole.ids, sharded.ids) and np.array_equal(whole.object_bytes, sharded.object_bytes)
+
+
+def test_objects_keep_their_sizes_where_shards_begin_between_two_batches(tmp_path, monkeypatch):
+    """The ids of the first batches are known at once, those of the others at the end."""
+    monkeypatch.setattr(reader, "RECORDS", 500)
+    names = np.random.default_rng(7).zipf(1.1, 20_000).astype(np.uint64) % 9000
+    rows = np.zeros(names.size, oracle_general.RECORD)
+    rows["object"], rows["next"], rows["size"] = names, -1, names * 2 + 1 + np.arange(names.size) // 10_000
+    rows.tofile(raw := tmp_path / "raw.oracleGeneral")
+    first = np.unique(names, return_index=True)
+    for in_memory in (1 << 20, 1500, 1):
+        monkeypatch.setattr(numbering.Numbering.__init__, "__defaults__", (in_memory,))
+        trace = open_trace(raw)
+        assert trace.blocks == first[0].size > 3000
+        assert dict(zip(trace.address.tolist(), trace.object_bytes.tolist(), strict=True)) == dict(
+            zip(first[0].tolist(), rows["size"][first[1]].tolist(), strict=True)
+        )
 
 
 def test_an_error_in_the_middle_leaves_nothing(tmp_path, monkeypatch):

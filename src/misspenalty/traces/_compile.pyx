@@ -7,7 +7,7 @@ of trace.
 
 import numpy as np
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from misspenalty._kernel cimport Kernel
@@ -128,3 +128,25 @@ cdef class Interner(Kernel):
         if not self.size:
             return np.empty(0, np.uint64)
         return np.array(<uint64_t[:self.size]>self.addresses)
+
+
+def new_blocks(const uint32_t[::1] ids, uint64_t seen):
+    """Which references are the first to their block; bool, same length.
+
+    Parameters
+    ----------
+    ids : uint32, shape (n,)
+        In order of first use.
+    seen : int
+        Blocks referenced before: the next new one has this id.
+    """
+    result = np.empty(ids.shape[0], np.bool_)
+    cdef uint8_t[::1] out = result.view(np.uint8)
+    cdef Py_ssize_t i
+    cdef bint new
+    with nogil:
+        for i in range(ids.shape[0]):
+            new = ids[i] >= seen
+            seen += new
+            out[i] = new
+    return result

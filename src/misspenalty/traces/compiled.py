@@ -19,13 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.traces.numbering import CHUNK, Numbering, first_uses
+from misspenalty.traces._compile import new_blocks
+from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format, unreadable
 from misspenalty.traces.spool import spooled
 from misspenalty.traces.trace import (
     BY_BLOCK,
     COLUMNS,
     META,
+    OPTIONAL,
     VERSION,
     RequestSizes,
     Trace,
@@ -192,47 +194,69 @@ def _compile(
     lengths = np.zeros(1, np.int64)  # requests of each number of blocks
     with (
         contextlib.closing(Numbering(folder)) as numbering,
+        contextlib.closing(ObjectBytes(folder)) as sizes,
         open(folder / "write", "wb") as write,
         open(folder / "time", "wb") as time,
-        open(folder / "size", "wb") as size,
     ):
         for requests in form.read(path, block_bytes, **options):
             references += _references(requests, path, int(lengths.sum()))
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
             for start, writes, times in _expand(requests):
-                numbering.add(start)
-                for column, values, file in (
-                    ("write", writes, write),
-                    ("time", times, time),
-                    ("size", requests.size, size),
-                ):
+                ids = numbering.add(start)
+                if requests.size is not None:
+                    sizes.add(ids, requests.size)
+                    present.add("object_bytes")
+                for column, values, file in (("write", writes, write), ("time", times, time)):
                     if values is not None:
-                        values.tofile(file)
+                        file.write(np.ascontiguousarray(values).data)
                         present.add(column)
         if not references:
             raise InputError("contains no requests", path=path, expected=form.summary)
         blocks = numbering.finish()
-    if "size" in present:
-        _object_bytes(folder)
-        present.remove("size")
-    for column in {"write", "time", "size"} - present:
+        sizes.finish()
+    for column in {*OPTIONAL} - present:
         (folder / column).unlink()
-    write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths))
+    write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths), checksums=False)
 
 
-def _object_bytes(folder: Path) -> None:
-    """Write the column ``object_bytes``, the size of each object at its first reference, from ids and sizes."""
-    seen = 0
-    with (
-        open(folder / "ids", "rb") as ids,
-        open(folder / "size", "rb") as sizes,
-        open(folder / "object_bytes", "wb") as out,
-    ):
-        while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
-            new = first_uses(part, seen)
-            np.fromfile(sizes, np.int64, part.size)[new].tofile(out)
-            seen += int(np.count_nonzero(new))
+class ObjectBytes:
+    """Writes the column ``object_bytes`` of a folder, the size of each object at its first reference.
+
+    Sizes whose ids are only known when all references are numbered wait in a file of the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.seen, self.known, self.waiting = folder, 0, 0, 0  # objects, references
+        self.out = open(folder / "object_bytes", "wb")  # noqa: SIM115, closed by `close`
+        self.later = open(folder / "size", "w+b")  # noqa: SIM115
+
+    def add(self, ids: np.ndarray | None, sizes: np.ndarray) -> None:
+        """Append the next references: their ids, or None if they will be in the column ``ids``, and int64 sizes."""
+        if ids is None:
+            self.later.write(sizes.data)
+            self.waiting += sizes.size
+            return
+        new = new_blocks(ids, self.seen)
+        self.out.write(sizes[new].data)
+        self.seen += int(np.count_nonzero(new))
+        self.known += sizes.size
+
+    def finish(self) -> None:
+        """Write the sizes that waited."""
+        if not self.waiting:
+            return
+        self.later.seek(0)
+        with open(self.folder / "ids", "rb") as ids:
+            ids.seek(self.known * np.dtype(np.uint32).itemsize)
+            while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
+                self.add(part, np.fromfile(self.later, np.int64, part.size))
+
+    def close(self) -> None:
+        """Close the files, and remove the one of sizes that wait."""
+        self.out.close()
+        self.later.close()
+        (self.folder / "size").unlink()
 
 
 def _check_references(references: int, most: int | None, path: Path) -> None:

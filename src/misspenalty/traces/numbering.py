@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from misspenalty.traces._compile import Interner
+from misspenalty.traces._compile import Interner, new_blocks
 
 IN_MEMORY = 7 << 20  # distinct blocks of one table, which then takes half a gigabyte
 SHARDS = 128
@@ -37,14 +37,16 @@ class Numbering:
         self.shards: Shards | None = None
         self.ids = open(folder / "ids", "wb")  # noqa: SIM115, closed by `finish`
 
-    def add(self, addresses: np.ndarray) -> None:
-        """Append references to these addresses, uint64."""
+    def add(self, addresses: np.ndarray) -> np.ndarray | None:
+        """Append references to these addresses, uint64; returns their ids, if they are known before the end."""
         if self.shards is not None:
             self.shards.add(addresses)
-            return
-        self.interner.ids(addresses).tofile(self.ids)
+            return None
+        ids: np.ndarray = self.interner.ids(addresses)
+        self.ids.write(ids)
         if len(self.interner) > self.in_memory:
             self._divide()
+        return ids
 
     def finish(self) -> int:
         """Write what is left; returns the number of distinct blocks."""
@@ -127,7 +129,7 @@ class Shards:
             while (shard := np.fromfile(order, np.uint8, CHUNK)).size:
                 place, counts = np.argsort(shard, kind="stable"), np.bincount(shard, minlength=SHARDS)
                 own = [np.fromfile(file, np.uint32, n) for file, n in zip(ids, counts, strict=True)]
-                new = np.concatenate([first_uses(part, known) for part, known in zip(own, seen.tolist(), strict=True)])
+                new = np.concatenate([new_blocks(part, known) for part, known in zip(own, seen.tolist(), strict=True)])
                 fresh = np.array([int(flags.sum()) for flags in np.split(new, np.cumsum(counts)[:-1])])
                 came = np.concatenate([np.fromfile(f, np.uint64, n) for f, n in zip(addresses, fresh, strict=True)])
                 key = np.concatenate([part + begin for part, begin in zip(own, begins, strict=True)])
@@ -142,15 +144,6 @@ class Shards:
             file.close()
             Path(file.name).unlink()
         (self.folder / "order").unlink()
-
-
-def first_uses(own: np.ndarray, seen: int) -> np.ndarray:
-    """Which references are the first to their block, after `seen` blocks: ids rise by one at each of them."""
-    if not own.size:
-        return np.empty(0, bool)
-    highest = np.maximum.accumulate(np.concatenate([[seen - 1], own.astype(np.int64)]))
-    found: np.ndarray = highest[1:] > highest[:-1]
-    return found
 
 
 def shard_of(addresses: np.ndarray) -> np.ndarray:

@@ -348,9 +348,19 @@ def check_block(block_bytes: int) -> int:
 
 
 def write_meta(
-    folder: Path, references: int, blocks: int, block_bytes: int, name: str, format: str, sizes: RequestSizes | None
+    folder: Path,
+    references: int,
+    blocks: int,
+    block_bytes: int,
+    name: str,
+    format: str,
+    sizes: RequestSizes | None,
+    *,
+    checksums: bool = True,
 ) -> None:
-    """Write the description of a compiled trace: everything except its columns, with their checksums and its own."""
+    """Write the description of a compiled trace: everything except its columns, with its checksum and, if it is to be
+    kept, theirs.
+    """
     meta: dict[str, Any] = {
         "version": VERSION,
         "references": references,
@@ -359,7 +369,9 @@ def write_meta(
         "name": name,
         "format": format,
         "columns": {
-            name: checksum(np.memmap(folder / name, np.uint8, "r")) for name in COLUMNS if (folder / name).exists()
+            name: checksum(np.memmap(folder / name, np.uint8, "r")) if checksums else None
+            for name in COLUMNS
+            if (folder / name).exists()
         },
     }
     if sizes is not None:
