@@ -57,6 +57,7 @@ NEAREST = {
     "traces/readers/*": ("tests/traces",),
     "traces/spool.py": ("tests/cli/test_pipes.py",),
     "traces/*": ("tests/traces", "tests/io"),
+    "replay/characteristics.py": ("tests/replay/test_characteristics.py", "tests/characterize"),
     "replay/*": ("tests/replay", "tests/cli"),
     "io/plugins.py": ("tests/replay/test_python_policy.py", "tests/cli/test_new.py"),
     "io/*": ("tests/io", "tests/traces/test_traces.py"),

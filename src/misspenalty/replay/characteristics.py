@@ -175,4 +175,4 @@ def octaves(values: np.ndarray) -> np.ndarray:
     [0, 1, 2, 2, 3]
     """
     number: np.ndarray = np.frexp(np.asarray(values, np.float64) - 1)[1]
-    return np.where(values > 1, number, 0)
+    return number

@@ -1,0 +1,107 @@
+"""Tables that characterize a trace, traced by hand and counted reference by reference."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from misspenalty import Trace, open_trace
+from misspenalty.replay import characteristics
+from misspenalty.replay.characteristics import frequencies, octaves, over_time, request_sizes, reuse_distances, runs
+
+
+def power(value):
+    """The smallest power of two not below a value."""
+    return 1 << (int(value) - 1).bit_length()
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Runs of several lengths over blocks that come back; a slice ends within runs."""
+    monkeypatch.setattr(characteristics, "SLICE", 7)
+    rng = np.random.default_rng(5)
+    return [int(start) + i for start in rng.integers(0, 60, 300) for i in range(rng.integers(1, 9))]
+
+
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [([1], [(1, 1, 1)]), ([1, 2, 3, 4], [(1, 1, 0.25), (2, 1, 0.25), (4, 2, 0.5)])],
+)
+def test_requests_by_size(tmp_path, pages, expected):
+    lines = [f"0,{1000 * number},{4096 * count},R,{number}.0\n" for number, count in enumerate(pages)]
+    (path := tmp_path / "a.spc").write_text("".join(lines))
+    table = request_sizes(open_trace(path, block_bytes=4096))
+    assert list(table.itertuples(index=False, name=None)) == expected
+
+
+def test_windows_traced_by_hand():
+    """Two windows of five seconds; in the second, 1 and 2 come back, 3 is new, and one of four is a write."""
+    time = np.array([0, 1, 2, 5, 6, 9, 10]) * 10**9
+    trace = Trace.from_blocks(
+        [1, 2, 1, 2, 3, 1, 1], write=[number in (2, 5) for number in range(7)], time=time, block_bytes=1 << 19
+    )
+    table = over_time(trace, 2)
+    assert table.to_dict("list") == {
+        "window": [0, 1],
+        "start_s": [0, 5],
+        "references_per_s": [0.6, 0.8],
+        "mb_per_s": [0.3, 0.4],
+        "references": [3, 4],
+        "read_share": [pytest.approx(2 / 3), 0.75],
+        "working_set_blocks": [2, 3],
+        "new_blocks": [2, 1],
+        "footprint_blocks": [2, 3],
+    }
+
+
+def test_a_window_without_references_has_no_read_share():
+    table = over_time(Trace.from_blocks([1, 2, 3], time=[0, 1, 100]), 4)
+    assert table["references"].tolist() == [2, 0, 0, 1] and table["read_share"].isna().tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("time", [None, [7] * 10])
+def test_windows_without_times_have_equal_numbers_of_references(time):
+    table = over_time(Trace.from_blocks(range(10), time=time), 5)
+    assert "start_s" not in table and table["references"].tolist() == [2] * 5
+    assert len(over_time(Trace.from_blocks([1, 2, 3]))) == 3
+
+
+def test_runs_are_those_counted_one_by_one(blocks):
+    lengths, before = [], None
+    for block in blocks:
+        lengths = [*lengths[:-1], lengths[-1] + 1] if before is not None and block == before + 1 else [*lengths, 1]
+        before = block
+    table = runs(Trace.from_blocks(blocks)).set_index("blocks_up_to")
+    count = Counter(map(power, lengths))
+    assert table["runs"].to_dict() == {size: count[size] for size in table.index} and max(count) == table.index[-1]
+    references = {size: sum(length for length in lengths if power(length) == size) for size in table.index}
+    assert table["references"].to_dict() == references and sum(references.values()) == len(blocks)
+    assert table["share"].to_numpy() == pytest.approx(table["references"] / len(blocks))
+
+
+def test_reuse_distances_are_those_counted_one_by_one(blocks):
+    last, count = {}, Counter()
+    for i, block in enumerate(blocks):
+        if block in last:
+            count[power(len(set(blocks[last[block] : i])))] += 1
+        last[block] = i
+    table = reuse_distances(Trace.from_blocks(blocks)).set_index("blocks_up_to")
+    assert table["references"].to_dict() == {size: count[size] for size in table.index}
+    assert max(count) == table.index[-1]
+    assert table["cumulative_share"].iloc[-1] == pytest.approx(1 - len(last) / len(blocks))
+
+
+def test_ranks_in_geometric_steps():
+    uses = [8, 5, 4, 4, 2, 1, 1, 1, 1]
+    trace = Trace.from_blocks(np.repeat(np.arange(9), uses))
+    table = frequencies(trace, 3)
+    assert table["rank"].tolist() == [1, 3, 9] and table["references"].tolist() == [8, 4, 1]
+    assert (table["cumulative_share"] * 27).tolist() == pytest.approx([8, 17, 27])
+    every = frequencies(trace)
+    assert every["rank"].iloc[[0, -1]].tolist() == [1, 9]
+    assert every["references"].tolist() == [uses[rank - 1] for rank in every["rank"]]
+    assert len(frequencies(Trace.from_blocks(range(1000)))) <= 60
+
+
+def test_octaves_of_the_largest_distance():
+    assert octaves(np.array([2**31, 2**31 + 1, 2**32 - 1], np.uint32)).tolist() == [31, 32, 32]
