@@ -160,6 +160,12 @@ def test_defects_are_pairs_of_a_bad_sector_and_its_spare(made):
     assert [kind.mechanics.locate(lbn)[2] for lbn in range(2, 7)] == [2, 38, 4, 39, 6]
 
 
+@pytest.mark.parametrize("points", [[[1, 2], [1, 2.5], [5, 4]], [[1, 2], [5, 4], [3, 3]]])
+def test_distances_of_a_seek_table_rise_from_1_on(points):
+    with pytest.raises(InputError, match="seek table: expected distances from 1 on, in rising order"):
+        disks.load("hp97560").replace({"mechanics.seek": {"table_ms": points}})
+
+
 def test_a_slip_before_its_zone_is_refused():
     data = copy.deepcopy(disks.load("hp97560").data)
     for slips in ([-1, 5], [5, 10**9]):

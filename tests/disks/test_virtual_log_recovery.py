@@ -1,5 +1,7 @@
 """A crash after any sector: the map comes back exactly, and no acknowledged write is lost."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -119,6 +121,20 @@ def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
     assert found.from_tail
     assert whole or (found.map == before).all()
     check(found, media, 1, versions, pending)
+
+
+def test_a_recovered_disk_is_compacted_without_loss():
+    """The compactor asks whose a block is, which recovery has to tell it."""
+    disk, media = fresh(8, 700)
+    rng = np.random.default_rng(8)
+    for block in rng.integers(0, 700, 2000):
+        disk.request(disk.now, True, int(block) * 8, 8)
+    disk.power_down()
+    again, _ = recovered(SLICE, 700, media)
+    before, (versions, _) = again.mapping().copy(), content(media, again.mapping(), 8)
+    assert again.compact(3) == 3 and (again.mapping() != before).any()
+    check(SimpleNamespace(map=again.mapping()), media, 8, versions, {})
+    assert len(np.unique(again.mapping())) == 700
 
 
 def test_recovery_is_done_once():

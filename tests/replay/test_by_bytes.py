@@ -113,6 +113,7 @@ def test_other_programs_count_the_same(shared_traces):
         ),
         ("seive", 10, "did you mean 'sieve'"),
         ("lru", 0, "cache size is 0 bytes"),
+        ("lru", 1 << 62, "cache size is 4611686018427387904 bytes"),
         ("lru", 1.5, "cache size is 1.5 bytes"),
     ],
 )
