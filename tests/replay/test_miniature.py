@@ -5,7 +5,7 @@ import pytest
 
 from misspenalty import ParameterError, hit_ratio_curve, open_trace, simulate
 from misspenalty.policies.registry import find_policy, known_policies
-from misspenalty.replay.sampling import PARTS, Sample, choose
+from misspenalty.replay.sampling import PARTS, Sample, adjusted, choose
 from misspenalty.traces import Trace
 
 ONLINE = [name for name, policy in known_policies().items() if not policy.offline]
@@ -112,6 +112,14 @@ def test_neighbours_stay_together_where_a_policy_looks_at_them():
 def test_parameters_that_count_accesses_are_scaled(policy, given, expected):
     found = find_policy(policy).in_sample(given, 0.01)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("misses", "rate", "requests", "expected"),
+    [(1, 0.9, 1, 0.0), (1, 0.5, 4, 0.5), (3, 0.5, 4, 0.0), (0, 0.5, 4, 1.0), (0, 0.5, 0, 1.0)],
+)
+def test_misses_of_a_sample_stand_for_those_of_the_whole(misses, rate, requests, expected):
+    assert adjusted(misses, rate, requests) == expected
 
 
 def test_few_blocks_still_give_a_number():
