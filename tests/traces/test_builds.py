@@ -338,6 +338,13 @@ def test_a_capture_opens_as_a_trace_of_pages(tmp_path):
     assert (trace.format, trace.block_bytes, trace.blocks, len(trace), trace.reads) == ("files", 4096, 3, 3, 3)
 
 
+def test_calls_that_moved_nothing_are_no_requests(tmp_path):
+    tables = small()
+    tables["events"].loc[4, "length"] = 0
+    trace = misspenalty.open_trace(written(tmp_path, tables))
+    assert trace.address[trace.ids].tolist() == [0, 1]
+
+
 def test_runs_of_a_capture_follow_one_another(tmp_path):
     """The second begins a microsecond after the last event of the first; what failed or moved nothing is left out."""
     tables = small()

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace
+from misspenalty.traces import text
 from misspenalty.traces.readers import blktrace, csv
 
 FORMATS = Path(__file__).parents[1] / "data" / "formats"
@@ -128,6 +129,14 @@ def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
     assert moved["D"] == first["D"] and moved["C"] == [block + 100 for block in first["C"]]
 
 
+def test_blktrace_passes_over_a_request_of_no_bytes(tmp_path):
+    """A flush, say; one of a byte is a request."""
+    rows = np.zeros(3, blktrace.RECORD)
+    rows["magic"], rows["action"], rows["sector"], rows["bytes"] = blktrace.MAGIC | 7, 1, [8, 16, 24], [0, 1, 4096]
+    rows.tofile(tmp_path / "x")
+    assert blocks(open_trace(tmp_path / "x", "blktrace")) == [2, 3]
+
+
 def test_blktrace_that_is_cut_or_damaged(tmp_path):
     content = (FORMATS / "sdb.blktrace.0").read_bytes()
     (tmp_path / "cut").write_bytes(content[:-10])
@@ -154,6 +163,15 @@ def test_parquet_with_named_columns(tmp_path):
     assert open_trace(tmp_path / "y.parquet").object_bytes.tolist() == [10, 20]
     rows.to_csv(tmp_path / "x.csv", index=False)
     assert open_trace(tmp_path / "x.csv", "csv", columns="block=key,op=rw").address.tolist() == trace.address.tolist()
+
+
+def test_a_parquet_block_is_from_0_to_what_63_bits_hold(tmp_path):
+    pd.DataFrame({"key": np.array([0, 2**63 - 1, 0], np.uint64)}).to_parquet(tmp_path / "x.parquet")
+    trace = open_trace(tmp_path / "x.parquet")
+    assert trace.address[trace.ids].tolist() == [0, 2**63 - 1, 0]
+    pd.DataFrame({"key": np.array([0, 2**63], np.uint64)}).to_parquet(tmp_path / "y.parquet")
+    with pytest.raises(InputError, match="0 to 9223372036854775808 is out of range"):
+        open_trace(tmp_path / "y.parquet")
 
 
 @pytest.mark.parametrize(
@@ -224,6 +242,13 @@ def test_stores_are_writes_and_other_letters_are_refused(tmp_path):
     (tmp_path / "y").write_text("l 0x10 1\nq 0x1f 2\n")
     with pytest.raises(InputError, match="access 2 is neither l nor s"):
         open_trace(tmp_path / "y", "address")
+
+
+def test_a_letter_is_named_by_its_place_in_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "CHUNK", 64)
+    (tmp_path / "x").write_text("l 0x10 1\n" * 40 + "q 0x1f 2\n")
+    with pytest.raises(InputError, match="access 41 is neither l nor s"):
+        open_trace(tmp_path / "x", "address")
 
 
 def test_delayed_hits(tmp_path):

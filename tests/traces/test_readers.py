@@ -8,7 +8,7 @@ import pytest
 from misspenalty import InputError, ParameterError, open_trace
 from misspenalty.traces import formats
 from misspenalty.traces.reader import Devices, records
-from misspenalty.traces.readers import srt
+from misspenalty.traces.readers import blkparse, srt
 
 
 def write(path, content):
@@ -118,6 +118,13 @@ def test_blkparse_takes_one_action_and_passes_over_what_moves_no_data(tmp_path):
     assert references(completed) == [223490 // 8, 223490 // 8 + 1]
 
 
+@pytest.mark.parametrize("device", ["8,x", "x,0", "8", "8,", ",0"])
+def test_blkparse_is_told_by_the_device_of_its_first_event(device):
+    first = BLKPARSE.splitlines()[0].split(maxsplit=1)[1]
+    assert blkparse.sniff("x", b"  8,0 " + first + b"\n")
+    assert not blkparse.sniff("x", device.encode() + b" " + first + b"\n")
+
+
 @pytest.mark.parametrize(
     "form, content, message",
     [
@@ -165,6 +172,9 @@ def test_oracle_general_is_told_by_its_content(tmp_path):
     assert (trace.format, references(trace)) == ("oracleGeneral", [big, 7, big])
     assert trace.time.tolist() == [0, 10**9, 10**9]
     assert open_trace(write(tmp_path / "x.oracleGeneral", oracle((0, 1, 1, -1)))).format == "oracleGeneral"
+    for row in ((0, 1, 1, 0), (0, 1, 1, -2), (0, 1, 1, 1 << 40)):  # the next access is neither later nor none
+        with pytest.raises(InputError, match="the content fits no format"):
+            open_trace(write(tmp_path / "odd.bin", oracle(row, (0, 1, 1, -1))))
     with pytest.raises(InputError, match="byte 48: the file ends 23 bytes into a record"):
         open_trace(write(tmp_path / "cut.oracleGeneral.bin", (oracle((0, 1, 1, -1)) * 3)[:-1]))
 
