@@ -263,6 +263,18 @@ def test_foresight_is_the_events_to_come():
     assert fed(Foresight(4, np.array(ids, np.uint32), 2), ids, cuts=[2]) == ([0, 1, 1, 1, 1], [2, 2, 2, 1, 0])
 
 
+def test_foresight_is_of_files_that_there_are():
+    with pytest.raises(IndexError, match="event 1 is of file 3; there are 3"):
+        Foresight(3, np.array([2, 3], np.uint32), 2)
+
+
+@pytest.mark.parametrize("name", ["corrected", "product", "longest"])
+def test_a_switch_is_on_or_off(name):
+    assert [find_predictor("epcm").check({name: value})[name] for value in (0, 1)] == [0, 1]
+    with pytest.raises(ParameterError, match=f"{name} is 2"):
+        find_predictor("epcm").check({name: 2})
+
+
 def test_accuracy_counts_what_was_foreseen():
     result = measure_accuracy(letters("ABCABCABC"), "last_successor")
     assert (result.events, result.predicted, result.first, result.among) == (8, 5, 5, 5)

@@ -321,6 +321,10 @@ def test_prefetching_serves_a_scan(make_trace):
         ({"threshold": 0}, "prefetch: threshold is 0"),
         ({"threshold": float("nan")}, "prefetch: threshold is nan"),
         ({"remedy": 2}, "prefetch: remedy is 2"),
+        ({"degree": 257}, "prefetch: degree is 257"),
+        ({"degree": 256, "trigger": 256}, "prefetch: trigger is 256"),
+        ({"kind": "amp", "most": 257}, "prefetch: most is 257"),
+        ({"kind": "amp", "ahead_above": 257}, "prefetch: ahead_above is 257"),
     ],
 )
 def test_impossible_settings_are_named(make_trace, settings, message):

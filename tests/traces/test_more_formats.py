@@ -11,7 +11,7 @@ import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace
 from misspenalty.traces import text
-from misspenalty.traces.readers import blktrace, csv
+from misspenalty.traces.readers import blktrace, csv, lcs
 
 FORMATS = Path(__file__).parents[1] / "data" / "formats"
 
@@ -43,6 +43,11 @@ def test_lcs_equals_what_it_was_converted_from(version):
     assert references(trace) == references(source)
     assert trace.object_bytes.tolist() == source.object_bytes.tolist()
     assert trace.time.tolist() == source.time.tolist()
+
+
+def test_lcs_records_are_as_long_as_libcachesims():
+    """Sizes of its structs lcs_req_v1_t to lcs_req_v8_t."""
+    assert [lcs.record(version).itemsize for version in range(1, 9)] == [24, 28, 36, 40, 44, 52, 68, 100]
 
 
 def test_lcs_operations_and_damage(tmp_path):

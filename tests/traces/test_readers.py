@@ -7,7 +7,7 @@ import pytest
 
 from misspenalty import InputError, ParameterError, open_trace
 from misspenalty.traces import formats
-from misspenalty.traces.reader import Devices, records
+from misspenalty.traces.reader import Devices, extents, records
 from misspenalty.traces.readers import blkparse, srt
 
 
@@ -300,9 +300,19 @@ def test_srt_damaged(tmp_path):
         open_trace(write(tmp_path / "word", whole + whole[begin : begin + 4]))  # the length of a record, and no more
     with pytest.raises(InputError, match="byte 0: no SRT record begins here"):
         open_trace(write(tmp_path / "none", b"tracedate only"), "srt")
+    with pytest.raises(InputError, match=rf"byte {begin}: no SRT record begins here"):
+        open_trace(write(tmp_path / "new", HEADER + srt_record(">", 1, 512, 8, 1, 1, version=5) * 2), "srt")
 
 
 # --- the parts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "odd"), [([-5, 7], "address -5 is"), ([7, 1 << 56], f"address {1 << 56} is"), ([0, -1], "address -1 is")]
+)
+def test_an_address_out_of_range_is_named(start, odd):
+    with pytest.raises(InputError, match=f"{odd} out of range"):
+        extents(np.zeros(2, np.int64), np.array(start), np.ones(2, np.int64), None, None, 4096, "x")
 
 
 def test_devices_are_numbered_in_order_of_appearance():

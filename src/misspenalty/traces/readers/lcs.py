@@ -18,7 +18,7 @@ HEADER_BYTES = 8192
 HEAD = struct.Struct("<QQqq")  # magic number, version, version of the statistics, requests
 SECOND = 1_000_000_000  # ns
 AT_ONCE = 1 << 18  # records read at a time
-FEATURES = {1: 0, 2: 0, 3: 0, 4: 1, 5: 2, 6: 4, 7: 8, 8: 16}  # by version
+VERSIONS = range(1, 9)
 WRITES = (3, 4, 5, 6, 7, 8, 10, 11, 13, 14)  # set, add, cas, replace, append, prepend, incr, decr, write, update
 DELETE = 9
 
@@ -28,7 +28,8 @@ def record(version):
     fields = [("time", "<u4"), ("object", "<u8"), ("size", "<u4" if version < 3 else "<i8")]
     fields += [("operation", "u1"), ("tenant", "V3")] if version > 1 else []
     fields += [("ttl", "<u4")] if version > 2 else []
-    return np.dtype([*fields, ("next", "<i8"), *([("features", f"V{4 * FEATURES[version]}")] if version > 3 else [])])
+    features = [("features", f"V{4 << (version - 4)}")] if version > 3 else []  # 1, 2, 4, 8 or 16 of them
+    return np.dtype([*fields, ("next", "<i8"), *features])
 
 
 def read(path, block_bytes):
@@ -79,8 +80,8 @@ def header(head, path=None):
     magic, version, _, requests = HEAD.unpack_from(head)
     if magic != MAGIC or struct.unpack_from("<Q", head, HEADER_BYTES - 8)[0] != MAGIC:
         raise InputError("has no libCacheSim header", path=path, byte=0, expected="a trace in format lcs")
-    if version not in FEATURES:
-        raise InputError(f"is of version {version}", path=path, expected=f"{min(FEATURES)} to {max(FEATURES)}")
+    if version not in VERSIONS:
+        raise InputError(f"is of version {version}", path=path, expected=f"{VERSIONS[0]} to {VERSIONS[-1]}")
     return version, max(requests, 0)
 
 
