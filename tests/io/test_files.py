@@ -1,7 +1,10 @@
 """Files appear whole or not at all, whichever process is killed in between, and its leftovers are cleaned up."""
 
+import bz2
 import contextlib
 import errno
+import gzip
+import lzma
 import os
 import signal
 import stat
@@ -124,3 +127,18 @@ def test_a_name_as_long_as_the_file_system_takes(tmp_path):
     assert path.read_text() == "x"
     with pytest.raises(InputError, match="too long"), atomic_path(tmp_path / ("n" * 300 + ".csv")) as partial:
         partial.write_text("x")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "opener"), [(".gz", gzip.open), (".xz", lzma.open), (".bz2", bz2.open), (".txt", open)]
+)
+def test_an_output_is_compressed_as_its_suffix_says(tmp_path, suffix, opener):
+    """In the same bytes whenever it is written."""
+    for name in ("a", "b"):
+        with files.open_output(tmp_path / f"{name}{suffix}") as stream:
+            stream.write(b"block " * 1000)
+    with opener(tmp_path / f"a{suffix}", "rb") as stream:
+        assert stream.read() == b"block " * 1000
+    first, second = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("a", "b"))
+    assert first == second and (len(first) < 1000 or suffix == ".txt")
+    assert suffix != ".gz" or first[4:8] == bytes(4)  # no time

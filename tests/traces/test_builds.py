@@ -386,6 +386,7 @@ DAMAGE = {
     "child": (set_to("events", "other", 2, 7), "row 3 is about a process that its run does not have"),
     "own child": (set_to("events", "other", 6, 0), "row 7 is about a process that is not its child"),
     "page": (set_to("events", "offset", 1, 17), "row 2 touches no whole pages"),
+    "no page": (set_to("events", "length", 1, 0), "row 2 touches no whole pages"),
     "length": (set_to("events", "length", 4, -1), "row 5 has an invalid length"),
     "offset": (set_to("events", "offset", 4, 1 << 60), "row 5 has an invalid offset"),
     "compute": (set_to("events", "compute_us", 4, 1 << 50), "row 5 has an invalid compute_us"),

@@ -37,3 +37,8 @@ def test_shares_of_a_footprint():
     for text in ("0.01%", "101%"):
         with pytest.raises(ParameterError):
             parse_size(text, 4096, blocks=1000)
+
+
+@pytest.mark.parametrize("text", ["1", "4096B", "4KB", "0.1%", "0.05%"])
+def test_a_cache_may_be_of_one_block(text):
+    assert parse_size(text, 4096, blocks=1000) == 1

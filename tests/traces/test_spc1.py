@@ -89,6 +89,13 @@ def test_exponential_is_the_logarithm(bits):
     assert exponential(bits) == pytest.approx(-math.log(((bits >> 11) + 1) / 2**53), rel=1e-11, abs=1e-15)
 
 
+def test_runs_start_in_ten_or_thirty_hundredths_of_a_unit():
+    """As in NetApp's spc1.c, which follows the specification."""
+    assert {name: stream.run for name, stream in STREAMS.items() if stream.run} == {
+        "ASU1-3": 10, "ASU2-3": 10, "ASU3-1": 30,
+    }  # fmt: skip
+
+
 def test_each_stream_stays_in_its_region(million):
     workload, table = million
     for number, (asu, _, reads, pattern, first, extent, run) in enumerate(KINDS):

@@ -551,3 +551,9 @@ def test_raw_files_stay_untouched(tmp_path):
     before = path.read_bytes()
     open_trace(path)
     assert path.read_bytes() == before
+
+
+def test_requests_of_one_block_are_counted(tmp_path):
+    np.arange(3, dtype="<u8").tofile(tmp_path / "x")
+    sizes = open_trace(tmp_path / "x", "u64le").sizes
+    assert (sizes.requests, sizes.median, sizes.p95, sizes.largest, sizes.octaves) == (3, 1, 1, 1, (3,))
