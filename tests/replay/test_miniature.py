@@ -146,6 +146,10 @@ def test_a_sample_without_counted_references_is_refused(policy):
             hit_ratio_curve(trace, policy, [5], writes="ignore", warm_up=warm_up, **options)
     row = hit_ratio_curve(Trace.from_blocks(blocks), policy, [5], warm_up=9, **options).iloc[0]
     assert row[["requests", "hits", "evictions", "ghost_hits", "hit_ratio_error"]].tolist() == [91, 91, 0, 0, 0]
+    # Of a trace of which nothing counts, nothing is known.
+    row = hit_ratio_curve(Trace.from_blocks(blocks, write=~first), policy, [5], writes="ignore", warm_up=10, **options)
+    assert row[["requests", "hits", "evictions", "ghost_hits"]].iloc[0].tolist() == [0, 0, 0, 0]
+    assert np.isnan(row["hit_ratio"][0])
 
 
 @pytest.mark.parametrize("policy", ["arc", "lirs", "2q", "s3fifo", "wtinylfu", "clockpro", "lru2", "sieve"])
