@@ -92,6 +92,13 @@ def test_wrong_lines_are_named(capsys, tmp_path, line):
     assert status == 2 and not out and "Traceback" not in err
 
 
+def test_a_long_line_is_shown_by_its_beginning(tmp_path):
+    (path := tmp_path / "wrong.txt").write_text("x" * 200 + "\n")
+    with pytest.raises(InputError) as error:
+        read_requests(path)
+    assert f"'{'x' * 80}'" in str(error.value)
+
+
 def test_requests_that_cannot_be_played_are_refused(capsys, tmp_path):
     path = tmp_path / "x.txt"
     for text in ("", "# nothing\n", "R x 2684016 1 5 0\n", "R x 0 8 5 9e14\n" * 2000):

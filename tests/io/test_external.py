@@ -114,7 +114,7 @@ def server():
             asked = self.headers.get("Range")
             first = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
             self.server.ranges.append(asked)
-            self.send_response(206 if asked else 200)
+            self.send_response(206 if asked else 200 if self.path == "/one.gz" else 404)
             self.send_header("Content-Length", str(len(CONTENT) - first))
             self.end_headers()
             self.wfile.write(CONTENT[first:])
@@ -146,6 +146,12 @@ def test_an_interrupted_download_is_resumed(server, tmp_path):
 def test_a_download_that_differs_leaves_nothing(server, tmp_path):
     with pytest.raises(InputError, match="differs from the registered file"):
         external.download(server.url, "0" * 64, tmp_path / "one.gz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_without_a_file_is_told_by_its_status(server, tmp_path):
+    with pytest.raises(InputError, match=r"cannot be downloaded.*404"):
+        external.download(f"{server.url}.old", SHA256, tmp_path / "one.gz")
     assert list(tmp_path.iterdir()) == []
 
 

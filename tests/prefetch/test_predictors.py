@@ -245,6 +245,21 @@ def test_a_class_of_ones_own_is_a_predictor(monkeypatch):
         assert fed(kernel, [0, 2, 1, 4, 3]) == ([0, 2, 0, 0, 0], [2, 2, 2, 0, 1])
 
 
+def test_accuracy_counts_the_second_event_too():
+    class First:
+        def access(self, file):
+            return [0]
+
+    found = measure_accuracy([1, 0, 0, 1], First)
+    assert (found.events, found.predicted, found.first, found.among, found.files) == (3, 3, 2, 2, 1)
+
+
+def test_epcm_is_by_default_that_of_figure_8():
+    """Partition size 64 and order 45."""
+    found = find_predictor("epcm").check({})
+    assert (found["partition"], found["order"], found["threshold"], found["corrected"]) == (64, 45, 0.75, 1)
+
+
 @pytest.mark.parametrize("predicted", [[-1], [5], [4, 0, 5]])
 def test_a_class_of_ones_own_predicts_only_files_that_there_are(predicted):
     class Mine:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from misspenalty import Trace, hit_ratio_curve
-from misspenalty.replay.summary import knees, text
+from misspenalty.replay.summary import _hull, knees, text
 
 
 def curve(sizes, ratios):
@@ -28,6 +28,15 @@ def test_knees_are_where_a_curve_of_straight_lines_bends(corners, found):
     table = curve(sizes, np.interp(sizes, [0, *corners], [0, *corners.values()]))
     assert knees(table)["cache_blocks"].tolist() == found
     assert knees(table[::-1])["cache_blocks"].tolist() == found
+
+
+def test_points_on_one_line_are_no_corners():
+    assert _hull(np.array([0, 1, 2, 3, 5]), np.array([0.0, 0.25, 0.5, 0.625, 0.625])) == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("rise", "found"), [(0.02, [1]), (0.0199, [])])
+def test_a_knee_is_two_points_or_more_above_the_one_before(rise, found):
+    assert knees(curve([1, 1000], [rise, rise]))["cache_blocks"].tolist() == found
 
 
 def test_a_smooth_curve_has_its_knee_where_a_thousandth_is_left_to_gain():

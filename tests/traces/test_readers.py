@@ -298,6 +298,7 @@ def test_srt_damaged(tmp_path):
         open_trace(write(tmp_path / "odd", whole + bytes(52)))
     with pytest.raises(InputError, match=rf"byte {begin + 156}: no SRT record begins here"):
         open_trace(write(tmp_path / "word", whole + whole[begin : begin + 4]))  # the length of a record, and no more
+    assert srt.byte_order(whole[begin : begin + 8]) == ">u4" and srt.byte_order(whole[begin : begin + 7]) is None
     with pytest.raises(InputError, match="byte 0: no SRT record begins here"):
         open_trace(write(tmp_path / "none", b"tracedate only"), "srt")
     with pytest.raises(InputError, match=rf"byte {begin}: no SRT record begins here"):

@@ -75,6 +75,8 @@ def test_impossible_lengths_are_named(tmp_path, length):
         write_spc(Streams(1 << 30, mb_per_s=1e-3), tmp_path / "x.spc", **length)
     with pytest.raises(ParameterError, match="no read arrives within 1e-09 s"):
         write_spc(Streams(1 << 30), tmp_path / "x.spc", seconds=1e-9)
+    with pytest.raises(ParameterError, match=r"seconds is 1100000000.0; expected .* to 1e\+09"):
+        write_spc(Streams(1 << 30), tmp_path / "x.spc", seconds=1.1e9)
     assert not list(tmp_path.iterdir())
 
 

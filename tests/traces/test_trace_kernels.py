@@ -1,6 +1,7 @@
 """Kernels of the readers: parsing text, numbering addresses, distances between uses."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,3 +148,17 @@ def test_an_id_that_is_no_block_is_refused(call):
     call(np.array([0, 2], np.uint32))
     with pytest.raises(IndexError, match="ids hold block 3; expected ids below 3"):
         call(np.array([0, 3], np.uint32))
+
+
+def test_an_interner_gives_its_memory_back():
+    """Tables that it outgrew, and what it holds at its end."""
+
+    def resident():
+        return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
+
+    addresses = np.arange(1 << 17, dtype=np.uint64)
+    Interner().ids(addresses)
+    before = resident()
+    for _ in range(60):
+        Interner().ids(addresses)
+    assert resident() - before < 30 << 20  # one has more than a megabyte of addresses
