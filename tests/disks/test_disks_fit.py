@@ -35,6 +35,13 @@ def test_what_is_known_of_the_drive_is_found(fitted):
     assert far[1] - near[1] == pytest.approx(far[0] - near[0], rel=0.25)
 
 
+def test_what_the_times_do_not_show_is_assumed(fitted):
+    """Four segments of the buffer, of which two take writes; a write settles as fast as a read."""
+    data = fitted.kind.data
+    assert (data["cache"]["segments"], data["cache"]["write_segments"]) == (4, 2)
+    assert data["mechanics"]["write_settle_ms"] == 0
+
+
 def test_the_half_that_was_not_seen_is_met(fitted):
     assert fitted.held_out["requests"] == 3000
     assert fitted.held_out["mean_simulated_ms"] == pytest.approx(fitted.held_out["mean_measured_ms"], rel=0.03)

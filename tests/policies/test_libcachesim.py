@@ -55,6 +55,15 @@ def test_kernel_equals_definition_over_many_times_the_cache(name):
     outcome(DEFINITIONS[name], 20, [numbers[block] for block in ids.tolist()], {})
 
 
+@pytest.mark.parametrize("capacity", [5, 20, 150])
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_kernel_equals_definition_where_few_blocks_are_popular(name, capacity):
+    """In LIRS, blocks of the queue that have left the stack are then referenced again."""
+    ids = np.random.default_rng(capacity).zipf(1.2, 4000) % (3 * capacity)
+    numbers = {block: number for number, block in enumerate(dict.fromkeys(ids.tolist()))}
+    outcome(DEFINITIONS[name], capacity, [numbers[block] for block in ids.tolist()], {})
+
+
 def test_counters_are_halved_in_a_long_run(monkeypatch):
     halve, halved = libcachesim.Counters.halve, []
     monkeypatch.setattr(libcachesim.Counters, "halve", lambda counters: halved.append(halve(counters)))

@@ -322,7 +322,7 @@ def test_prefetching_serves_a_scan(make_trace):
         ({"threshold": float("nan")}, "prefetch: threshold is nan"),
         ({"remedy": 2}, "prefetch: remedy is 2"),
         ({"degree": 257}, "prefetch: degree is 257"),
-        ({"degree": 256, "trigger": 256}, "prefetch: trigger is 256"),
+        ({"degree": 256, "trigger": 256}, "prefetch: trigger is 256; expected a whole number from -1 to 255"),
         ({"kind": "amp", "most": 257}, "prefetch: most is 257"),
         ({"kind": "amp", "ahead_above": 257}, "prefetch: ahead_above is 257"),
     ],

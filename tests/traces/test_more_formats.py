@@ -50,6 +50,18 @@ def test_lcs_records_are_as_long_as_libcachesims():
     assert [lcs.record(version).itemsize for version in range(1, 9)] == [24, 28, 36, 40, 44, 52, 68, 100]
 
 
+def test_lcs_operations_that_store_are_writes(tmp_path):
+    """Set, add, cas, replace, append, prepend, incr, decr, write and update; 9 deletes."""
+    head = bytearray(lzma.decompress((FORMATS / "v1.lcs.xz").read_bytes())[:8192])
+    struct.pack_into("<QQqq", head, 0, 0x123456789ABCDEF0, 2, 1, 0)
+    rows = [struct.pack("<IQIIq", op, op, 10, op, -1) for op in range(16)]
+    (tmp_path / "x.lcs").write_bytes(bytes(head) + b"".join(rows))
+    trace = open_trace(tmp_path / "x.lcs")
+    written = dict(zip(trace.address[trace.ids].tolist(), trace.write.tolist(), strict=True))
+    assert [op for op, write in written.items() if write] == [3, 4, 5, 6, 7, 8, 10, 11, 13, 14]
+    assert 9 not in written
+
+
 def test_lcs_operations_and_damage(tmp_path):
     head = bytearray(lzma.decompress((FORMATS / "v1.lcs.xz").read_bytes())[:8192])
     struct.pack_into("<QQqq", head, 0, 0x123456789ABCDEF0, 2, 1, 3)
