@@ -116,6 +116,17 @@ def test_shortest_positioning_never_loses_to_first_come(name, seed):
     assert all(mean < means["fcfs"] for scheduler, mean in means.items() if scheduler != "fcfs")
 
 
+@pytest.mark.parametrize("replay", [as_they_arrive, one_by_one])
+def test_times_end_at_2_to_the_60(replay):
+    kind = disks.load("hp97560")
+    request = np.zeros(1, np.int64), np.ones(1, np.int32), np.zeros(1, np.uint8)
+    with pytest.raises(ParameterError, match=f"time {(1 << 60) + 1} ns; expected 0 to {1 << 60}"):
+        if replay is one_by_one:
+            replay(kind.drive(), *request, np.array([(1 << 60) + 1]))
+        else:
+            replay(kind.drive(), np.array([(1 << 60) + 1]), *request)
+
+
 def test_the_elevator_keeps_its_direction_within_a_cylinder():
     """A request where the arm is does not turn it round: of two that arrive meanwhile, the upper one is next."""
     kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})

@@ -245,6 +245,12 @@ def test_a_class_of_ones_own_is_a_predictor(monkeypatch):
         assert fed(kernel, [0, 2, 1, 4, 3]) == ([0, 2, 0, 0, 0], [2, 2, 2, 0, 1])
 
 
+@pytest.mark.parametrize("ids", [[], [0, -1], [0, 2**31]])
+def test_accuracy_is_of_files_numbered_from_0(ids):
+    with pytest.raises(InputError, match="expected files numbered from 0"):
+        measure_accuracy(ids, "last_successor")
+
+
 def test_accuracy_counts_the_second_event_too():
     class First:
         def access(self, file):
