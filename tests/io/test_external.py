@@ -2,7 +2,11 @@
 
 import hashlib
 import http.server
+import io
+import sys
+import tarfile
 import threading
+import types
 from pathlib import Path
 
 import pytest
@@ -115,15 +119,15 @@ def server():
             first = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
             self.server.ranges.append(asked)
             self.send_response(206 if asked else 200 if self.path == "/one.gz" else 404)
-            self.send_header("Content-Length", str(len(CONTENT) - first))
+            self.send_header("Content-Length", str(len(self.server.content) - first))
             self.end_headers()
-            self.wfile.write(CONTENT[first:])
+            self.wfile.write(self.server.content[first:])
 
         def log_message(self, *_):
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
-        served.ranges = []
+        served.ranges, served.content = [], CONTENT
         served.url = f"http://127.0.0.1:{served.server_port}/one.gz"
         thread = threading.Thread(target=served.serve_forever, daemon=True)
         thread.start()
@@ -147,6 +151,30 @@ def test_a_download_that_differs_leaves_nothing(server, tmp_path):
     with pytest.raises(InputError, match="differs from the registered file"):
         external.download(server.url, "0" * 64, tmp_path / "one.gz")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sum_", [SHA256, "0" * 64])
+def test_an_archive_is_packed_and_verified(server, tmp_path, monkeypatch, sum_):
+    """Its folder goes to a function that makes the registered file of it."""
+    packer = types.ModuleType("packer")
+    packer.join = lambda folder, path: path.write_bytes(b"".join(p.read_bytes() for p in sorted(folder.iterdir())))
+    monkeypatch.setitem(sys.modules, "packer", packer)
+    with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
+        for name, content in (("a", CONTENT[:100]), ("b", CONTENT[100:])):
+            member = tarfile.TarInfo(f"repository-1/data/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    server.content = (tmp_path / "all.tar.gz").read_bytes()
+    entry = types.SimpleNamespace(url=server.url, path="data", pack="packer.join", sha256=sum_)
+    path = tmp_path / "traces" / "one"
+    if sum_ == SHA256:
+        assert external.packed(entry, path) == path and path.read_bytes() == CONTENT
+    else:
+        with pytest.raises(
+            InputError, match=r"differs from the registered file.*the files have changed at their source"
+        ):
+            external.packed(entry, path)
+    assert [found.name for found in path.parent.iterdir()] == ["one"] * (sum_ == SHA256)
 
 
 def test_an_address_without_a_file_is_told_by_its_status(server, tmp_path):

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from misspenalty import Trace, open_trace
+from misspenalty import InputError, Trace, open_trace
 from misspenalty.replay import characteristics
 from misspenalty.replay.characteristics import frequencies, octaves, over_time, request_sizes, reuse_distances, runs
 
@@ -105,3 +105,9 @@ def test_ranks_in_geometric_steps():
 
 def test_octaves_of_the_largest_distance():
     assert octaves(np.array([2**31, 2**31 + 1, 2**32 - 1], np.uint32)).tolist() == [31, 32, 32]
+
+
+def test_damaged_ids_are_refused():
+    trace = Trace(np.array([0, 2], np.uint32), None, None, np.arange(2, dtype=np.uint64), 4096, "mine", "array")
+    with pytest.raises(InputError, match="id 2 in column ids is damaged"):
+        over_time(trace)
