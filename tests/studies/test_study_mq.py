@@ -1,5 +1,7 @@
 """The MQ study's tables on traces small enough to count by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,6 +130,30 @@ def test_bounds_follow_the_papers_arithmetic():
     assert row.rate_gain_pct == pytest.approx(10)
     assert row.equal_lru_mb == pytest.approx(768) and row.equal_lru_factor == pytest.approx(1.5)
     assert mq_tables.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: not made up
+
+
+def test_rates_are_relative_to_the_baseline():
+    def outcome(rate, hits):
+        latency = pd.DataFrame({"of": ["read", "transaction"], "component": "wait", "mean_us": [1.0, rate / 10]})
+        methods = {"access_time_shares": lambda: {"miss": hits / 200}, "row": lambda: {"reads": 50}}
+        return SimpleNamespace(rate_per_s=rate, hits=hits, reads=50, latency=lambda: latency, **methods)
+
+    timed = {(8, "lru"): outcome(20.0, 10), (8, "mq"): outcome(25.0, 20)}
+    live = {point: SimpleNamespace(rate_per_s=10.0 + i, hit_ratio=0.25 + i / 4) for i, point in enumerate(timed)}
+    assert mq_rates._rates(timed, live, (8, "lru")).set_index("policy").T.to_dict() == {
+        "lru": {"cache_mb": 8, "normalized_rate": 1, "hit_ratio_pct": 20, "timed_hit_ratio_pct": 25,
+                "timed_normalized_rate": 1, "miss_time_share_pct": 5, "reads": 50},
+        "mq": {"cache_mb": 8, "normalized_rate": 1.25, "hit_ratio_pct": 40, "timed_hit_ratio_pct": 50,
+               "timed_normalized_rate": 1.1, "miss_time_share_pct": 10, "reads": 50},
+    }  # fmt: skip
+    parts = mq_rates._components(timed)
+    assert parts.to_dict("list") == {
+        "cache_mb": [8, 8],
+        "policy": ["lru", "mq"],
+        "component": ["wait", "wait"],
+        "us": [2.0, 2.5],
+    }
+    assert list(parts) == ["cache_mb", "policy", "component", "us"]
 
 
 def test_outcomes_of_all_points_whatever_the_threads(busy):
