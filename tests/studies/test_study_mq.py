@@ -1,5 +1,6 @@
 """The MQ study's tables on traces small enough to count by hand."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,14 +8,17 @@ import pandas as pd
 import pytest
 
 from misspenalty import ParameterError
+from misspenalty.machine import load_machine
 from misspenalty.replay.simulation import simulate
 from misspenalty.studies.mq import claims
 from misspenalty.studies.mq import rates as mq_rates
 from misspenalty.studies.mq import runs as mq
 from misspenalty.studies.mq import tables as mq_tables
+from misspenalty.systems.storage_server.testbed import StorageServerTestbed
 from misspenalty.traces import Trace
 
 BLOCK = 1 << 20  # so that a cache of n MB holds n blocks
+ROOT = Path(__file__).parents[2]
 
 
 def trace_of(ids, write=None):
@@ -130,6 +134,18 @@ def test_bounds_follow_the_papers_arithmetic():
     assert row.rate_gain_pct == pytest.approx(10)
     assert row.equal_lru_mb == pytest.approx(768) and row.equal_lru_factor == pytest.approx(1.5)
     assert mq_tables.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: not made up
+
+
+def test_the_fitted_time_reaches_its_target_and_the_objective_is_shown_beyond(busy):
+    machine = load_machine(ROOT / "data/machines/mq_testbed.yaml", kind=StorageServerTestbed)
+    found, span = mq_rates.points(busy, [8, 32], threads=1), (1000, 20_000)
+    made = mq_rates.transaction_rates(busy, machine, found, 5.0, fitted_mb=32, target=1.1, span=span, seed=1, threads=1)
+    row = made.fit.iloc[0]
+    assert row["reached"] == pytest.approx(1.1, rel=0.005) and not row["at_bound"]
+    assert row["within_low_us"] < row["value_us"] < row["within_high_us"]
+    assert set(range(1000, 41_001, 5000)) < set(made.objective["cpu_us"])
+    lru = made.rates.query("policy == 'lru'").set_index("cache_mb")["normalized_rate"]
+    assert lru[8] == 1 and lru[32] == pytest.approx(row["reached"])
 
 
 def test_rates_are_relative_to_the_baseline():
