@@ -5,8 +5,7 @@ import math
 import os
 from pathlib import Path
 
-from misspenalty.claims.ledger import load_ledger
-from misspenalty.claims.report import published_text
+from misspenalty.io.documents import read_yaml
 
 FOLDERS = {
     "environment": (".venv",),
@@ -88,14 +87,15 @@ def artifact_text(run, root):
     """A table with a study's command, CPU minutes, memory, disk and expected values; None as in `readme_text`."""
     if not whole(run, root):
         return None
-    published = {claim.id: published_text(claim) for claim in load_ledger(Path(root, "data/published/claims.yaml"))}
+    ledger = read_yaml(Path(root, "data", "published", "claims.yaml"))
+    published = {entry["id"]: entry["published"] for entry in ledger}
     lines = [
         "| Study | Command | CPU minutes | Memory | Disk | Claims to look at, with the published value |",
         "|---|---|---|---|---|---|",
     ]
     for study, (item, claims) in ITEMS.items():
         cpu, peak = cost([job for name, job in run["jobs"].items() if name.startswith(f"{study}_")])
-        told = "; ".join(f"`{name}`: {published[name]}" for name in claims)
+        told = "; ".join(f"`{name}`: {written(published[name])}" for name in claims)
         size = disk(root, [f"results/{study}"])
         lines.append(
             f"| `{study}` | `.venv/bin/snakemake --cores all results/{study}/{item}.csv` | {minutes(cpu)} "
@@ -121,3 +121,12 @@ def expected_text(claims):
         row = rows.loc[name]
         lines.append(f"| `{name}` | {row['published']} | {row['reproduced']} | {row['verdict'].replace('_', ' ')} |")
     return "\n".join(lines)
+
+
+def written(value):
+    """A published value; an ordering is a list of groups, from low to high, a bound a mapping."""
+    if isinstance(value, dict) and "op" in value:
+        return f"{value['op']} {value['limit']}"
+    if isinstance(value, list):
+        return " < ".join(" = ".join(map(str, group)) if isinstance(group, list) else str(group) for group in value)
+    return str(value)
