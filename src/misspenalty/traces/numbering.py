@@ -43,7 +43,7 @@ class Numbering:
             self.shards.add(addresses)
             return None
         ids: np.ndarray = self.interner.ids(addresses)
-        self.ids.write(ids)
+        self.ids.write(ids.data)
         if len(self.interner) > self.in_memory:
             self._divide()
         return ids
