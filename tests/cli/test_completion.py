@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from misspenalty.cli.completion import words
+from misspenalty.cli.completion import commands, words
 from misspenalty.cli.main import main, parser
 
 
@@ -60,14 +60,6 @@ def test_fish_knows_what_each_command_takes(capsys):
 
 def test_every_command_has_examples():
     """Except for those that only contain others."""
-    tree = words(parser())
-
-    def command(path):
-        found = parser()
-        for step in path:
-            action = next(a for a in found._actions if isinstance(getattr(a, "choices", None), dict))
-            found = action.choices[step]
-        return found
-
+    tree = dict(commands(parser()))
     leaves = [path for path in tree if path and not any(other[: len(path)] == path and other != path for other in tree)]
-    assert [path for path in leaves if not (command(path).epilog or "").startswith("examples:")] == []
+    assert [path for path in leaves if not (tree[path].epilog or "").startswith("examples:")] == []

@@ -136,3 +136,15 @@ def test_readme_counts_what_the_tables_of_faults_and_of_the_fuzzer_hold():
     assert share.replace("%", " %") in readme and f"{count['survived']} survived" in readme
     millions = f"{fuzz['executions'].sum() / 1e6:.1f} million executions over {fuzz['target'].nunique()} targets"
     assert millions in readme and fuzz["failed"].sum() == 4 and "four failures" in readme
+
+
+def test_readme_says_what_the_table_of_policies_on_oltp_holds():
+    readme = (BENCHMARKS / "README.md").read_text()
+    table = pd.read_csv(BENCHMARKS / "measured" / "policies-oltp.csv").set_index("policy")
+    ratio, raw, passes = table["ratio"], table["ratio_from_file"], 1 / table["of_limit"].drop("limit")
+    assert f"{ratio.min():.0f} to {ratio.max():.0f} times libCacheSim (median {ratio.median():.0f})" in readme
+    assert f"{raw.min():.0f} to {raw.max():.0f} times from the raw file" in readme
+    theirs = 1e3 / table["libcachesim_million_per_s"]
+    assert f"opening it takes {(theirs / raw - theirs / ratio).median():.0f} ns per request" in readme
+    assert f"one policy of {len(passes)} (MRU)" in readme and list(passes.index[passes < 2]) == ["mru"]
+    assert f"LRU and ARC take {passes['lru']:.0f} to {passes['arc']:.0f} times as long" in readme

@@ -62,23 +62,29 @@ def _completion(options):
     return Described({"shell": options.shell, "script": text}, text.rstrip("\n"))
 
 
-def words(parser, path=()):
+def commands(parser, path=()):
+    """Yield the path and the parser of a command and of each one below it."""
+    yield path, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                yield from commands(command, (*path, name))
+
+
+def words(parser):
     """What may follow each command: path of the command to its options and the commands below it.
 
     Returns
     -------
     dict of tuple of str to list of str
     """
-    found, below = [], {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, command in action.choices.items():
-                found.append(name)
-                below |= words(command, (*path, name))
-        else:
-            found += [option for option in action.option_strings if option.startswith("--")]
-            found += [str(choice) for choice in action.choices or () if not action.option_strings]
-    return {path: found} | below
+    found = {}
+    for path, command in commands(parser):
+        found[path] = following = []
+        for action in command._actions:
+            following += [option for option in action.option_strings if option.startswith("--")]
+            following += [str(choice) for choice in action.choices or () if not action.option_strings]
+    return found
 
 
 def known_values(parser):
@@ -97,18 +103,11 @@ def known_values(parser):
         "--prefetch": list(sequential.KINDS),
     }
     found = {(("penalty",), "--device"): description.names(), (("penalty",), "--scheduler"): list(SCHEDULERS)}
-
-    def walk(command, path):
+    for path, command in commands(parser):
         for action in command._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for name, below in action.choices.items():
-                    walk(below, (*path, name))
-                continue
             for option in action.option_strings:
                 if known := list(map(str, action.choices or ())) or names.get(option):
                     found[path, option] = known
-
-    walk(parser, ())
     return found
 
 
