@@ -27,7 +27,7 @@ def folders(tmp_path, monkeypatch):
     monkeypatch.setattr(drill, "COMMAND", (sys.executable, str(script), "--cores"))
     made = [tmp_path / name for name in ("whole", "killed")]
     for folder in made:
-        (folder / "paper" / "sections").mkdir(parents=True)
+        (folder / "paper" / "supplement").mkdir(parents=True)
         (folder / "results").mkdir()
         (folder / "Snakefile").write_text(SNAKEFILE)
     return made

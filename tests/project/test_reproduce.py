@@ -28,7 +28,7 @@ rule sarc_table:
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "Snakefile").write_text(SNAKEFILE.replace("{FAIL}", ""))
-    sections = tmp_path / "paper" / "sections"
+    sections = tmp_path / "paper" / "supplement"
     sections.mkdir(parents=True)
     for study in ("mq", "sarc"):
         (sections / f"{study}.typ").touch()

@@ -19,7 +19,7 @@ from misspenalty.reporting.paper import compile_paper, paper_inputs
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "paper"
-SOURCES = [PAPER / "main.typ", *sorted((PAPER / "sections").glob("*.typ"))]
+SOURCES = [PAPER / "main.typ", *sorted((PAPER / "supplement").glob("*.typ"))]
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_a_missing_file_is_named_with_its_remedy(copy, tmp_path, name):
 
 
 def test_an_error_in_a_source_is_placed(copy, tmp_path):
-    section = copy / "paper" / "sections" / "mq.typ"
+    section = copy / "paper" / "supplement" / "mq.typ"
     lines = section.read_text().splitlines()
     section.write_text("\n".join([*lines, "", "#nowhere"]))
     with pytest.raises(InputError, match=rf"mq\.typ, line {len(lines) + 2}: .*unknown variable: nowhere"):

@@ -182,7 +182,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", default="all")
     known, further = parser.parse_known_args()
-    studies = sorted(path.stem for path in Path("paper/sections").glob("*.typ"))
+    studies = sorted(path.stem for path in Path("paper/supplement").glob("*.typ"))
     command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *SCHEDULING, *further]
     with only_run():
         unlock(command)
