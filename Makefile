@@ -149,7 +149,7 @@ site-serve:  ## the site on http://127.0.0.1:8000 (PORT=…)
 archive: build  ## the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip
 	$(BIN)/python -m misspenalty.reporting.archive write
 
-verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with the results here; RERUN=yes makes them first: make verify ARCHIVE=….zip
+verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with this checkout; RERUN=yes makes them first: make verify ARCHIVE=….zip
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	$(BIN)/python -m misspenalty.reporting.archive verify "$(ARCHIVE)"
 

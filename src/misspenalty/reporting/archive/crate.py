@@ -18,6 +18,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.reporting.provenance import Sources, file_digest
 
 METADATA = "ro-crate-metadata.json"
+LIST = "SHA256SUMS"  # of everything else in the archive, for `sha256sum -c`
 CODE = "code.json"
 WORKFLOW = "workflow/Snakefile"
 RESULTS = ("*.csv", "*/*.csv", "*/*.png", "*/*.svg", "*/*.pdf", "overview.png", "paper.pdf", "index.json")
@@ -225,18 +226,64 @@ def write_archive(path, root="."):
     root = Path(root)
     names = archived_files(root)
     citation, code = read_citation(root), describe_code(root)
-    written = {CODE: json.dumps(code, indent=1, sort_keys=True).encode() + b"\n"}
+    written = {CODE: format_json(code)}
     contents = {name: ((root / name).stat().st_size, file_digest(root / name)) for name in names}
-    contents |= {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in written.items()}
-    metadata = describe_crate(contents, citation, code)
-    written[METADATA] = json.dumps(metadata, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
-    date = (*datetime.date.fromisoformat(str(citation["date-released"])).timetuple()[:3], 0, 0, 0)
-    with atomic_path(path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted([*names, *written]):
+    contents |= {CODE: _describe(written[CODE])}
+    written[METADATA] = format_json(describe_crate(contents, citation, code))
+    written[LIST] = format_list(contents | {METADATA: _describe(written[METADATA])}).encode()
+    with atomic_path(path) as partial:
+        write_entries(
+            partial,
+            sorted([*names, *written]),
+            lambda name: written[name] if name in written else (root / name).read_bytes(),
+            release_date(citation),
+        )
+    return len(names) + len(written)
+
+
+def write_entries(path, names, read, date):
+    """Write a zip file in the one form that an archive has.
+
+    Parameters
+    ----------
+    path : path-like
+    names : iterable of str
+    read : callable
+        Gives the bytes of a file by its name.
+    date : tuple of int
+        Year, month, day, hour, minute and second of all files.
+    """
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name in names:
             entry = zipfile.ZipInfo(name, date)
             entry.create_system, entry.external_attr = 3, 0o100644 << 16
-            archive.writestr(entry, written[name] if name in written else (root / name).read_bytes())
-    return len(names) + len(written)
+            archive.writestr(entry, read(name))
+
+
+def format_list(contents):
+    """Return the text of ``SHA256SUMS``, which does not list itself.
+
+    Examples
+    --------
+    >>> print(format_list({"b.csv": (1, "2f"), "a.csv": (0, "e3"), "SHA256SUMS": (9, "77")}), end="")
+    e3  a.csv
+    2f  b.csv
+    """
+    return "".join(f"{digest}  {name}\n" for name, (_, digest) in sorted(contents.items()) if name != LIST)
+
+
+def format_json(value):
+    """Return the bytes of a JSON file, which depend only on the value."""
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+
+def _describe(data):
+    return len(data), hashlib.sha256(data).hexdigest()
+
+
+def release_date(citation):
+    """Return the date of the release as the time stamp of a zip entry, at midnight."""
+    return (*datetime.date.fromisoformat(str(citation["date-released"])).timetuple()[:3], 0, 0, 0)
 
 
 def read_citation(root="."):

@@ -1,27 +1,30 @@
-"""Unpack an archive safely, check it against its own list, and compare its results with those of a checkout."""
+"""Verify an archive: it is whole, it holds nothing else, and each of its files is compared with this checkout's.
 
+Nothing is unpacked. An archive has one valid form: `make archive` stores equal files as equal bytes. So the archive's
+own files are stored again and the two compared, which leaves no place for bytes that belong to no file.
+"""
+
+import contextlib
 import hashlib
+import itertools
 import json
+import os
 import posixpath
-import stat
+import re
+import tempfile
 import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
-
-import matplotlib.image
-import numpy as np
-import pandas as pd
 
 from misspenalty.errors import InputError
-from misspenalty.reporting.archive.crate import METADATA, result_files
+from misspenalty.reporting.archive import crate
+from misspenalty.reporting.archive.compare import TOLERANCE, compare_contents
 
-MOST_FILES = 20_000
-MOST_BYTES = 2 * 2**30
-MOST_RATIO = 200  # unpacked bytes per packed byte; archives are written uncompressed, a packed table stays below 50
-MOST_METADATA = 32 * 2**20
-TOLERANCE = 1e-9  # relative
+MANIFEST = "results/manifest.json"
+OF_A_RUN = {"compiler", "git", "jobs", "outputs", "platform", "total", "versions"}  # parts that differ between runs
+MADE_BY = {"results/site/": "make site", "results/": "make reproduce"}
+FOREIGN = re.compile(r"^/|^\.\.(/|$)|[\\:\0]")  # paths that are unsafe for programs that unpack the archive
 PIECE = 2**20
 
 
@@ -33,9 +36,9 @@ class Comparison:
     ----------
     name : str
         Path of the file.
-    verdict : {"equal", "numerically equal", "different"}
+    verdict : {"equal", "numerically equal", "not compared", "different"}
     detail : str
-        By how much, or what differs; empty if the bytes are equal.
+        By how much, what differs, or why the file was not compared; empty if the bytes are equal.
     """
 
     name: str
@@ -43,220 +46,209 @@ class Comparison:
     detail: str = ""
 
 
-def unpack(archive, folder):
-    """Unpack an archive and check each file against the archive's own list of sizes and sha256 digests.
-
-    Nothing is written outside `folder`, and nothing before all names, types and sizes have been checked.
+def verify(archive, root=".", tolerance=TOLERANCE):
+    """Check that an archive is whole, and compare all its files with those of a checkout.
 
     Parameters
     ----------
     archive : path-like
         The zip file.
-    folder : path-like
-        An empty folder.
-
-    Returns
-    -------
-    list of str
-        Paths of the files, sorted, except the list itself.
-
-    Raises
-    ------
-    InputError
-        The file is not a zip file or is truncated; an entry has an absolute path, ``..``, a link or another special
-        file, a name used twice, or is larger unpacked than an archive can be; a file is damaged, is missing or is not
-        in the list. The entry is named.
-    """
-    folder = Path(folder)
-    if any(folder.iterdir()):
-        raise InputError("is not empty", path=folder, expected="an empty folder to unpack into")
-    try:
-        with zipfile.ZipFile(archive) as stored:
-            entries = _examine(archive, stored)
-            listed = _read_list(archive, stored, entries)
-            for name in sorted(entries.keys() | listed.keys()):
-                if name not in entries:
-                    raise InputError(f"{name} is missing", path=archive, remedy="get the archive again")
-                if name not in listed and name != METADATA:
-                    raise InputError(f"{name} is not in the archive's own list", path=archive, remedy="do not use it")
-                found = _write(archive, stored, entries[name], folder / name)
-                if name != METADATA and found != listed[name]:
-                    raise InputError(
-                        f"{name} has sha256 {found[1]} and {found[0]} bytes",
-                        path=archive,
-                        expected=f"{listed[name][1]} and {listed[name][0]} bytes, as its own list says",
-                        remedy="the archive is damaged or forged: do not use it",
-                    )
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f"is not a valid zip file ({error})", path=archive, remedy="get the archive again") from error
-    except OSError as error:
-        raise InputError(f"cannot be unpacked ({error})", path=archive) from error
-    return sorted(listed)
-
-
-def _examine(archive, stored):
-    """Entries by name, after checking that none could do harm."""
-
-    def refuse(entry, what):
-        raise InputError(f"entry {entry.filename!r} {what}", path=archive, remedy="the archive is refused")
-
-    entries, seen, total = {}, set(), 0
-    if len(stored.infolist()) > MOST_FILES:
-        raise InputError(f"has {len(stored.infolist())} entries", path=archive, expected=f"at most {MOST_FILES}")
-    for entry in stored.infolist():
-        # ZipInfo truncates a name at a null byte and replaces the system's separator: check the name as stored.
-        name, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
-        if name.startswith("/") or "\\" in name or "\0" in name or ":" in name.split("/")[0]:
-            refuse(entry, "has an absolute or foreign path")
-        if ".." in name.split("/") or posixpath.normpath(name) != name.rstrip("/") or name in ("", "."):
-            refuse(entry, "has a path that leaves the folder or is not in its plain form")
-        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            refuse(entry, "is a link or another special file")
-        if entry.flag_bits & 1:
-            refuse(entry, "is encrypted")
-        if name.casefold().rstrip("/") in seen:
-            refuse(entry, "occurs twice")
-        seen.add(name.casefold().rstrip("/"))
-        total += entry.file_size
-        if total > MOST_BYTES or entry.file_size > MOST_RATIO * max(entry.compress_size, PIECE // MOST_RATIO):
-            refuse(entry, f"unpacks to {entry.file_size} bytes from {entry.compress_size}, {total} in total so far")
-        if not entry.is_dir():
-            entries[name] = entry
-    return entries
-
-
-def _read_list(archive, stored, entries):
-    """Size and sha256 of each file by its path, from the archive's metadata."""
-    if METADATA not in entries:
-        raise InputError(f"has no {METADATA}", path=archive, expected="an archive written by `make archive`")
-    if entries[METADATA].file_size > MOST_METADATA:
-        raise InputError(f"{METADATA} is larger than {MOST_METADATA} bytes", path=archive)
-    try:
-        graph = json.loads(_read(archive, stored, entries[METADATA]))["@graph"]
-        files = [one for one in graph if "File" in np.atleast_1d(one["@type"])]
-        return {unquote(one["@id"]): (int(one["contentSize"]), str(one["sha256"])) for one in files}
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{METADATA} cannot be used ({type(error).__name__}: {error})",
-            path=archive,
-            expected="a list of files with contentSize and sha256",
-        ) from error
-
-
-def _pieces(archive, stored, entry):
-    """Content of an entry in pieces, never more than the entry declares."""
-    try:
-        with stored.open(entry) as stream:
-            while piece := stream.read(PIECE):
-                yield piece
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{entry.filename} is damaged ({error})", path=archive, remedy="get it again") from error
-
-
-def _read(archive, stored, entry):
-    return b"".join(_pieces(archive, stored, entry))
-
-
-def _write(archive, stored, entry, path):
-    """Write an entry's content; returns its size and sha256."""
-    digest, size = hashlib.sha256(), 0
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "xb") as stream:
-        for piece in _pieces(archive, stored, entry):
-            stream.write(piece)
-            digest.update(piece)
-            size += len(piece)
-    return size, digest.hexdigest()
-
-
-def compare(unpacked, root=".", tolerance=TOLERANCE):
-    """Compare the results in an unpacked archive with those of a checkout.
-
-    The manifest (times of a run) and the site (made from the results) are checked against the archive's list only.
-
-    Parameters
-    ----------
-    unpacked : path-like
-        Folder that `unpack` filled.
     root : path-like, optional
         The checkout.
     tolerance : float, optional
-        Relative difference up to which two numbers of a CSV table are numerically equal.
+        Relative difference up to which two numbers in a CSV table are numerically equal.
 
     Returns
     -------
     list of Comparison
-        One per result of either side, sorted by name.
+        One per file of either side, except the archive's own list, sorted by name.
+
+    Raises
+    ------
+    InputError
+        The file is not a zip file, is truncated or damaged, does not match its own list of checksums, or contains
+        anything that `make archive` does not write: packed or encrypted entries, folders, links, comments.
     """
-    there, here = set(result_files(unpacked)), set(result_files(root))
-    found = []
-    for name in sorted(there | here):
-        if name not in here:
-            found.append(Comparison(name, "different", "is missing in this checkout"))
-        elif name not in there:
-            found.append(Comparison(name, "different", "is not in the archive"))
-        else:
-            found.append(Comparison(name, *compare_files(Path(unpacked) / name, Path(root) / name, tolerance)))
-    return found
-
-
-def compare_files(archived, here, tolerance=TOLERANCE):
-    """Verdict on two files and by how much they differ.
-
-    Tables (CSV) are compared value by value, pictures (PNG) pixel by pixel, others by their bytes. Parameters are
-    those of `compare`; the result is the ``verdict`` and the ``detail`` of a `Comparison`.
-    """
-    first, second = Path(archived).read_bytes(), Path(here).read_bytes()
-    if first == second:
-        return "equal", ""
+    citation = crate.read_citation(root)
     try:
-        if Path(here).suffix == ".csv":
-            return _compare_tables(pd.read_csv(archived), pd.read_csv(here), tolerance)
-        if Path(here).suffix == ".png":
-            return "different", _compare_pictures(archived, here)
-    except (ValueError, SyntaxError, OSError):
-        pass  # files that cannot be read as their suffix says are compared by their bytes
-    common = min(len(first), len(second))
-    unequal = np.frombuffer(first, "u1", common) != np.frombuffer(second, "u1", common)
-    return "different", (
-        f"{len(first)} bytes archived, {len(second)} here; {int(unequal.sum())} of the first {common} differ"
-    )
+        with zipfile.ZipFile(archive) as stored:
+            _check_entries(archive, stored, crate.release_date(citation))
+            contents = {entry.filename: _describe(archive, stored, entry.filename) for entry in stored.infolist()}
+            _check_list(archive, stored, contents)
+            _check_form(archive, stored, crate.release_date(citation))
+            here = {name: Path(root, name) for name in crate.archived_files(root)}
+            code = crate.describe_code(root)
+            found = [Comparison(crate.METADATA, *_compare_metadata(stored, contents, citation, code))]
+            for name in (contents.keys() | here.keys() | {crate.CODE}) - {crate.LIST, crate.METADATA}:
+                found.append(Comparison(name, *_compare(stored, contents, name, here.get(name), code, tolerance)))
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise InputError(f"is not a valid zip file ({error})", path=archive, remedy="get the archive again") from error
+    except OSError as error:
+        raise InputError(f"cannot be read ({error})", path=archive) from error
+    return sorted(found, key=lambda one: one.name)
 
 
-def _compare_tables(archived, here, tolerance):
-    if list(archived.columns) != list(here.columns):
-        only = sorted(set(archived.columns) ^ set(here.columns)) or "their order"
-        return "different", f"columns differ: {only}"
-    if len(archived) != len(here):
-        return "different", f"{len(archived)} rows archived, {len(here)} here"
-    details, largest = [], 0.0
-    for column in archived.columns:
-        one, other = archived[column], here[column]
-        if not all(pd.api.types.is_numeric_dtype(x) and not pd.api.types.is_bool_dtype(x) for x in (one, other)):
-            if unequal := int((one.astype(str).fillna("") != other.astype(str).fillna("")).sum()):
-                details.append(f"{column}: {unequal} of {len(one)} values differ")
-            continue
-        one, other = one.to_numpy(float), other.to_numpy(float)
-        same = (one == other) | (np.isnan(one) & np.isnan(other))
-        with np.errstate(all="ignore"):
-            away = np.where(same, 0.0, np.abs(one - other))
-            relative = np.where(same, 0.0, away / np.maximum(np.abs(one), np.abs(other)))
-        relative = np.where(np.isfinite(relative), relative, np.inf)
-        largest = max(largest, relative.max(initial=0.0))
-        if unequal := int((relative > tolerance).sum()):
-            worst = int(np.argmax(relative))
-            details.append(
-                f"{column}: {unequal} of {len(one)} values differ, most {one[worst]:g} and here {other[worst]:g}"
-                f" (relative {relative[worst]:.3g})"
+def _check_entries(archive, stored, date):
+    """Check what the zip file says about its entries before any of them is read."""
+    size, seen = os.path.getsize(archive), set()
+    for entry in stored.infolist():
+        wrong = None
+        if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+            wrong = "is packed or encrypted; expected files stored as they are, as `make archive` stores them"
+        elif entry.file_size > size or entry.file_size != entry.compress_size:
+            wrong = f"claims {entry.file_size} bytes in {entry.compress_size} of an archive of {size}"
+        elif FOREIGN.search(entry.orig_filename) or posixpath.normpath(entry.filename) != entry.filename:
+            wrong = "has a path that leaves the folder, or is not in its plain form"
+        elif entry.filename in seen:
+            wrong = "occurs twice"
+        elif entry.date_time != date:
+            wrong = "is dated {}-{:02}-{:02}".format(*entry.date_time) + (
+                "; expected {}-{:02}-{:02}, the date of the release in this checkout's CITATION.cff".format(*date)
             )
-    if details:
-        return "different", "; ".join(details)
-    return "numerically equal", f"largest relative difference {largest:.3g}"
+        if wrong:
+            remedy = "do not use the archive, or check out the release that it belongs to"
+            raise InputError(f"entry {entry.orig_filename!r} {wrong}", path=archive, remedy=remedy)
+        seen.add(entry.filename)
 
 
-def _compare_pictures(archived, here):
-    one, other = matplotlib.image.imread(archived), matplotlib.image.imread(here)
-    if one.shape != other.shape:
-        return f"{one.shape[1]}×{one.shape[0]} pixels archived, {other.shape[1]}×{other.shape[0]} here"
-    unequal = (one != other).reshape(*one.shape[:2], -1).any(axis=2)
-    return f"{unequal.mean():.2%} of the pixels differ, by up to {np.abs(one - other).max():.3g} of full scale"
+def _describe(archive, stored, name):
+    """Size and sha256 of an entry, read in pieces."""
+    digest, size = hashlib.sha256(), 0
+    try:
+        with stored.open(name) as stream:
+            while piece := stream.read(PIECE):
+                digest.update(piece)
+                size += len(piece)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{name} is damaged ({error})", path=archive, remedy="get the archive again") from error
+    return size, digest.hexdigest()
+
+
+def _check_list(archive, stored, contents):
+    """Compare the sha256 of each entry with the archive's own list."""
+    if crate.LIST not in contents:
+        raise InputError(f"has no {crate.LIST}", path=archive, expected="an archive written by `make archive`")
+    text = stored.read(crate.LIST)
+    found = crate.format_list(contents)
+    if text == found.encode():
+        return
+    listed, actual = (
+        {line.partition("  ")[2]: line.partition("  ")[0] for line in one.splitlines()}
+        for one in (text.decode(errors="replace"), found)
+    )
+    for name in sorted(listed.keys() | actual.keys()):
+        if name not in actual:
+            raise InputError(f"{name or 'a file'} of {crate.LIST} is missing", path=archive, remedy="get it again")
+        if name not in listed:
+            raise InputError(f"{name} is not in {crate.LIST}", path=archive, remedy="do not use the archive")
+        if listed[name] != actual[name]:
+            raise InputError(
+                f"{name} has sha256 {actual[name]}",
+                path=archive,
+                expected=f"{listed[name]}, as {crate.LIST} says",
+                remedy="the archive is damaged or forged: do not use it",
+            )
+    raise InputError(f"{crate.LIST} is not in the form of sha256sum", path=archive, remedy="do not use the archive")
+
+
+def _check_form(archive, stored, date):
+    """Store the entries again and compare the bytes of the two zip files."""
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder) / "again.zip"
+        crate.write_entries(again, sorted(stored.namelist()), stored.read, date)
+        with open(archive, "rb") as one, open(again, "rb") as other:
+            for place in itertools.count(0, PIECE):
+                first, second = one.read(PIECE), other.read(PIECE)
+                if first != second:
+                    place += next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
+                    raise InputError(
+                        "holds something besides its files",
+                        path=archive,
+                        byte=place,
+                        expected="the zip file that `make archive` writes for these files",
+                        remedy="do not use the archive",
+                    )
+                if not first:
+                    return
+
+
+def _compare_metadata(stored, contents, citation, code):
+    """Verdict on the metadata: they have to be what `make archive` writes for the files in the archive."""
+    listed = {name: one for name, one in contents.items() if name not in (crate.LIST, crate.METADATA)}
+    if missing := sorted({crate.METADATA, *crate.ENVIRONMENT, crate.WORKFLOW} - contents.keys()):
+        return "different", f"{missing[0]} is not in the archive"
+    with contextlib.suppress(KeyError, ValueError):
+        code = _read_code(stored.read(crate.CODE))
+    if stored.read(crate.METADATA) == crate.format_json(crate.describe_crate(listed, citation, code)):
+        return "equal", ""
+    return "different", "is not what `make archive` writes for the archive's files and this checkout's CITATION.cff"
+
+
+def _compare(stored, contents, name, here, code, tolerance):
+    """Verdict on one file; what is not known here is not read."""
+    if name not in contents:
+        if name == MANIFEST:
+            return "not compared", "is not in the archive; it describes one run"
+        return "different", "is not in the archive"
+    if name == crate.CODE:
+        return _compare_code(stored.read(name), code)
+    if name == MANIFEST:
+        return _compare_manifest(stored.read(name), here and here.read_bytes(), contents)
+    if here is None:
+        made = next((f": `{command}` makes it" for folder, command in MADE_BY.items() if name.startswith(folder)), "")
+        return "different", f"is missing in this checkout{made}"
+    return compare_contents(name, stored.read(name), here.read_bytes(), tolerance)
+
+
+def _read_code(text):
+    """Content of ``code.json``; a ValueError if `make archive` did not write it."""
+    code = _read_object(text)
+    if crate.format_json(code) != text or code.keys() != {"sources", "revision", "directory"}:
+        raise ValueError(f"is not a description of code: {text[:60]!r}")
+    if not all(isinstance(one, str | None) for one in code.values()):
+        raise ValueError("an identifier is not a word")
+    return code
+
+
+def _compare_code(text, here):
+    """Verdict on the sources that made the results, and on the commit if this is a git checkout."""
+    try:
+        code = _read_code(text)
+    except ValueError as error:
+        return "different", f"cannot be used: {error}"
+    if code["sources"] != here["sources"]:
+        return "different", "made by sources other than those of this checkout"
+    if code == here:
+        return "equal", ""
+    if here["revision"] is None:
+        return "not compared", f"made by the same sources; commit {code['revision']}, but this is no git checkout"
+    return "different", f"made by the same sources at {code['revision']}; this checkout is at {here['revision']}"
+
+
+def _compare_manifest(text, here, contents):
+    """Verdict on a manifest: what it says of outputs against the archive, of inputs and settings against this one."""
+    try:
+        manifest = _read_object(text)
+        outputs = {name: (one["bytes"], one["sha256"]) for name, one in manifest["outputs"].items()}
+        known = _read_object(here) if here is not None else manifest
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return "different", f"cannot be used ({type(error).__name__}: {error})"
+    if wrong := sorted(name for name, one in outputs.items() if contents.get(name, one) != one):
+        return "different", f"lists {wrong[0]} with {outputs[wrong[0]]}; the archive has {contents[wrong[0]]}"
+    parts = (known.keys() | manifest.keys()) - OF_A_RUN
+    if wrong := sorted(part for part in parts if known.get(part) != manifest.get(part)):
+        return "different", f"other {', '.join(wrong)} than in this checkout"
+    if here is None:
+        return "not compared", "this checkout has none: `make reproduce` writes it"
+    return "not compared", "times, versions and platform of one run; its other parts are those of this checkout"
+
+
+def _read_object(text):
+    """A JSON object; a ValueError if the text is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"is not JSON ({type(error).__name__})") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"is a {type(found).__name__}, not an object")
+    return found

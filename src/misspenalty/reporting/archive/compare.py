@@ -1,0 +1,105 @@
+"""Compare two versions of a result: tables cell by cell, pictures pixel by pixel, other files byte by byte."""
+
+import csv
+import io
+import itertools
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+
+TOLERANCE = 1e-9  # relative
+INTEGER = re.compile(r"[+-]?\d{1,400}", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
+
+
+def compare_contents(name, archived, here, tolerance=TOLERANCE):
+    """Compare two contents of a file.
+
+    Parameters
+    ----------
+    name : str
+        Its suffix says what is compared: cells of a table (.csv), pixels of a picture (.png), otherwise bytes.
+    archived, here : bytes
+    tolerance : float, optional
+        Relative difference up to which two numbers in a table are equal, unless both are written as integers.
+
+    Returns
+    -------
+    verdict : {"equal", "numerically equal", "different"}
+    detail : str
+        By how much the two differ; empty if they are equal.
+
+    Examples
+    --------
+    >>> compare_contents("a.csv", b"x\\n1.0\\n", b"x\\n1.00\\n")
+    ('numerically equal', 'largest relative difference 0')
+    >>> compare_contents("a.csv", b"x\\nNA\\n", b"x\\nnull\\n")[0]
+    'different'
+    """
+    if archived == here:
+        return "equal", ""
+    try:
+        if Path(name).suffix == ".csv":
+            return _compare_tables(_read(archived), _read(here), tolerance)
+        if Path(name).suffix == ".png":
+            return "different", _compare_pictures(io.BytesIO(archived), io.BytesIO(here))
+    except (ValueError, SyntaxError, OSError, csv.Error):
+        pass  # contents that cannot be read as the suffix says are compared by their bytes
+    common = min(len(archived), len(here))
+    unequal = np.frombuffer(archived, "u1", common) != np.frombuffer(here, "u1", common)
+    return "different", (
+        f"{len(archived)} bytes archived, {len(here)} here; {int(unequal.sum())} of the first {common} differ"
+    )
+
+
+def _read(content):
+    """Rows of a table as text, so that no cell loses what it says."""
+    return list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
+
+
+def _compare_tables(archived, here, tolerance):
+    columns, first = (rows[0] if rows else [] for rows in (archived, here))
+    if columns != first:
+        only = sorted(set(columns) ^ set(first)) or "their order"
+        return "different", f"columns differ: {only}"
+    if len(archived) != len(here):
+        return "different", f"{len(archived) - 1} rows archived, {len(here) - 1} here"
+    found, largest = {}, 0
+    for one, other in zip(archived[1:], here[1:], strict=True):
+        for place, (a, b) in enumerate(itertools.zip_longest(one, other)):
+            away = _difference(a, b)
+            largest = max(largest, away)
+            if away > tolerance:
+                column = columns[place] if place < len(columns) else f"column {place + 1}"
+                number, *most = found.get(column, (0, -1, None, None))
+                found[column] = (number + 1, *(most if most[0] >= away else (away, a, b)))
+    if found:
+        return "different", "; ".join(
+            f"{column}: {number} of {len(here) - 1} values differ, most {a!r} and here {b!r} (relative {away:.3g})"
+            for column, (number, away, a, b) in found.items()
+        )
+    return "numerically equal", f"largest relative difference {largest:.3g}"
+
+
+def _difference(one, other):
+    """Relative difference of two cells; infinite if they are different words or integers, or one is missing."""
+    if one == other:
+        return 0.0
+    if one is None or other is None or not (NUMBER.fullmatch(one) and NUMBER.fullmatch(other)):
+        return math.inf
+    first, second = Fraction(one), Fraction(other)
+    if first != second and INTEGER.fullmatch(one) and INTEGER.fullmatch(other):
+        return math.inf
+    return float(abs(first - second) / (max(abs(first), abs(second)) or 1))
+
+
+def _compare_pictures(archived, here):
+    one, other = matplotlib.image.imread(archived), matplotlib.image.imread(here)
+    if one.shape != other.shape:
+        return f"{one.shape[1]}×{one.shape[0]} pixels archived, {other.shape[1]}×{other.shape[0]} here"
+    unequal = (one != other).reshape(*one.shape[:2], -1).any(axis=2)
+    return f"{unequal.mean():.2%} of the pixels differ, by up to {np.abs(one - other).max():.3g} of full scale"
