@@ -3,6 +3,9 @@
 import difflib
 import os
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 
 
 class MissPenaltyError(ValueError):
@@ -54,6 +57,47 @@ class InputError(MissPenaltyError):
 
 class ParameterError(MissPenaltyError):
     """A parameter that does not exist or has an invalid value."""
+
+
+def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") -> int:
+    """`value` as an int.
+
+    Parameters
+    ----------
+    what : str
+        Its name, for the message.
+    value : object
+    least, most : int
+        The range, inclusive.
+    unit : str
+        Follows the value in the message, such as ``" blocks"``.
+
+    Raises
+    ------
+    ParameterError
+        It is not a whole number, or is out of range.
+
+    Examples
+    --------
+    >>> check_whole("threads", np.int8(3), 1, 8)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise ParameterError(f"{what} is {value!r}{unit}; expected a whole number from {least} to {most}")
+    return int(value)
+
+
+def check_flag(what: str, value: Any) -> bool:
+    """`value` as a bool, or a `ParameterError` if it is not True or False.
+
+    Examples
+    --------
+    >>> check_flag("progress", np.True_)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{what} is {value!r}; expected True or False")
+    return bool(value)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

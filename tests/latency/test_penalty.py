@@ -1,5 +1,6 @@
 """Response times: the delayed-hits authors' runs, the slow reference to the nanosecond, and hand-computed cases."""
 
+import contextlib
 import csv
 from pathlib import Path
 
@@ -13,8 +14,12 @@ from reference import penalty as reference
 import misspenalty
 from misspenalty import disks
 from misspenalty.errors import InputError, ParameterError
+from misspenalty.latency._devices import FixedTime
+from misspenalty.latency._replay_timed import Foresight, Replay, following
 from misspenalty.latency.penalty import COMPONENTS, parse_time
+from misspenalty.policies.registry import find_policy
 from misspenalty.studies.delayed_hits.workloads import read_steps, zipf
+from misspenalty.traces.quantities import LATEST
 
 DATA = Path(__file__).parents[2] / "data/raw/delayed_hits"
 MS = 1_000_000
@@ -236,14 +241,26 @@ def test_rows_and_threads():
     [
         ({"writes": "only"}, "writes is 'only'; expected one of count, ignore"),
         ({"speed": 0}, "speed is 0; expected a number above 0"),
-        ({"clients": 0}, "clients is 0; expected 1 to"),
+        ({"clients": 0}, "clients is 0; expected a whole number from 1 to"),
+        ({"clients": 1.5}, "clients is 1.5; expected a whole number from 1 to"),
+        ({"clients": True}, "clients is True; expected a whole number"),
+        ({"speed": "2"}, "speed is '2'; expected a number above 0"),
+        ({"speed": float("nan")}, "speed is nan; expected a number above 0"),
+        ({"write_through": "no"}, "write_through is 'no'; expected True or False"),
+        ({"threads": -1}, "threads is -1; expected a whole number from 1 to"),
+        ({"threads": 2.0}, "threads is 2.0; expected a whole number from 1 to"),
+        ({"device": 5}, "device is 5; expected a drive's name or description, or a time such as '5ms'"),
+        ({"device": None}, "device is None; expected a drive's name"),
+        ({"policy": None}, "policy is None; expected a name"),
+        ({"cache_blocks": None}, "cache size is None blocks; expected a whole number"),
+        ({"think": None}, "think is None; expected a time"),
         ({"clients": 1, "speed": 2}, "a closed loop has neither interval nor speed"),
         ({"think": "1ms"}, "only the clients of a closed loop think"),
         ({"interval": "fast"}, "interval is 'fast'; expected a time such as 5ms"),
         ({"hit_time": "1"}, "hit_time is '1'"),
         ({"scheduler": "best"}, "scheduler 'best': expected one of fcfs"),
         ({"threads": 0}, "threads is 0"),
-        ({"warm_up": 4}, "warm_up is 4; expected 0 to 3"),
+        ({"warm_up": 4}, "warm_up is 4; expected a whole number from 0 to 3"),
         ({"queues": 2}, "lru has no parameter 'queues'"),
         ({"device": "0ms"}, "device 0ms: expected more than 0"),
         ({"device": []}, "no policy, cache size or device given"),
@@ -256,6 +273,55 @@ def test_impossible_arguments(options, message):
     asked = {"policy": "lru", "cache_blocks": 1, "device": "1ms"} | options
     with pytest.raises(ParameterError, match=message):
         misspenalty.penalty(trace, **asked)
+
+
+@pytest.mark.parametrize(
+    ("n", "device", "load"),
+    [
+        (700_000, "1h", {"clients": 1}),
+        (10_000, "6000d", {}),
+        (9_999, "1ms", {"clients": 1, "think": "100d"}),
+        (9_999, "1ms", {"clients": 3, "hit_time": "100d"}),
+    ],
+)
+def test_a_run_past_the_latest_time_is_refused(n, device, load):
+    """Each reference is a miss; the first two crashed the interpreter, the third lost 9,732 misses."""
+    with pytest.raises(ParameterError, match=rf"simulated time passes {LATEST} ns after .* shorten the think"):
+        misspenalty.penalty(np.arange(n), "lru", 1, device, **load)
+
+
+def test_the_latest_time_itself_can_be_reached():
+    """Two fetches one after the other, of half the latest time each; with a nanosecond more they are refused."""
+    ids, none = np.array([0, 1], np.uint32), np.empty(0, np.int64)
+    for latency, fits in ((LATEST // 2, True), (LATEST // 2 + 1, False)):
+        replay = Replay(find_policy("lru").kernel(1, 2), FixedTime(latency), np.zeros(2, np.int64), 1, 0, False)
+        with contextlib.nullcontext() if fits else pytest.raises(OverflowError, match=f"passes {LATEST} ns after 2"):
+            counts, _ = replay.run(ids, none.astype(np.uint8), none, none, 0, 1)
+            assert (counts["misses"], counts["overhead"]) == (2, LATEST)
+
+
+def test_sums_of_times_do_not_overflow():
+    """18 fetches of 6000 days are more nanoseconds than 64 bits hold; each waits for its own, or all for one."""
+    day = 86_400 * 10**6  # us
+    apart = only(misspenalty.penalty(make_trace(range(18), time=[0] * 18), "lru", 1, "6000d"))
+    assert (apart["mean_us"], apart["overhead_us"], apart["p50_us"]) == (6000 * day,) * 3
+    same = only(misspenalty.penalty(make_trace([7] * 361, time=[0] * 361), "lru", 1, "6000d"))
+    assert same["mean_us"] == 6000 * day
+    assert same["delayed_us"] == 6000 * day * 360 / 361
+
+
+def test_a_long_queue_of_a_drive():
+    """A million reads at time 0, whose 64-bit sum was negative: each waits until its block's first read is done."""
+    n = 1_000_000
+    trace = make_trace(np.random.default_rng(1).permutation(2_000_000)[:n], time=np.zeros(n, int), block_bytes=512)
+    got = only(misspenalty.penalty(trace, "lru", 1, "hp97560"))
+    place, m = trace.address.astype(np.int64), trace.blocks
+    once = np.ones(m, np.int32), np.zeros(m, np.uint8)
+    alone = disks.drive._replay.as_they_arrive(disks.load("hp97560").drive(), np.zeros(m, int), place, *once)
+    done = sum(alone[part] for part in disks.COMPONENTS)
+    total = sum(times * ns for times, ns in zip(np.bincount(trace.ids).tolist(), done.tolist(), strict=True))
+    assert total > 2**63
+    assert got["mean_us"] == pytest.approx(total / n / 1000, rel=1e-12)
 
 
 @pytest.mark.parametrize("device", ["5parsecs", "-5ms", "5 days"])
@@ -334,3 +400,55 @@ def test_what_a_policy_in_python_lacks_or_raises():
         misspenalty.penalty([1, 2], Silent, 1, "1ms")
     with pytest.raises(ParameterError, match="no policy has a parameter 'fualt', did you mean 'fault'"):
         misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), [OwnLru, "lru"], 1, "1ms", fualt=True)
+
+
+class Interrupted(OwnLru):
+    """Ctrl-C arrives while it works, in its own thread or in the one that waits for it."""
+
+    def access(self, block):
+        if block == 3:
+            raise KeyboardInterrupt
+        return super().access(block)
+
+
+class AskedInterrupted(OwnLru):
+    def __contains__(self, block):
+        if block == 3:
+            raise KeyboardInterrupt
+        return super().__contains__(block)
+
+
+@pytest.mark.parametrize("policy", [Interrupted, AskedInterrupted])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_in_a_policy_in_python_is_not_lost(policy, threads):
+    """It was printed and taken for a miss."""
+    with pytest.raises(KeyboardInterrupt):
+        misspenalty.penalty(np.arange(6), policy, [1, 2], "1ms", threads=threads)
+
+
+class Fails(OwnLru):
+    def access(self, block):
+        raise RuntimeError("broken")
+
+
+class Counting(OwnLru):
+    accesses = 0
+
+    def access(self, block):
+        Counting.accesses += 1
+        return super().access(block)
+
+
+def test_an_error_stops_the_replays_in_other_threads():
+    with pytest.raises(ParameterError, match="Fails: raised RuntimeError: broken"):
+        misspenalty.penalty(np.arange(500_000), [Fails, Counting], 1, "1ms", threads=2)
+    assert Counting.accesses < 400_000
+
+
+def test_kernels_refuse_ids_that_would_leave_their_arrays():
+    ids, none = np.array([0, 2], np.uint32), np.empty(0, np.uint8)
+    with pytest.raises(IndexError, match="ids hold block 2; expected ids below 2"):
+        following(ids, 2)
+    replay = Replay(Foresight(1, 2), FixedTime(1), np.zeros(2, np.int64), 1, 0, False)
+    with pytest.raises(IndexError, match="ids hold block 2; expected ids below 2"):
+        replay.run(ids, none, np.zeros(2, np.int64), np.zeros(2, np.int64), 0)

@@ -131,7 +131,7 @@ def test_several_policies_are_rows_of_one_table():
         ({"cache_blocks": "ten"}, "cache size is 'ten' blocks"),
         ({"cache_blocks": [[1]]}, "cache size is .1. blocks"),
         ({"threads": 1.5}, "threads is 1.5"),
-        ({"warm_up": 1.5}, "warm_up is 1.5; expected 0 to 5"),
+        ({"warm_up": 1.5}, "warm_up is 1.5; expected a whole number from 0 to 5"),
     ],
 )
 def test_impossible_policies_and_sizes_are_told(change, message):

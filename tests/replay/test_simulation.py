@@ -10,7 +10,7 @@ import pytest
 import misspenalty
 from misspenalty import ParameterError, hit_ratio_curve, simulate
 from misspenalty.policies.registry import find_policy, known_policies
-from misspenalty.replay import simulation
+from misspenalty.replay import simulation, threads
 from misspenalty.traces import Trace
 
 
@@ -109,9 +109,9 @@ def test_curve_equals_single_runs_whatever_the_threads():
         ({"cache_blocks": 2.5}, "cache size is 2.5"),
         ({"cache_blocks": True}, "cache size is True"),
         ({"writes": "maybe"}, "writes is 'maybe'; expected one of count, ignore, refresh, only"),
-        ({"warm_up": 6}, "warm_up is 6; expected 0 to 5"),
+        ({"warm_up": 6}, "warm_up is 6; expected a whole number from 0 to 5"),
         ({"warm_up": -1}, "warm_up is -1"),
-        ({"warm_up": 1.5}, "warm_up is 1.5; expected 0 to 5"),
+        ({"warm_up": 1.5}, "warm_up is 1.5; expected a whole number from 0 to 5"),
         ({"sise": 3}, "lru has no parameter 'sise'; it has none"),
         ({"policy": "mq", "queues": 0}, "mq: queues is 0; expected a whole number from 1 to 32"),
         ({"policy": "mq", "history": float("nan")}, "mq: history is nan"),
@@ -132,11 +132,11 @@ def test_curve_needs_sizes_and_threads(mixed):
 
 def test_threads_are_by_default_as_many_as_processors(monkeypatch):
     if hasattr(os, "sched_getaffinity"):
-        assert simulation.processors() == len(os.sched_getaffinity(0))  # of this process, of a machine that has more
+        assert threads.processors() == len(os.sched_getaffinity(0))  # of this process, of a machine that has more
         monkeypatch.delattr(os, "sched_getaffinity")
     for told, expected in ((6, 6), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda told=told: told)
-        assert simulation.processors() == expected
+        assert threads.processors() == expected
 
 
 @pytest.mark.parametrize("caches", [2, 3])

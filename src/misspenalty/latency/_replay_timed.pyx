@@ -5,12 +5,13 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from misspenalty._kernel cimport Kernel, check_signals, zeros
-from misspenalty.disks.drive._state cimport IDLE, NEVER, record_t
+from misspenalty.disks.drive._state cimport IDLE, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.policies.python_policy import was_held
 from misspenalty.systems.engine._engine cimport queue_t, pop, schedule
+from misspenalty.traces.quantities import LATEST as _LATEST
 
 COUNTS = ("hits", "delayed_hits", "misses", "delayed", "queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
 
@@ -21,8 +22,10 @@ cdef enum:
     DELAYED = 3
     PARTS = 4                       # eight components of the device
     TURNS = 1 << 12                 # events between checks for signals: each may search a disk's queue
+    HALF = 32                       # a sum of times is kept in two parts: multiples of 1 << HALF, and the rest
 
 cdef int64_t UNCOUNTED = -1         # latency of a write, and of the warm-up
+cdef int64_t LATEST = _LATEST       # of all simulated times, ns; four of them fit in 64 bits
 
 
 cdef class Foresight(Policy):
@@ -63,7 +66,8 @@ cdef class PythonCache(Policy):
 
     cdef object policy, address
     cdef str name
-    cdef readonly object failure            # first exception that the policy raised
+    cdef readonly object failure            # first exception that it raised, Ctrl-C among them, or None
+    cdef bint failed
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, str name, policy, address):
         self.name, self.policy, self.address = name, policy, address
@@ -80,21 +84,22 @@ cdef class PythonCache(Policy):
                 hit[i] = self.ask(ids[i], False)
 
     cdef bint ask(self, block_t block, bint whether) noexcept:
-        """Whether it holds a block or, with an access, whether it held it."""
-        if self.failure is not None:
+        """Whether it holds a block or, with an access, whether it held it; `failed` if the answer is not one."""
+        if self.failed:
             return False
         try:
             if whether:
                 return self.address[block] in self.policy
             return was_held(self.name, self.address[block], self.policy.access(self.address[block]))
-        except Exception as error:
-            self.failure = error
+        except BaseException as error:
+            self.failure, self.failed = error, True
             return False
 
 
 def following(const block_t[::1] ids, Py_ssize_t blocks):
-    """Number of each reference's next one to the same block: a buffer of int64."""
+    """Number of each reference's next one to the same block: a buffer of int64; IndexError if an id is not below `blocks`."""
     cdef Py_ssize_t i
+    check_ids(ids, blocks)
     made = zeros("q", ids.shape[0])
     cdef int64_t[::1] view = made
     cdef int64_t[::1] latest = zeros("q", blocks)
@@ -107,11 +112,30 @@ def following(const block_t[::1] ids, Py_ssize_t blocks):
     return made
 
 
+cdef int check_ids(const block_t[::1] ids, Py_ssize_t blocks) except -1:
+    cdef Py_ssize_t i
+    cdef block_t highest = 0
+    for i in range(ids.shape[0]):
+        highest = max(highest, ids[i])
+    if ids.shape[0] and highest >= blocks:
+        raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
+    return 0
+
+
+cdef inline int check_time(Py_ssize_t i, int64_t time) except -1 nogil:
+    """OverflowError if `time`, to which `i` references have led, is too late."""
+    if time > LATEST:
+        with gil:
+            raise OverflowError(f"simulated time passes {LATEST} ns after {i} references")
+    return 0
+
+
 cdef class Replay(Kernel):
     """One cache in front of one device; `run` replays references through both."""
 
     cdef Policy cache
     cdef Foresight foresight        # the same if it is one, else None
+    cdef PythonCache python         # … likewise
     cdef Device device
     cdef const int64_t[::1] lbn     # of each block
     cdef int32_t sectors            # of a block
@@ -121,8 +145,9 @@ cdef class Replay(Kernel):
     cdef int64_t[::1] tail          # by block in flight: last reference that waits + 1; 0 = not in flight
     cdef int32_t[::1] after         # by waiting reference: the one after it; for the last one, the first
     cdef Py_ssize_t warm_up
-    cdef int64_t[12] counts
+    cdef int64_t[12] counts, high   # high: multiples of 1 << HALF, so that no sum overflows
     cdef queue_t ready              # clients, by the time of their next request
+    cdef object advance             # called from time to time, or None
 
     def __cinit__(
         self, Policy cache not None, Device device not None, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through
@@ -131,6 +156,7 @@ cdef class Replay(Kernel):
             raise IndexError(f"lbn has {lbn.shape[0]} places for {cache.blocks} blocks")
         self.cache, self.device, self.lbn, self.sectors, self.hit_ns, self.through = cache, device, lbn, sectors, hit_ns, through
         self.foresight = cache if isinstance(cache, Foresight) else None
+        self.python = cache if isinstance(cache, PythonCache) else None
         self.uses(cache)
         self.uses(device)
 
@@ -139,27 +165,28 @@ cdef class Replay(Kernel):
 
     def run(
         self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following,
-        Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0,
+        Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0, advance=None,
     ):
         """Replay references at their times, or in a closed loop if there are clients: (counts, latencies in ns, a
         buffer).
 
-        Latencies of uncounted references (writes and the warm-up) are -1. Ctrl-C stops it with requests in progress;
+        Latencies of uncounted references (writes and the warm-up) are -1. Ctrl-C, or an exception that `advance` raises
+        when it is told how many references were replayed since the last time, stops it with requests in progress;
         such a device cannot serve another replay.
 
         Raises
         ------
         IndexError
             An id is not below the cache's blocks, or another array is shorter than `ids`; nothing was replayed.
+        OverflowError
+            Simulated time passes `LATEST`.
         RuntimeError
             The device has requests in progress.
+        BaseException
+            What a policy written in Python raised.
         """
         cdef Py_ssize_t n = ids.shape[0], i
-        cdef block_t highest = 0
-        for i in range(n):
-            highest = max(highest, ids[i])
-        if n and highest >= self.cache.blocks:
-            raise IndexError(f"ids hold block {highest}; expected ids below {self.cache.blocks}")
+        check_ids(ids, self.cache.blocks)
         if (
             0 < write.shape[0] < n
             or (not clients and arrival.shape[0] < n)
@@ -172,46 +199,64 @@ cdef class Replay(Kernel):
         self.ready.size = 0
         latency = zeros("q", n)
         self.latency, self.warm_up, self.pause, self.closed = latency, warm_up, pause, clients > 0
+        self.advance = advance
         self.tail, self.after = zeros("q", len(self.lbn)), zeros("i", n)
         for i in range(clients):
             schedule(&self.ready, 0, 0, 0)
         with self, nogil:
             self.play(ids, write, arrival, following)
-        return dict(zip(COUNTS, self.counts)), latency
+        counts = {name: (high << HALF) + low for name, low, high in zip(COUNTS, self.counts, self.high)}
+        return counts, latency
 
     cdef int play(
         self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following
     ) except -1 nogil:
-        cdef Py_ssize_t i = 0, n = ids.shape[0]
+        cdef Py_ssize_t i = 0, told = 0, n = ids.shape[0]
         cdef int64_t coming, turn = 0
         cdef record_t record
-        cdef bint written = False, writes = write.shape[0] > 0
+        cdef bint written = False, waiting, writes = write.shape[0] > 0
         while True:
             turn += 1
             if turn % TURNS == 0:
                 check_signals()
-            coming = NEVER
-            if i < n and not self.closed:
+                if self.advance is not None:
+                    with gil:
+                        self.advance(i - told)
+                    told = i
+            waiting = i < n                     # whether a request is to come before anything completes
+            coming = 0
+            if waiting and not self.closed:
                 coming = arrival[i]
-            elif i < n and self.ready.size:
+            elif waiting and self.ready.size:
                 coming = self.ready.events[0].time
-            if self.device.event != IDLE and self.device.event <= coming:     # at equal times completions come first
-                self.device.complete(&record)
+            elif waiting:
+                waiting = False
+            if self.device.event != IDLE and (not waiting or self.device.event <= coming):
+                self.device.complete(&record)   # at equal times completions come first
+                check_time(i, record.done)
                 if record.tag >= 0:
                     self.finish(&record)
-                continue
-            if i == n:
+            elif not waiting:
                 return 0
-            if i + AHEAD < n:
-                prefetch(&self.tail[ids[i + AHEAD]])
-            if writes:
-                written = write[i]
-            if self.foresight is not None:
-                self.foresight.upcoming[ids[i]] = following[i]
-            if self.closed:
-                pop(&self.ready)
-            self.request(i, ids[i], written, coming)
-            i += 1
+            else:
+                check_time(i, coming)
+                if i + AHEAD < n:
+                    prefetch(&self.tail[ids[i + AHEAD]])
+                if writes:
+                    written = write[i]
+                if self.foresight is not None:
+                    self.foresight.upcoming[ids[i]] = following[i]
+                if self.closed:
+                    pop(&self.ready)
+                self.request(i, ids[i], written, coming)
+                i += 1
+            if self.python is not None and self.python.failed:
+                with gil:
+                    raise self.python.failure
+
+    cdef inline void add(self, int what, int64_t ns) noexcept nogil:
+        self.counts[what] += ns & ((<int64_t>1 << HALF) - 1)
+        self.high[what] += ns >> HALF
 
     cdef inline int request(self, Py_ssize_t i, block_t block, bint write, int64_t now) except -1 nogil:
         """Reference i arrives."""
@@ -257,10 +302,10 @@ cdef class Replay(Kernel):
                 if first:
                     self.counts[MISSES] += 1
                     for k in range(8):
-                        self.counts[PARTS + k] += part[k]
+                        self.add(PARTS + k, part[k])
                 else:
                     self.counts[DELAYED_HITS] += 1
-                    self.counts[DELAYED] += waited
+                    self.add(DELAYED, waited)
             self.again(record.done + self.hit_ns)
             if i == last:
                 return 0

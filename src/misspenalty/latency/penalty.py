@@ -26,10 +26,13 @@ request arrives.
   waiting.
 """
 
+import functools
 import itertools
+import math
+import numbers
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from os import PathLike
 
 import numpy as np
@@ -37,13 +40,13 @@ import pandas as pd
 
 from misspenalty import disks
 from misspenalty.disks.drive.description import Kind
-from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.errors import ParameterError, check_flag, check_whole, did_you_mean
 from misspenalty.latency._devices import Disk, FixedTime
 from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import shown
-from misspenalty.replay.simulation import processors
+from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, is_time, parse_time
 from misspenalty.traces.selection import check, check_size
@@ -140,6 +143,7 @@ def penalty(
     """
     trace = as_trace(trace)
     check(trace, writes, warm_up)
+    check_flag("write_through", write_through)
     if writes not in WRITES:
         raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}: a write is never waited for")
     if len(trace) > MAX_REQUESTS:
@@ -161,33 +165,36 @@ def penalty(
     kinds = [_device(device, trace, scheduler) for device in devices]
     hit_ns = parse_time(hit_time, "hit_time")
 
-    def run(job):
-        (policy, own), size, kind = job
-        name = policy.name
-        cache = Foresight(size, trace.blocks) if name == "opt" else _cache(policy, size, trace, own)
+    def run(policy, own, size, kind, advance):
+        cache = Foresight(size, trace.blocks) if policy.name == "opt" else _cache(policy, size, trace, own)
         replay = Replay(cache, kind["make"](), kind["lbn"], kind["sectors"], hit_ns, write_through)
-        ahead = future if name == "opt" else np.empty(0, np.int64)
-        counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead, part["warm_up"],
-                                     load["clients"], load["think"])  # fmt: skip
-        if isinstance(cache, PythonCache) and cache.failure is not None:
-            raise _refusal(name, cache.failure) from cache.failure
+        ahead = future if policy.name == "opt" else np.empty(0, np.int64)
+        try:
+            counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead,
+                                         part["warm_up"], load["clients"], load["think"], advance)  # fmt: skip
+        except ParameterError:
+            raise
+        except Exception as error:
+            if isinstance(cache, PythonCache) and error is cache.failure:
+                raise ParameterError(f"policy {policy.name}: raised {shown(error)}") from error
+            if isinstance(error, OverflowError):
+                raise _too_late(policy.name, size, kind["name"], error) from error
+            raise
         latency = np.asarray(latency)
-        return {"policy": name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
+        return {"policy": policy.name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
                 "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
 
-    threads = processors() if threads is None else threads
-    if threads < 1:
-        raise ParameterError(f"threads is {threads}; expected at least 1")
-    jobs = list(itertools.product(zip(policies, settings, strict=True), sizes, kinds))
-    if threads == 1 or len(jobs) == 1:
-        return pd.DataFrame([run(job) for job in jobs])  # in this thread, so that Ctrl-C stops a replay
-    with ThreadPoolExecutor(threads) as pool:
-        return pd.DataFrame(list(pool.map(run, jobs)))
+    chosen = itertools.product(zip(policies, settings, strict=True), sizes, kinds)
+    jobs = [functools.partial(run, policy, own, size, kind) for (policy, own), size, kind in chosen]
+    return pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
 
 
-def _refusal(name, failure):
-    """The error to raise for an exception of a policy written in Python."""
-    return failure if isinstance(failure, ParameterError) else ParameterError(f"policy {name}: raised {shown(failure)}")
+def _too_late(policy, size, device, error):
+    """The error to raise if simulated time passes the latest one."""
+    return ParameterError(
+        f"{policy}, {size} blocks, {device}: {error}, which is {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the"
+        " think time, choose a faster device, or replay a shorter trace"
+    )
 
 
 def _settings(definition, parameters, several):
@@ -213,7 +220,8 @@ def _cache(policy, size, trace, parameters):
 
 
 def _listed(value):
-    single = isinstance(value, str | PathLike | Kind | type) or np.isscalar(value)
+    """The values of an argument that may be a single one."""
+    single = isinstance(value, str | bytes | PathLike | Kind | type) or not isinstance(value, Iterable)
     return [value] if single else list(value)
 
 
@@ -222,9 +230,9 @@ def _load(trace, clients, think, speed, interval):
     pause = parse_time(think, "think")
     if clients is not None and (interval is not None or speed != 1):
         raise ParameterError("clients, interval and speed: a closed loop has neither interval nor speed")
-    if clients is not None and not 1 <= clients <= MAX_CLIENTS:
-        raise ParameterError(f"clients is {clients!r}; expected 1 to {MAX_CLIENTS}")
-    if not (np.isfinite(speed) and speed > 0):
+    if clients is not None:
+        clients = check_whole("clients", clients, 1, MAX_CLIENTS)
+    if isinstance(speed, bool) or not isinstance(speed, numbers.Real) or not 0 < speed < math.inf:
         raise ParameterError(f"speed is {speed!r}; expected a number above 0")
     closed = clients is not None or (interval is None and trace.time is None)
     if pause and not closed:
@@ -269,6 +277,8 @@ def _device(device, trace, scheduler):
         )
     if isinstance(device, str) and re.fullmatch(r"\s*-?[0-9.]+ *[A-Za-zµ]+\s*", device) and not os.path.exists(device):
         raise ParameterError(f"device {device.strip()!r} is not a time; expected one such as 5ms or 200us, or a drive")
+    if not isinstance(device, Kind | str | PathLike):
+        raise ParameterError(f"device is {device!r}; expected a drive's name or description, or a time such as '5ms'")
     kind = device if isinstance(device, Kind) else disks.load(device)
     flash = kind.data["kind"] == "flash"
     sectors = -(-trace.block_bytes // kind.data["geometry"]["sector_bytes"])

@@ -27,12 +27,11 @@ Decisions: if T1 is the whole cache, the published ``arc_mad`` exchanges step an
 unsigned arithmetic. As its results reflect this, the same is done here.
 """
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, check_whole
 from misspenalty.latency._steps import KERNELS
 from misspenalty.latency._steps import run as _run
 
@@ -112,16 +111,12 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     """
     if policy not in POLICIES:
         raise ParameterError(f"unknown policy {policy!r} of the step model; known: {', '.join(POLICIES)}")
-    capacity, z = _positive("cache_blocks", cache_blocks), _positive("fetch_steps", fetch_steps)
+    capacity, z = (
+        check_whole(name, value, 1, MAX_STEPS)
+        for name, value in (("cache_blocks", cache_blocks), ("fetch_steps", fetch_steps))
+    )
     objects, steps = _dense(requests)
     return DelayedHits(policy, capacity, z, *_run(policy, steps, objects, capacity, z))
-
-
-def _positive(name, value):
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= MAX_STEPS:
-        raise ParameterError(f"{name} is {value!r}; expected a whole number from 1 to {MAX_STEPS}")
-    return int(value)
 
 
 def _dense(requests):

@@ -13,7 +13,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies._bytes import ByteCache
 from misspenalty.replay.simulation import SLICE, TraceLike
-from misspenalty.replay.threads import Job, in_threads, processors
+from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import check, slices
 from misspenalty.traces.trace import Trace
@@ -88,7 +88,7 @@ def byte_hit_ratio_curve(
     jobs = [_one(opened, name, int(size), each, writes, warm_up) for name in names for size in sizes]
     if not jobs:
         raise ParameterError("no policy or cache size given")
-    return pd.concat(in_threads(jobs, lambda n: None, threads or processors()), ignore_index=True)
+    return pd.concat(in_threads(jobs, lambda n: None, check_threads(threads)), ignore_index=True)
 
 
 def _one(trace: Trace, name: str, size: int, each: np.ndarray, writes: str, warm_up: int) -> Job:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, check_whole
 from misspenalty.traces._stack import sampled
 from misspenalty.traces.selection import NONE
 from misspenalty.traces.trace import Trace
@@ -24,9 +24,7 @@ def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
     """Share of the blocks and seed, or a `ParameterError` if they are invalid."""
     if not isinstance(sample, float | np.floating) or not 0 < sample < 1:
         raise ParameterError(f"sample is {sample!r}; expected a share of the blocks above 0 and below 1, such as 0.01")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
-        raise ParameterError(f"sample_seed is {seed!r}; expected a whole number from 0 to 2**64 - 1")
-    return float(sample), int(seed)
+    return float(sample), check_whole("sample_seed", seed, 0, (1 << 64) - 1)
 
 
 def scaled(blocks: Any, rate: float) -> Any:

@@ -11,14 +11,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, check_flag
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay import miniature
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.result import Result
 from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, check_sample, choose
-from misspenalty.replay.threads import Job, in_threads, processors
+from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, counted_requests, slices
 from misspenalty.traces.trace import Trace
@@ -170,9 +170,7 @@ def hit_ratio_curve(
     3    opt             3     6
     """
     definitions, settings, _ = _policies(policy, parameters)
-    threads = processors() if threads is None else threads
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
-        raise ParameterError(f"threads is {threads!r}; expected at least 1")
+    threads = check_threads(threads)
     sizes = _sizes(cache_blocks)
     stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
     if not all(stacks) and sizes is None:
@@ -372,7 +370,7 @@ def _record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.nd
 
 
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
-    if not progress:
+    if not check_flag("progress", progress):
         return contextlib.nullcontext(_Silent)  # a bar that shows nothing would still import multiprocessing
     return tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)
 

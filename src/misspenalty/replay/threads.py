@@ -4,10 +4,14 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
+from misspenalty.errors import check_whole
+
+MAX_THREADS = 1 << 16
+Made = TypeVar("Made")
 Job: TypeAlias = Callable[[Callable[[int], Any]], pd.DataFrame]  # takes a function that counts references
 
 
@@ -16,12 +20,32 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_threads(threads: Any) -> int:
+    """Number of threads; by default, if `threads` is None, one per processor.
+
+    Raises
+    ------
+    ParameterError
+        It is not a whole number from 1 to `MAX_THREADS`.
+
+    Examples
+    --------
+    >>> check_threads(3)
+    3
+    """
+    if threads is None:
+        return processors()
+    return check_whole("threads", threads, 1, MAX_THREADS)
+
+
 class _Stopped(Exception):
     """Raised in a thread whose result is no longer wanted."""
 
 
-def in_threads(jobs: Sequence[Job], advance: Callable[[int], Any], threads: int) -> list[pd.DataFrame]:
-    """Run the jobs; an error or Ctrl-C stops the others at their next slice."""
+def in_threads(
+    jobs: Sequence[Callable[[Callable[[int], Any]], Made]], advance: Callable[[int], Any], threads: int
+) -> list[Made]:
+    """Run the jobs; an error or Ctrl-C stops the others when they next call the function that they are given."""
     stop = threading.Event()
 
     def advance_or_stop(references: int) -> None:
@@ -32,8 +56,8 @@ def in_threads(jobs: Sequence[Job], advance: Callable[[int], Any], threads: int)
     if threads == 1 or len(jobs) == 1:
         return [job(advance) for job in jobs]
     with ThreadPoolExecutor(threads) as pool:
-        running: list[Future[pd.DataFrame]] = [pool.submit(job, advance_or_stop) for job in jobs]
         try:
+            running: list[Future[Made]] = [pool.submit(job, advance_or_stop) for job in jobs]
             return [job.result() for job in running]
         except BaseException:
             stop.set()

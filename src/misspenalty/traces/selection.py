@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, check_whole
 from misspenalty.traces._stack import first_uses
 from misspenalty.traces.trace import Trace
 
@@ -19,8 +19,7 @@ def check(trace: Trace, writes: str, warm_up: int) -> None:
     trace.check()
     if writes not in WRITES:
         raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
-    if isinstance(warm_up, bool) or not isinstance(warm_up, int | np.integer) or not 0 <= warm_up < len(trace):
-        raise ParameterError(f"warm_up is {warm_up!r}; expected 0 to {len(trace) - 1}, or nothing would be counted")
+    check_whole("warm_up", warm_up, 0, len(trace) - 1)
 
 
 def check_stack(trace: Trace, writes: str, warm_up: int) -> None:
@@ -41,10 +40,7 @@ def check_size(cache_blocks: Any) -> int:
     ParameterError
         It is not a whole number, or is out of range.
     """
-    whole = isinstance(cache_blocks, int | np.integer) and not isinstance(cache_blocks, bool)
-    if not whole or not 1 <= cache_blocks <= LONGEST:
-        raise ParameterError(f"cache size is {cache_blocks!r} blocks; expected a whole number from 1 to {LONGEST}")
-    return int(cache_blocks)
+    return check_whole("cache size", cache_blocks, 1, LONGEST, " blocks")
 
 
 def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray | None]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import atomic_path
 from misspenalty.traces._compile import Interner
 
@@ -341,10 +341,7 @@ def format_bytes(size: float) -> str:
 
 def check_block(block_bytes: int) -> int:
     """`block_bytes` as an int, or a `ParameterError` if it is not a block size."""
-    whole = isinstance(block_bytes, int | np.integer) and not isinstance(block_bytes, bool)
-    if not whole or not 1 <= block_bytes <= LARGEST_BLOCK:
-        raise ParameterError(f"block_bytes is {block_bytes!r}; expected a whole number from 1 to {LARGEST_BLOCK}")
-    return int(block_bytes)
+    return check_whole("block_bytes", block_bytes, 1, LARGEST_BLOCK)
 
 
 def write_meta(

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.replay.simulation import processors
+from misspenalty.replay.threads import check_threads
 from misspenalty.systems.storage_server.server import disks_of, run
 
 
@@ -166,7 +166,7 @@ def sensitivity(
     for unit in {testbed.stripe_blocks} | {value for name, value in variations if name == "stripe_blocks"}:
         placed[unit] = disks_of(trace, replace(testbed, stripe_blocks=unit))[head]
     jobs = [(variation, point) for variation in variations for point in outcomes]
-    with ThreadPoolExecutor(threads or processors()) as pool:
+    with ThreadPoolExecutor(check_threads(threads)) as pool:
         rates = dict(zip(jobs, pool.map(lambda job: rate(*job), jobs), strict=True))
     rows = []
     for (variation, point), per_s in rates.items():
