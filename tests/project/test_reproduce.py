@@ -24,6 +24,26 @@ rule sarc_table:
     shell: "cp {input} {output}"
 """
 
+WITH_MANIFEST = """
+rule all:
+    input: "results/mq.csv", "results/sarc.csv", "results/manifest.json"
+rule mq_table:
+    input: "raw.csv"
+    output: "results/mq.csv"
+    shell: "cp {input} {output}"
+rule sarc_table:
+    input: "results/mq.csv"
+    output: "results/sarc.csv"
+    shell: "cat {input} {input} > {output}; [ ! -e fail ]"
+rule manifest:
+    input: "results/mq.csv", "results/sarc.csv"
+    output: "results/manifest.json"
+    run:
+        from misspenalty.reporting.provenance import build_manifest, write_manifest
+        write_manifest(build_manifest(["raw.csv"], input), output[0])
+        shell("if [ -e meddle ]; then echo 9 > results/mq.csv; touch -r raw.csv results/mq.csv; fi")
+"""
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -83,6 +103,78 @@ def test_an_error_is_shown_and_the_way_on(folder):
     assert code != 0
     assert "Error in rule mq_table" in text
     assert "`make reproduce` then resumes from here" in text
+
+
+@pytest.fixture
+def complete(folder):
+    """A complete run with a manifest."""
+    (folder / "Snakefile").write_text(WITH_MANIFEST)
+    (folder / "raw.csv").write_text("1\n")
+    code, text = finish(start(folder))
+    assert code == 0, text
+    return folder
+
+
+def change(path, text, keep_time=True):
+    """Change a file and, as `cp -p` would, keep its time."""
+    stat = path.stat()
+    path.write_text(text)
+    if keep_time:
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+@pytest.mark.parametrize("keep_time", [True, False])
+def test_a_digit_changed_in_a_table_is_found_and_made_again(complete, keep_time):
+    change(complete / "results" / "sarc.csv", "1\n2\n", keep_time)
+    code, text = finish(start(complete))
+    assert code == 0, text
+    assert text.startswith("results/sarc.csv is not what the last run wrote: making it again\n")
+    assert (complete / "results" / "sarc.csv").read_text() == "1\n1\n"
+    code, text = finish(start(complete))
+    assert (code, text) == (0, "Nothing to be done: all results are up to date.\n")
+
+
+def test_a_deleted_table_is_made_again(complete):
+    (complete / "results" / "mq.csv").unlink()
+    code, text = finish(start(complete))
+    assert code == 0 and "results/mq.csv is not what the last run wrote" in text
+    assert (complete / "results" / "mq.csv").read_text() == "1\n"
+
+
+def test_an_input_that_changed_without_its_time_is_found(complete):
+    change(complete / "raw.csv", "2\n")
+    code, text = finish(start(complete))
+    assert code == 0 and text.startswith("raw.csv has changed since the last run: making again what is made from it\n")
+    assert (complete / "results" / "sarc.csv").read_text() == "2\n2\n"
+
+
+def test_results_of_a_run_that_was_stopped_are_not_taken_for_changes(complete):
+    """The manifest of the run before describes them no longer."""
+    (complete / "fail").touch()
+    change(complete / "raw.csv", "3\n", keep_time=False)
+    assert finish(start(complete))[0] == 1
+    assert not (complete / "results" / "manifest.json").exists()
+    (complete / "fail").unlink()
+    code, text = finish(start(complete))
+    assert code == 0, text
+    assert "is not what" not in text and "mq_table" not in text
+    assert (complete / "results" / "sarc.csv").read_text() == "3\n3\n"
+
+
+def test_a_change_during_the_run_is_an_error(complete):
+    (complete / "meddle").touch()
+    change(complete / "raw.csv", "4\n", keep_time=False)
+    code, text = finish(start(complete))
+    assert code == 1
+    assert "results/mq.csv does not have the checksum in results/manifest.json" in text
+    assert "run `make reproduce` again" in text
+
+
+def test_a_damaged_manifest_is_told(complete):
+    (complete / "results" / "manifest.json").write_text("{")
+    code, text = finish(start(complete))
+    assert (code, text.count("\n")) == (2, 1)
+    assert "results/manifest.json: is not the manifest of a run" in text
 
 
 def test_time_left_is_told_once_there_is_something_to_go_by():

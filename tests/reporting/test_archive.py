@@ -49,7 +49,7 @@ def make_checkout(root):
         "results/claims.csv": "claim,verdict\nmq-1,yes\n",
         TABLE: "policy,hit_ratio\nlru,0.25\nmq,0.5\n",
         "results/site/a page.html": "<p>",
-        "results/manifest.json": '{"outputs": {}}\n',
+        "results/manifest.json": '{"inputs": {}, "outputs": {}}\n',
         "results/traces/a.csv": "x\n",
         "results/mq/runs/b.csv": "x\n",
         "results/mq/.table4.12.partial.csv": "x\n",
@@ -394,7 +394,9 @@ def test_what_every_archive_has_may_not_be_missing(archive, checkout, name):
 def test_a_manifest_is_compared_as_far_as_runs_agree(archive, checkout, tmp_path):
     def manifest(**changes):
         described = describe_files([TABLE], checkout)
-        return json.dumps({"outputs": described, "seeds": {"a": 1}, "total": {"wall_s": 1}} | changes).encode()
+        return json.dumps(
+            {"inputs": {}, "outputs": described, "seeds": {"a": 1}, "total": {"wall_s": 1}} | changes
+        ).encode()
 
     def verdict(text):
         (found,) = [one for one in verify(forged(checkout, tmp_path, name, text), checkout) if one.name == name]
@@ -450,6 +452,10 @@ def test_the_commands(checkout, tmp_path, capsys):
     told = capsys.readouterr().out
     assert f"{TABLE}: is missing in this checkout: `make reproduce` makes it" in told
     assert "results/mq/new.csv: is not in the archive" in told
+    described = {TABLE: {"bytes": 1, "sha256": ""}}
+    (checkout / "results/manifest.json").write_text(json.dumps({"inputs": {}, "outputs": described}))
+    assert main(["--root", str(checkout), "write", "--out", str(out)]) == 2
+    assert f"{TABLE}: is not what the last run wrote" in capsys.readouterr().err
     path.write_bytes(b"PK")
     assert main(["--root", str(checkout), "verify", str(path)]) == 2
     assert "is not a valid zip file" in capsys.readouterr().err

@@ -3,9 +3,11 @@
 import sys
 
 import misspenalty
+from misspenalty.reporting.recorded import check_recorded
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
+check_recorded([snakemake.input.raw])
 trace = misspenalty.open_trace(snakemake.input.raw)
 trace.save(snakemake.output.trace)
 print(f"{len(trace)} references, {trace.reads} of them reads, {trace.blocks} blocks", file=sys.stderr)

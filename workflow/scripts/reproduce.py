@@ -3,6 +3,10 @@
 A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
 resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
 log is in ``.snakemake/log``; the output of an error is shown.
+
+Snakemake goes by the times of files. So before and after it runs, the files are compared with the digests in the
+manifest of the last complete run: an output that someone changed is made again, and so is what an input affects whose
+content changed without its time.
 """
 
 import argparse
@@ -17,12 +21,15 @@ import sys
 import time
 from pathlib import Path
 
+from misspenalty.errors import MissPenaltyError
 from misspenalty.reporting.provenance import read_benchmark
+from misspenalty.reporting.recorded import changed_files, read_manifest
 
 FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
 STEPS = re.compile(r"^(\d+) of (\d+) steps")
 COUNT = re.compile(r"^(\w+) +(\d+)$")
 STATE = Path(".snakemake")
+MANIFEST = Path("results/manifest.json")
 WORDS = {
     "predicted": "reproduced by prediction",
     "calibrated": "reproduced by calibration",
@@ -71,6 +78,38 @@ def unlock(command):
         sys.exit(f"Snakemake is running in this folder (process {others[0]}): wait for it, or stop it first.")
     print("The last run was stopped before its end; going on from there.", flush=True)
     subprocess.run([*command, "--unlock"], check=True, capture_output=True)
+
+
+def undo_changes():
+    """Have Snakemake make again what is no longer as the last complete run left it."""
+    manifest = read_manifest(MANIFEST) or {"inputs": {}, "outputs": {}}
+    for name in changed_files(manifest["outputs"]):
+        print(f"{name} is not what the last run wrote: making it again", flush=True)
+        Path(name).unlink(missing_ok=True)
+    for name in changed_files(manifest["inputs"]):
+        if Path(name).is_file():
+            print(f"{name} has changed since the last run: making again what is made from it", flush=True)
+            os.utime(name)
+
+
+def check_results():
+    """Compare inputs and outputs with the manifest of the run that has ended; exit status."""
+    manifest = read_manifest(MANIFEST)
+    if manifest is None:
+        return 0
+    wrong = changed_files(manifest["inputs"] | manifest["outputs"])
+    for name in wrong:
+        print(f"{name} does not have the checksum in {MANIFEST}", file=sys.stderr)
+    if wrong:
+        print("Something else changed these files during the run: run `make reproduce` again.", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def forget_last_run(since):
+    """Delete the manifest of the last run, because a job of this one has replaced a file that it describes."""
+    with contextlib.suppress(FileNotFoundError):
+        if MANIFEST.stat().st_mtime < since:
+            MANIFEST.unlink()
 
 
 class Progress:
@@ -152,6 +191,7 @@ def run(command, studies):
         for line in job.stdout:
             kept.append(line)
             if text := progress.take(line.rstrip("\n")):
+                forget_last_run(begun)
                 print(text, flush=True)
     if job.returncode:
         lines = list(kept)
@@ -187,10 +227,14 @@ def main():
     with only_run():
         unlock(command)
         try:
-            code = run([*command, "--rerun-incomplete"], studies)
+            undo_changes()
+            code = run([*command, "--rerun-incomplete"], studies) or check_results()
             for line in [] if code else outcome():
                 print(line)
             return code
+        except MissPenaltyError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
         except KeyboardInterrupt:
             print("\nStopped. `make reproduce` resumes from here.", file=sys.stderr)
             return 130

@@ -1,14 +1,16 @@
 """Call the function that the rule names, with its inputs, parameters and wildcards, and write the tables it returns.
 
 `drives` are descriptions that the package finds by name, and `files` are those that a parameter names: both are inputs
-of the rule, but not arguments of the function.
+of the rule, but not arguments of the function. Captures have to have the sha256 that was recorded of them.
 """
 
 import inspect
 
 from misspenalty.reporting.jobs import function_of, logged, write_tables
+from misspenalty.reporting.recorded import check_recorded
 
 with logged(snakemake.log[0]):
+    check_recorded(snakemake.input)
     arguments = {name: paths for name, paths in snakemake.input.items() if name not in ("drives", "files")}
     arguments |= {name: value for name, value in snakemake.params.items() if name != "job"}
     function = function_of(snakemake.params.job["function"])

@@ -3,8 +3,10 @@
 import sys
 
 from misspenalty.reporting.jobs import function_of, logged, read_tables, write_tables
+from misspenalty.reporting.recorded import check_recorded
 
 with logged(snakemake.log[0]):
+    check_recorded(snakemake.input)
     for entry in snakemake.params.tables:
         print(", ".join(entry["outputs"]), file=sys.stderr)
         inputs = {name: read_tables(source) for name, source in entry["inputs"].items()}

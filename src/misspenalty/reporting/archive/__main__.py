@@ -5,8 +5,9 @@ import collections
 import sys
 from pathlib import Path
 
-from misspenalty.errors import MissPenaltyError
+from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.reporting.archive import compare, crate, verify
+from misspenalty.reporting.recorded import changed_files, read_manifest
 
 VERDICTS = ("equal", "numerically equal", "not compared", "different")
 
@@ -35,6 +36,13 @@ def main(arguments=None):
 
 
 def _write(options):
+    manifest = read_manifest(Path(options.root) / verify.MANIFEST) or {"outputs": {}}
+    if changed := changed_files(manifest["outputs"], options.root):
+        raise InputError(
+            "is not what the last run wrote, as its manifest says",
+            path=Path(options.root) / changed[0],
+            remedy="`make reproduce` makes it again",
+        )
     version = crate.read_citation(options.root)["version"]
     path = Path(options.out) / f"misspenalty-results-{version}.zip"
     number = crate.write_archive(path, options.root)
