@@ -88,11 +88,11 @@ pd.DataFrame(first).fillna(0).astype(int)
 # values.
 
 # %%
-cells = read("results/dispute/cells.csv")
+cells = read("results/dispute/trace_comparisons.csv")
 figures.sieve(reductions, cells, stated)
 
 # %%
-kinds = read("results/dispute/kinds.csv")
+kinds = read("results/dispute/replayed_reductions.csv")
 kinds[kinds["size_ratio"] == 0.1].pivot(index="policy", columns="kind", values="mean")
 
 # %% [markdown]
@@ -112,8 +112,8 @@ program.assign(equal=program["difference"] == 0).groupby(["reading", "policy"])[
 # A window of less than one object loads nothing, and neither does S3-FIFO with room for one object in its small queue.
 
 # %%
-floors = read("results/dispute/floors.csv")
-floors[floors["always"] > 1]
+floors = read("results/dispute/always_missed.csv")
+floors[floors["always_missed"] > 1]
 
 # %% [markdown]
 # ## 8. Claims, and conditions under which others are reproduced

@@ -67,7 +67,7 @@ sarc.anomaly(read("results/sarc/anomaly.csv"))
 # the ratio is far above 1. SARC keeps the ratio near 1 and follows the load (dotted lines):
 
 # %%
-sarc.lists(read("results/sarc/minutes.csv"))
+sarc.lists(read("results/sarc/by_minute.csv"))
 
 # %% [markdown]
 # ## 3. What that does to response times
@@ -91,7 +91,7 @@ sarc.table2(read("results/sarc/table2.csv"), read("data/published/sarc_table2.cs
 # %%
 sarc.fig6(
     read("results/sarc/fig6.csv"),
-    read("results/sarc/minutes.csv"),
+    read("results/sarc/by_minute.csv"),
     read("data/published/sarc_table2.csv"),
 )
 
@@ -107,7 +107,7 @@ sarc.components(read("results/sarc/components.csv"))
 # operations the published response times would allow the same drives:
 
 # %%
-sarc.budget(read("results/sarc/budget.csv"))
+sarc.disk_operations(read("results/sarc/disk_operations.csv"))
 
 # %% [markdown]
 # ## 4. How certain is that?
@@ -137,7 +137,7 @@ sarc.scale(read("results/sarc/scale.csv"))
 # Other policies can run behind the same prefetcher. They have no list of sequential tracks:
 
 # %%
-sarc.beyond(read("results/sarc/beyond.csv"))
+sarc.other_policies(read("results/sarc/other_policies.csv"))
 
 # %% [markdown]
 # ## 6. See the lists adapt

@@ -133,7 +133,7 @@ draw.fig9(read("results/vlog/fig9.csv"))
 # they are measured over the first updates. None of this is judged.
 
 # %%
-draw.gap(read("results/vlog/gap.csv"))
+draw.speedup_conditions(read("results/vlog/speedup_conditions.csv"))
 
 # %%
 draw.host_range(read("results/vlog/host_range.csv"))
@@ -162,7 +162,7 @@ draw.fig10(read("results/vlog/fig10.csv"), read("results/vlog/fig11.csv"))
 # What the text says about them, compared with our tables:
 
 # %%
-read("results/vlog/text.csv").style.hide()
+read("results/vlog/statements.csv").style.hide()
 
 # %% [markdown]
 # ## 7. What if the disk were one of 2015, or flash?

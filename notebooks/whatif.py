@@ -50,7 +50,7 @@ figures.verdicts(read("results/whatif/summary.csv"))
 
 # %%
 turns = read("results/whatif/crossovers.csv")
-turns = turns[turns["what"].isin(["gain of 1 %", "gain of 5 %"])]
+turns = turns[turns["threshold"].isin(["gain of 1 %", "gain of 5 %"])]
 turns["from"] = turns["device_us"].map("{:.3g}".format).where(turns["device_us"].notna(), turns["pays"])
 turns.pivot(index=["conclusion", "case"], columns="year", values="from")
 

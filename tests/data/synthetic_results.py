@@ -93,7 +93,7 @@ def frequencies():
         pd.DataFrame(
             {
                 "capture": capture,
-                "at_least": least,
+                "min_accesses": least,
                 "blocks_pct": 100 / least ** (0.6 + first / 200),
                 "accesses_pct": 100 / least ** (first / 300),
             }

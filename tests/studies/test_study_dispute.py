@@ -34,19 +34,21 @@ def test_a_loss_is_divided_by_the_policys_own_misses(tmp_path):
     assert row["worse_than_fifo_pct"] == 50
     stated = pd.read_csv(ROOT / "data/published/dispute_stated.csv")
     assert len(figures.means(made, stated).axes) == 2
-    assert -20 <= row["low"] <= row["mean"] <= row["high"] <= 25
+    assert -20 <= row["ci95_low"] <= row["mean"] <= row["ci95_high"] <= 25
 
 
 def test_intervals_are_those_of_the_policy_next_to_them(tmp_path):
     results([0.4, 0.4], S3FIFO=[0.3, 0.3], ARC=[0.2, 0.2], LRB=[0.1, 0.1]).to_csv(tmp_path / "r.csv", index=False)
     made = published.aggregate(tmp_path / "r.csv", resamples=20, seed=1)
     table = made["datasets"]
-    assert np.allclose(table["low"], table["mean"]) and np.allclose(table["high"], table["mean"])  # equal traces
+    assert np.allclose(table["ci95_low"], table["mean"]) and np.allclose(
+        table["ci95_high"], table["mean"]
+    )  # equal traces
     ranks = table[(table["selection"] == "authors") & (table["size_ratio"] == 0.1)].set_index("policy")
     assert ranks.loc[["arc", "s3fifo"], "rank"].tolist() == [1, 2]
     assert ranks.loc[["lrb", "arc", "s3fifo"], "rank_of_all"].tolist() == [1, 2, 3]
     chosen = made["reductions"][made["reductions"]["selection"] == "authors"]
-    assert np.allclose(chosen["low"], chosen["mean"]) and np.allclose(chosen["high"], chosen["mean"])
+    assert np.allclose(chosen["ci95_low"], chosen["mean"]) and np.allclose(chosen["ci95_high"], chosen["mean"])
 
 
 def test_each_rule_of_the_selection_leaves_out_what_it_names(tmp_path):
@@ -93,10 +95,10 @@ def test_every_policy_is_replayed_at_every_size_and_none_beats_opt(replays):
 
 def test_cells_and_kinds_agree_with_the_replays(replays):
     again = pd.concat([replays, replays.assign(trace="b")])
-    kinds = tables.kinds(again, 20, 1)
+    kinds = tables.replayed_reductions(again, 20, 1)
     assert set(kinds["kind"]) == {tables.EVERY_TRACE, "block"}
-    assert np.allclose(kinds["low"], kinds["high"])  # both traces are the same
-    one = tables.cells(replays).iloc[0]
+    assert np.allclose(kinds["ci95_low"], kinds["ci95_high"])  # both traces are the same
+    one = tables.trace_comparisons(replays).iloc[0]
     at = replays[replays["size_ratio"] == one["size_ratio"]].set_index("policy")["misses"]
     assert one["sieve_below_lru_pct"] == pytest.approx(100 * (1 - at["sieve"] / at["lru"]))
 
@@ -123,7 +125,7 @@ def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, 
     counts = pd.DataFrame({"trace": "a", "cache_blocks": replays["cache_blocks"].min(), "policy": ["slru", "lru"],
                            "misses": 1, "definition": "unique"})  # fmt: skip
     made = aggregated | {
-        "kinds": tables.kinds(pd.concat([replays, replays.assign(trace="b")]), 20, 1),
+        "replayed_reductions": tables.replayed_reductions(pd.concat([replays, replays.assign(trace="b")]), 20, 1),
         "program": tables.program(replays, counts),
     }
     assert made["program"].value_counts(["policy", "reading"]).to_dict() == {
@@ -131,7 +133,7 @@ def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, 
         ("slru", "own"): 1,
         ("slru", "program"): 1,
     }
-    names = ("reductions", "datasets", "selection", "kinds", "program", "examples")
+    names = ("reductions", "datasets", "selection", "replayed_reductions", "program", "examples")
     for name in names:
         made[name].to_csv(tmp_path / f"{name}.csv", index=False)
     under = variants.conditions(*(tmp_path / f"{name}.csv" for name in names))
@@ -140,7 +142,7 @@ def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, 
     base = made["reductions"].set_index(list(keys)).loc[tuple(keys.values())]
     rows = under["reductions"].set_index(["condition", *keys])
     assert rows.loc[(variants.MEDIANS, *keys.values()), "mean"] == base["median"]
-    assert np.isnan(rows.loc[(variants.MEDIANS, *keys.values()), "behind_low"])
+    assert np.isnan(rows.loc[(variants.MEDIANS, *keys.values()), "behind_ci95_low"])
     other = made["reductions"].set_index(list(keys)).loc[("authors", 0.4, "s3fifo")]
     for size in (0.1, 0.001):
         found = rows.loc[(variants.OTHER_SIZES[0.4], "authors", size, "s3fifo"), "mean"]
@@ -164,7 +166,7 @@ def test_figures_have_the_published_values_as_marks(aggregated, replays):
     ]
     assert marks == [[20], [50]]
     assert len(figures.datasets(aggregated["datasets"]).axes) == 2
-    cells = tables.cells(pd.concat([replays, replays.assign(trace="b")]))
+    cells = tables.trace_comparisons(pd.concat([replays, replays.assign(trace="b")]))
     left, right = figures.sieve(reductions, cells, stated).axes
     found = {line.get_label(): line.get_ydata().tolist() for line in left.lines}
     assert found["published"] == [0, 1, 2, 3, 4] and found["mean over traces"] == [0, 1, 2, 3, 4]
@@ -173,6 +175,6 @@ def test_figures_have_the_published_values_as_marks(aggregated, replays):
 
 @pytest.mark.parametrize("item", ["reductions", "datasets"])
 def test_archived_intervals_hold_the_means(item):
-    table = pd.read_csv(ROOT / f"results/dispute/{item}.csv").dropna(subset=["low", "high"])
-    inside = (table["low"] <= table["mean"] + 1e-9) & (table["mean"] <= table["high"] + 1e-9)
+    table = pd.read_csv(ROOT / f"results/dispute/{item}.csv").dropna(subset=["ci95_low", "ci95_high"])
+    inside = (table["ci95_low"] <= table["mean"] + 1e-9) & (table["mean"] <= table["ci95_high"] + 1e-9)
     assert inside.all()

@@ -113,7 +113,7 @@ def test_figure_7_adds_up(runs):
 
 
 def test_half_width_is_students():
-    assert epcm_tables.confidence_interval([1.0, 2.0, 3.0]) == pytest.approx(2.919986 * 1 / np.sqrt(3), rel=1e-5)
+    assert epcm_tables.confidence_interval([1.0, 2.0, 3.0]) == pytest.approx(4.302653 * 1 / np.sqrt(3), rel=1e-5)
     assert np.isnan(epcm_tables.confidence_interval([1.0]))
 
 
@@ -149,7 +149,7 @@ def test_components_and_classes(runs):
 def test_accuracy_counts_the_measured_runs_only(study):
     table = epcm_tables.accuracy("andrew", study.workload, study.training, study.measured, epcm_setup.bars(SETTINGS))
     assert (table["events"] == 3 * 36).all()
-    right = table.groupby("model")["first_pct"].min()
+    right = table.groupby("model")["first_predicted_pct"].min()
     assert right["epcm"] > right["last_successor"], "an object's successor depends on what came before it"
 
 
@@ -259,7 +259,7 @@ def test_the_learning_curve_plays_each_run_after_those_before_it(study):
     for model in ("last_successor", "epcm", "pcm"):
         assert removed[model, 3] == pytest.approx(own.loc[model, "io_reduction_pct"]), "the same three runs before it"
     assert removed["epcm", 5] > removed["epcm", 0]
-    assert (table["wrong"] <= table["prefetches"]).all()
+    assert (table["never_used"] <= table["prefetches"]).all()
     assert epcm_curves.learning(table).axes
 
 

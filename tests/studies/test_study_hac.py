@@ -172,11 +172,11 @@ def test_figures_9_to_11_agree_with_one_another(sweeps, costs):
     nine = at_point.pivot(index="traversal", columns="component", values="us")
     assert ten.groupby("traversal")["us"].sum().to_dict() == pytest.approx(nine["replacement"].to_dict())
     assert eleven.groupby("traversal")["us"].sum().to_dict() == pytest.approx(nine["fetch"].to_dict())
-    axes = {"frames and table": tables[2].assign(us_half=0.5), "frames": tables[2].assign(us_half=0.5)}
+    axes = {"frames and table": tables[2].assign(us_ci95=0.5), "frames": tables[2].assign(us_ci95=0.5)}
     lower = tables[2].assign(us=tables[2]["us"] - tables[2]["cache_mb"] * 1e6)
     peaks = hac.peaks(axes, {axis: [tables[2], lower] for axis in axes}, {"T1": 1.0})
     assert peaks["axis"].tolist() == ["frames and table", "frames"]
-    assert (peaks["lowest_mb"] == min(SMALL["sweep_mb"]["T1"])).all() and (peaks["us_half"] == 0.5).all()
+    assert (peaks["lowest_mb"] == min(SMALL["sweep_mb"]["T1"])).all() and (peaks["us_ci95"] == 0.5).all()
     assert (peaks["highest_mb"] == peaks["peak_mb"]).all()
     assert set(peaks["peak_mb"]) <= set(SMALL["sweep_mb"]["T1"])
     assert hac.misses("T1", sweeps["T1"])["hot_misses"].tolist() == sorted(
@@ -294,14 +294,14 @@ def test_means_have_students_intervals_and_only_rows_of_every_seed():
     tables[2] = tables[2][:1]
     table = mean_over_seeds(tables, ["size"])
     assert table["size"].tolist() == [1]
-    assert table.loc[0, ["us", "us_half", "n", "n_half"]].tolist() == pytest.approx([2, 4.302653 / 3**0.5, 4, 0])
-    assert mean_over_seeds(tables[:1], ["size"])["us_half"].isna().all()
+    assert table.loc[0, ["us", "us_ci95", "n", "n_ci95"]].tolist() == pytest.approx([2, 4.302653 / 3**0.5, 4, 0])
+    assert mean_over_seeds(tables[:1], ["size"])["us_ci95"].isna().all()
 
 
 def test_the_interval_of_a_value_that_a_seed_lacks_is_that_of_the_others():
     """Two values: mean 2, deviation 2 ** 0.5, t of 1 degree of freedom 12.7062."""
     tables = [pd.DataFrame({"size": [1], "us": [us]}) for us in (1.0, None, 3.0)]
-    assert mean_over_seeds(tables, ["size"])[["us", "us_half"]].loc[0].tolist() == pytest.approx([2, 12.7062])
+    assert mean_over_seeds(tables, ["size"])[["us", "us_ci95"]].loc[0].tolist() == pytest.approx([2, 12.7062])
 
 
 def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):

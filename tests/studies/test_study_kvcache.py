@@ -52,10 +52,10 @@ def small():
     """Every table of a small run, and Figures 9 and 10 under conditions."""
     one = runs.single(SMALL, settings(), threads=2)
     two = runs.two_levels(SMALL, MACHINE, settings(), threads=2)
-    made = {"parts": one["workload"], "hits": tables.hits(one["hits"]), "costs": tables.costs(MACHINE)}
+    made = {"trace_parts": one["workload"], "hits": tables.hits(one["hits"]), "costs": tables.costs(MACHINE)}
     made |= {"second_level": tables.second_level(two["levels"]), "ttft": tables.ttft(two["times"])}
     made |= {"cluster": cluster.clusters(SMALL, MACHINE, settings())}
-    made |= {"table2": tables.table2(made["parts"]), "fig9": tables.fig9(made["hits"])}
+    made |= {"table2": tables.table2(made["trace_parts"]), "fig9": tables.fig9(made["hits"])}
     made |= {"table1": tables.table1(made["hits"])}
     return made | {"fig10": tables.fig10(made["cluster"])}
 
@@ -252,7 +252,7 @@ def test_claims_of_the_paper_are_not_judged_on_another_trace(small):
 def test_own_statements_are_at_least_twenty_and_read_only_the_judged_part():
     own = [claim for claim in LEDGER if claim.status == "own"]
     assert len(own) >= 20 and all(claim.id.startswith("kvcache.own.") for claim in own)
-    for name in ("parts", "hits", "second_level", "ttft", "cluster"):
+    for name in ("trace_parts", "hits", "second_level", "ttft", "cluster"):
         assert {row["part"] for row in claims.TABLES[name].rows} == {"judged"}
 
 

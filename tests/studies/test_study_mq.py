@@ -98,7 +98,7 @@ def test_distance_histogram_bins_by_powers_of_two():
 def test_frequency_curve_by_hand():
     # A five times, B twice, C once
     table = mq.frequency_curve(trace_of([0, 0, 1, 0, 0, 2, 1, 0]))
-    assert table["at_least"].tolist() == [1, 2, 4]
+    assert table["min_accesses"].tolist() == [1, 2, 4]
     assert table["blocks_pct"].tolist() == pytest.approx([100, 200 / 3, 100 / 3])
     assert table["accesses_pct"].tolist() == pytest.approx([100, 100 * 7 / 8, 100 * 5 / 8])
 

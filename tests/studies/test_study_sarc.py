@@ -89,7 +89,7 @@ def test_tables_have_the_ledgers_columns(minutes):
     assert list(table2)[:5] == ["config", "scaled_iops", "policy", "read_ms", "write_ms"]
     assert list(fig6)[:6] == ["config", "scaled_iops", "policy", "response_ms", "power", "stage_rate"]
     assert fig6["power"].to_numpy() == pytest.approx(fig6["scaled_iops"] / fig6["response_ms"])
-    assert table2["read_ms_ci"].isna().all(), "one seed has no interval"
+    assert table2["read_ms_ci95"].isna().all(), "one seed has no interval"
     peaks = sarc.peaks(fig6, table2).set_index(["policy", "quantity"])["value"]
     at = table2[table2["scaled_iops"] == 25000].set_index("policy")["read_ms"]
     expected = 100 * (1 - at["sarc"] / at["lru_top"])
@@ -105,7 +105,7 @@ def test_confidence_intervals_are_students():
     rows = [{"config": "c", "scaled_iops": 1, "policy": "p", "seed": seed, "x": x} for seed, x in enumerate([1, 2, 6])]
     row = sarc.over_seeds(pd.DataFrame(rows), ["x"]).iloc[0]
     assert row["x"] == 3
-    assert row["x_ci"] == pytest.approx(4.302652730 * np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+    assert row["x_ci95"] == pytest.approx(4.302652730 * np.std([1, 2, 6], ddof=1) / np.sqrt(3))
     assert row["seeds"] == 3
 
 
@@ -296,7 +296,7 @@ def test_the_threshold_is_the_one_with_the_fewest_tracks_misjudged():
     errors = (archived["false_pct"] + archived["missed_pct"]) / 2
     mean = errors.groupby([archived["threshold"], archived["config"]]).mean().groupby("threshold").mean()
     assert load_shark(MACHINE)[0].threshold == mean.idxmin()
-    assert archived.loc[archived["least"], "threshold"].unique().tolist() == [mean.idxmin()]
+    assert archived.loc[archived["lowest_error"], "threshold"].unique().tolist() == [mean.idxmin()]
 
 
 def test_detection_is_the_same_without_drives(shark):
@@ -339,7 +339,7 @@ def test_a_lower_threshold_misjudges_more_random_tracks_and_misses_fewer_of_a_st
     assert (low["false_pct"] > high["false_pct"]).any() and (low["false_pct"] >= high["false_pct"]).all()
     assert (low["missed_pct"] < high["missed_pct"]).any() and (low["missed_pct"] <= high["missed_pct"]).all()
     assert table["footprint_gb"].unique().tolist() == [350, 6500]
-    assert table["least"].sum() == 2
+    assert table["lowest_error"].sum() == 2
 
 
 # --- machine ----------------------------------------------------------------------------------------------------------
@@ -435,12 +435,14 @@ def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monke
     assert (as_read["sarc"] != counts["sarc"]).any()
     assert (as_read["lru_top"] != response["no striping by the host"]["lru_top"]).any()
     effects = sarc_readings.effects(ROOT / "data" / "published" / "claims.yaml", **made)
-    assert effects["turned"].tolist() == [sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"]
-    assert effects["effect"].iloc[:2].tolist() == [0, 0]
+    assert effects["change"].tolist() == [sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"]
+    assert effects["claims_gained"].iloc[:2].tolist() == [0, 0]
     again = effects["load_factor"].notna()
-    base = effects["reproduced"] - effects["effect"]
-    assert set(base[again]) == {effects["reproduced"][1]} and set(base[~again]) == {effects["reproduced"][0]}
-    assert effects["kind"].tolist() == ["joint", "joint", "printed", "open", "open", "joint"]
+    base = effects["claims_reproduced"] - effects["claims_gained"]
+    assert set(base[again]) == {effects["claims_reproduced"][1]} and set(base[~again]) == {
+        effects["claims_reproduced"][0]
+    }
+    assert effects["reading_kind"].tolist() == ["joint", "joint", "printed", "open", "open", "joint"]
 
 
 def test_a_refit_finds_the_load_factor_that_the_model_was_run_with(shark, monkeypatch):
@@ -492,7 +494,7 @@ def test_a_varied_parameter_is_run_where_it_touches_something(shark, monkeypatch
 
 def test_a_published_point_is_moved_along_the_load_to_the_models_line():
     rows = [("c", load, "p", ms, 0.1) for load, ms in ((100, 1.0), (200, 2.0), (400, 8.0))]
-    fig6 = pd.DataFrame(rows, columns=["config", "scaled_iops", "policy", "response_ms", "response_ms_ci"])
+    fig6 = pd.DataFrame(rows, columns=["config", "scaled_iops", "policy", "response_ms", "response_ms_ci95"])
     said = fig6[["config", "scaled_iops", "policy"]].assign(read_ms=[1.0, 4.0, 16.0], write_ms=[1.0, 4.0, 16.0])
     fit = pd.DataFrame([{"parameter": "load_factor", "value": 1.0, "within_low": 0.9, "within_high": 1.5}])
     table = sarc.load_axis(fig6, said, fit)

@@ -29,9 +29,9 @@ def test_factors_are_means_over_the_seeds_of_ratios_to_sarcs_prefetcher():
     table = over_seeds(runs).set_index("prefetcher")
     assert table.loc["amp", "read_factor"] == pytest.approx((3 / 2 + 2 / 4) / 2)
     assert table.loc["amp", "rate_factor"] == pytest.approx((20 / 10 + 20 / 20) / 2)
-    assert table.loc["fa8", ["read_factor", "read_factor_ci", "seeds"]].tolist() == [1, 0, 2]
+    assert table.loc["fa8", ["read_factor", "read_factor_ci95", "seeds"]].tolist() == [1, 0, 2]
     # Student with one degree of freedom: 12.7062 * (half the difference) for two values
-    assert table.loc["amp", "read_ms_ci"] == pytest.approx(12.7062 * 0.5, rel=1e-5)
+    assert table.loc["amp", "read_ms_ci95"] == pytest.approx(12.7062 * 0.5, rel=1e-5)
     elsewhere = over_seeds(runs.assign(workload="cache_sensitive"))
     assert elsewhere["mb_per_s"].isna().all() and elsewhere["rate_factor"].isna().all()
 
@@ -57,7 +57,7 @@ def test_a_row_a_prefetcher_and_load(table):
     assert set(table["prefetcher"]) == set(PREFETCHERS) and set(table["seeds"]) == {1}
     assert table["hit_ratio"].between(0, 1.01).all() and (table["unused"] >= 0).all()
     assert table["mb_per_s"].isna().tolist() == (table["workload"] != "streams").tolist()
-    assert math.isnan(table["read_ms_ci"].iloc[0])
+    assert math.isnan(table["read_ms_ci95"].iloc[0])
 
 
 def test_streams_get_what_they_ask_for_or_what_the_drives_can_give(table):

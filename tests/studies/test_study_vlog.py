@@ -125,22 +125,22 @@ def test_the_ceiling_leaves_what_the_other_parts_do_not_take():
         for system, factor in (("update_in_place", 5), ("virtual_log", 1))
         for name, ms in [*parts.items(), ("total", sum(parts.values()))]
     ]
-    table = vlog_gap.ceiling(pd.DataFrame(rows)).set_index("speedup")
+    table = vlog_gap.limits(pd.DataFrame(rows)).set_index("speedup")
     assert table.loc[5, "write_ms"] == pytest.approx(1.6) and table.loc[5, "left_ms"] == pytest.approx(1.0)
     assert table.loc[10, "left_ms"] == pytest.approx(0.2)
 
 
 def test_readings_say_what_the_conditions_would_change():
     rows = [
-        {"platform": label, "conditions": "none", "number": 0, "speedup": speedup, "virtual_log_ms": 1.0,
+        {"platform": label, "conditions": "none", "conditions_changed": 0, "speedup": speedup, "virtual_log_ms": 1.0,
          "scsi_overhead_ms": overhead, "transfer_ms": 0.1, "locate_ms": locate, "other_ms": 0.9 - overhead - locate}
         for label, speedup, overhead, locate in [
             ("sparc10_hp", 2.0, 0.5, 0.3), ("sparc10_seagate", 4.0, 0.1, 0.2), ("ultra170_seagate", 9.5, 0.2, 0.4)]
     ]  # fmt: skip
-    row = vlog_gap.readings(pd.DataFrame(rows)).iloc[0]
+    row = vlog_gap.judged(pd.DataFrame(rows)).iloc[0]
     assert row[["widening", "near_ten", "overheads", "host_limited", "balanced"]].all()
     rows[1]["speedup"], rows[2]["speedup"], rows[2]["locate_ms"] = 1.5, 10.5, 0.7
-    row = vlog_gap.readings(pd.DataFrame(rows)).iloc[0]
+    row = vlog_gap.judged(pd.DataFrame(rows)).iloc[0]
     assert not row[["widening", "near_ten", "balanced"]].any() and row["host_limited"]
 
 

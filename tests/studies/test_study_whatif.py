@@ -148,8 +148,8 @@ def test_crossovers_are_found(found):
 def test_summary(found):
     cells = runs.tried(Step(), found)["mq_cells"]
     summary = tables.summary({"mq": cells}).set_index(["year", "device"])
-    assert summary.loc[(2015, "disk"), "verdict"] == "holds" and summary.loc[(2025, "nvme"), "verdict"] == "turned"
-    assert not summary.loc[(2015, "nvme"), "firm"] and summary.loc[(2025, "nvme"), "firm"]
+    assert summary.loc[(2015, "disk"), "verdict"] == "holds" and summary.loc[(2025, "nvme"), "verdict"] == "reversed"
+    assert not summary.loc[(2015, "nvme"), "robust"] and summary.loc[(2025, "nvme"), "robust"]
     assert len(figures.verdicts(summary.reset_index()).axes) == 1
 
 
@@ -171,9 +171,9 @@ def test_a_saturated_device_has_no_gain(found):
     assert full[["lowest_pct", "highest_pct"]].isna().all(axis=None)
     summary = tables.summary({"mq": cells, "sarc": cells[cells["case"] == "two"]}).set_index(["conclusion", "year"])
     both, alone = (summary.loc[(study, 2015)].set_index("device") for study in ("mq", "sarc"))
-    assert both.loc["disk", ["cases", "holding", "saturated", "verdict"]].tolist() == [2, 1, 1, "holds"]
-    assert alone.loc["disk", ["cases", "saturated", "verdict"]].tolist() == [1, 1, "saturated"]
-    assert not both.loc["nvme", "saturated"] and np.isnan(alone.loc["disk", "gain_low_pct"])
+    assert both.loc["disk", ["cases", "cases_holding", "cases_saturated", "verdict"]].tolist() == [2, 1, 1, "holds"]
+    assert alone.loc["disk", ["cases", "cases_saturated", "verdict"]].tolist() == [1, 1, "saturated"]
+    assert not both.loc["nvme", "cases_saturated"] and np.isnan(alone.loc["disk", "gain_low_pct"])
     (axis,) = figures.verdicts(summary.reset_index()).axes
     assert {"10; 1 saturated", "saturated"} <= {text.get_text() for text in axis.texts}
 
@@ -220,7 +220,7 @@ def test_figures_draw_archived_tables():
 
 def test_archived_tables_agree_with_each_other():
     summary, parameters = table("whatif/summary.csv"), tables.parameters(FILE)
-    assert len(summary) == 5 * 14 and set(summary["verdict"]) <= {"holds", "partly", "turned", "saturated"}
+    assert len(summary) == 5 * 14 and set(summary["verdict"]) <= {"holds", "partly", "reversed", "saturated"}
     assert summary[["gain_low_pct", "gain_high_pct"]].abs().max(axis=None) < 100
     assert np.isfinite(parameters["lowest"]).all() and (parameters["lowest"] < parameters["highest"]).all()
     assert ((parameters["value"] >= parameters["lowest"]) & (parameters["value"] <= parameters["highest"])).all()

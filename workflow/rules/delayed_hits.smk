@@ -7,8 +7,8 @@ TABLES["delayed_hits"] = [
     stacked("delayed_hits", "times", runs="results/delayed_hits/runs/times.csv"),
     table("delayed_hits.tables.gains", "gains", runs="runs"),
     table(
-        "delayed_hits.tables.authors",
-        "authors",
+        "delayed_hits.tables.authors_program",
+        "authors_program",
         runs="runs",
         published="data/raw/delayed_hits/authors_runs.csv",
     ),

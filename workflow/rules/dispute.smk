@@ -25,12 +25,14 @@ DISPUTE_ABSENT = [name for name, path in DISPUTE_PATHS.items() if path is None]
 TITLES["dispute"] = "S3-FIFO, SIEVE (2023, 2024)"
 TABLES["dispute"] = [
     table(
-        "dispute.tables.kinds",
-        "kinds",
+        "dispute.tables.replayed_reductions",
+        "replayed_reductions",
         replays="replays",
         options={"resamples": DISPUTE["resamples"], "seed": DISPUTE["seed"]},
     ),
-    table("dispute.tables.cells", "cells", replays="replays"),
+    table(
+        "dispute.tables.trace_comparisons", "trace_comparisons", replays="replays"
+    ),
     table(
         "dispute.tables.program",
         "program",
@@ -68,7 +70,7 @@ FIGURES["dispute"] = [
         "NSDI 2024, Figure 1",
         "SIEVE, on published results and replays",
         table="reductions",
-        cells="cells",
+        cells="trace_comparisons",
         published=DISPUTE_STATED,
     ),
 ]
@@ -76,7 +78,7 @@ CONDITIONS["dispute"] = [
     "reductions",
     "datasets",
     "selection",
-    "kinds",
+    "replayed_reductions",
     "program",
     "examples",
 ]
@@ -89,14 +91,14 @@ rule dispute_varied:
         reductions="results/dispute/reductions.csv",
         datasets="results/dispute/datasets.csv",
         selection="results/dispute/selection.csv",
-        kinds="results/dispute/kinds.csv",
+        replayed_reductions="results/dispute/replayed_reductions.csv",
         program="results/dispute/program.csv",
         examples="results/dispute/examples.csv",
     output:
         reductions="results/dispute/runs/conditions/reductions.csv",
         datasets="results/dispute/runs/conditions/datasets.csv",
         selection="results/dispute/runs/conditions/selection.csv",
-        kinds="results/dispute/runs/conditions/kinds.csv",
+        replayed_reductions="results/dispute/runs/conditions/replayed_reductions.csv",
         program="results/dispute/runs/conditions/program.csv",
         examples="results/dispute/runs/conditions/examples.csv",
     log:

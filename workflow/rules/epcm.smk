@@ -14,9 +14,9 @@ TABLES["epcm"] = [
         "epcm.tables.from_runs",
         "fig7",
         "fig8",
-        "classes",
+        "read_classes",
         "components",
-        "leads",
+        "lead_times",
         runs=collect(
             "results/epcm/runs/{build}_{kernel}.csv",
             build=BUILDS,

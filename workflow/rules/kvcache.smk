@@ -4,8 +4,8 @@ KVCACHE_MACHINE = "data/machines/kvcache.yaml"
 
 TITLES["kvcache"] = "Key-value caches (FAST 2025)"
 TABLES["kvcache"] = [
-    stacked("kvcache", "parts", runs="results/kvcache/runs/workload.csv"),
-    table("kvcache.tables.table2", "table2", workload="parts"),
+    stacked("kvcache", "trace_parts", runs="results/kvcache/runs/workload.csv"),
+    table("kvcache.tables.table2", "table2", workload="trace_parts"),
     table("kvcache.tables.hits", "hits", hits="results/kvcache/runs/hits.csv"),
     table("kvcache.tables.table1", "table1", hits="hits"),
     table("kvcache.tables.fig9", "fig9", hits="hits"),

@@ -85,7 +85,7 @@ rule hac_logged:
 
 rule epcm_logged:
     input:
-        leads="results/epcm/leads.csv",
+        leads="results/epcm/lead_times.csv",
         runs=collect("results/epcm/runs/{build}_linux22.csv", build=["andrew"]),
         workload="results/epcm/workloads.csv",
     output:

@@ -13,11 +13,11 @@ TABLES["sarc"] = [
         "fig6",
         "load_axis",
         "peaks",
-        "minutes",
+        "by_minute",
         "internals",
-        "budget",
+        "disk_operations",
         "components",
-        "beyond",
+        "other_policies",
         runs=collect("results/sarc/runs/{group}.csv", group=PAPERS),
         beyond=collect("results/sarc/runs/{group}.csv", group=["beyond"]),
         machine=SHARK,
@@ -64,7 +64,7 @@ FIGURES["sarc"] = [
         "Figure 6",
         "response, power, tracks staged",
         table="fig6",
-        minutes="minutes",
+        minutes="by_minute",
         published="data/published/sarc_table2.csv",
     ),
     figure(
@@ -72,7 +72,7 @@ FIGURES["sarc"] = [
         "lists",
         "Figures 7 and 8",
         "size of SEQ and the ratio over time",
-        minutes="minutes",
+        minutes="by_minute",
     ),
     figure(
         "sarc.figures.anomaly",
@@ -110,25 +110,25 @@ FIGURES["sarc"] = [
         table="load_axis",
     ),
     figure(
-        "sarc.figures.budget",
-        "budget",
+        "sarc.figures.disk_operations",
+        "disk_operations",
         "Operations",
         "what the drives do per request",
-        table="budget",
+        table="disk_operations",
     ),
     figure(
-        "sarc.figures.beyond",
-        "beyond",
+        "sarc.figures.other_policies",
+        "other_policies",
         "Beyond the paper",
         "other policies on the same load",
-        table="beyond",
+        table="other_policies",
     ),
     figure(
-        "sarc.figures_prefetchers.amp",
-        "amp",
+        "sarc.figures_prefetchers.prefetchers",
+        "prefetchers",
         "AMP",
         "prefetchers on the same load and on streams",
-        table="amp",
+        table="prefetchers",
     ),
     figure(
         "sarc.figures.sensitivity",
@@ -155,7 +155,7 @@ OUTPUTS += collect(
         "scale",
         "sensitivity",
         "orderings",
-        "amp",
+        "prefetchers",
     ],
 )
 SOURCES += [
@@ -326,7 +326,7 @@ rule sarc_prefetchers:
         drives=SHARK_DRIVES,
         fitted="results/sarc/runs/fitted.csv",
     output:
-        table="results/sarc/amp.csv",
+        table="results/sarc/prefetchers.csv",
     log:
         "results/logs/sarc_prefetchers.log",
     benchmark:

@@ -8,11 +8,13 @@ VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values(
 TITLES["vlog"] = "Virtual log (OSDI 1999)"
 TABLES["vlog"] = [
     table("vlog.runs.table2", "table2", latencies="fig9"),
-    table("vlog.gap.readings", "gap_readings", table="gap"),
-    table("vlog.gap.ceiling", "ceiling", latencies="fig9"),
+    table(
+        "vlog.gap.judged", "speedup_conditions_judged", table="speedup_conditions"
+    ),
+    table("vlog.gap.limits", "speedup_limits", latencies="fig9"),
     table(
         "vlog.checks.checks",
-        "text",
+        "statements",
         fig1="fig1",
         fig2="fig2",
         fig6="fig6",
@@ -26,7 +28,13 @@ FIGURES["vlog"] = [
     figure(
         "vlog.figures.fig9", "fig9", "Figure 9", "latency by component", table="fig9"
     ),
-    figure("vlog.figures.gap", "gap", "Table 2", "conditions of the gap", table="gap"),
+    figure(
+        "vlog.figures.speedup_conditions",
+        "speedup_conditions",
+        "Table 2",
+        "conditions of the speed-up",
+        table="speedup_conditions",
+    ),
     figure(
         "vlog.figures.host_range",
         "host_range",
@@ -66,7 +74,7 @@ OUTPUTS += collect(
         "fig9",
         "fig10",
         "fig11",
-        "gap",
+        "speedup_conditions",
         "host_range",
         "sensitivity",
         "hosts",
@@ -88,7 +96,7 @@ rule vlog_updates:
         drives=VLOG_DRIVES,
     output:
         fig9="results/vlog/fig9.csv",
-        gap="results/vlog/gap.csv",
+        speedup_conditions="results/vlog/speedup_conditions.csv",
         table2_conditions="results/vlog/runs/conditions/table2.csv",
         fig9_conditions="results/vlog/runs/conditions/fig9.csv",
     log:

@@ -19,7 +19,7 @@ from misspenalty.reporting.archive.compare import compare_contents
 FOLDER = Path("build/smoke")
 COPIED = ("Snakefile", "workflow", "config", "environment.yml")
 LINKED = ("data", "src", "paper")  # only read
-TABLES = ("results/vlog/table2.csv", "results/vlog/fig9.csv", "results/vlog/text.csv")
+TABLES = ("results/vlog/table2.csv", "results/vlog/fig9.csv", "results/vlog/statements.csv")
 
 
 def main():

@@ -3,8 +3,11 @@
 import numpy as np
 from scipy.special import stdtrit
 
+CONFIDENCE = 0.95  # level of every confidence interval in the results
+HALF_WIDTH = "_ci95"  # suffix of a column that holds half the width of another column's confidence interval
 
-def half_width(deviation, number, confidence):
+
+def half_width(deviation, number, confidence=CONFIDENCE):
     """Half the width of the confidence interval of a mean, by Student's t.
 
     Parameters
@@ -13,8 +16,8 @@ def half_width(deviation, number, confidence):
         Standard deviation of the sample (`number` - 1 in the denominator); NaN for a single value.
     number : int or Series
         Size of the sample.
-    confidence : float
-        Such as 0.95.
+    confidence : float, optional
+        By default that of all results.
 
     Returns
     -------
@@ -23,7 +26,7 @@ def half_width(deviation, number, confidence):
 
     Examples
     --------
-    >>> round(float(half_width(1.0, 3, 0.9)), 6)
-    1.685854
+    >>> round(float(half_width(1.0, 3)), 6)
+    2.484138
     """
     return stdtrit(np.maximum(number - 1, 1), (1 + confidence) / 2) * deviation / np.sqrt(number)

@@ -18,18 +18,18 @@ def gains(runs) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per trace, size, fetch time and policy: the total latencies ``plain`` and ``mad``, in steps, and
-        ``gain_pct``, how much lower the latter is.
+        One row per trace, size, fetch time and policy: the total latencies ``total_latency`` and ``total_latency_mad``,
+        in steps, and ``gain_pct``, how much lower the latter is.
     """
     wide = runs.pivot(index=CELL, columns="policy", values="total_latency")
     parts = []
     for base in BASES:
-        part = pd.DataFrame({"policy": base, "plain": wide[base], "mad": wide[f"{base}_mad"]})
-        parts.append(part.assign(gain_pct=100 * (1 - part["mad"] / part["plain"])))
+        part = pd.DataFrame({"policy": base, "total_latency": wide[base], "total_latency_mad": wide[f"{base}_mad"]})
+        parts.append(part.assign(gain_pct=100 * (1 - part["total_latency_mad"] / part["total_latency"])))
     return pd.concat(parts).reset_index().sort_values(["policy", *CELL], ignore_index=True)
 
 
-def authors(runs, published) -> pd.DataFrame:
+def authors_program(runs, published) -> pd.DataFrame:
     """Our runs next to those of the authors' programs.
 
     Parameters
@@ -106,8 +106,9 @@ def disagreement(winners) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per device, trace and cache size, and one for all cells: ``by, group, cells, mean_differs_pct,
-        p99_differs_pct, slower_median_pct, slower_max_pct``; the latter two over the cells whose means differ.
+        One row per device, trace and cache size, and one for all cells: ``grouped_by, group, comparisons,
+        mean_differs_pct, p99_differs_pct, slower_median_pct, slower_max_pct``; the latter two over the cells whose
+        means differ.
     """
     groups = [("all", "all", winners)]
     for by in ("device", "trace", "cache_pct"):
@@ -117,9 +118,9 @@ def disagreement(winners) -> pd.DataFrame:
         slower = part.loc[part["mean_differs"], "slower_pct"]
         rows.append(
             {
-                "by": by,
+                "grouped_by": by,
                 "group": name,
-                "cells": len(part),
+                "comparisons": len(part),
                 "mean_differs_pct": 100 * part["mean_differs"].mean(),
                 "p99_differs_pct": 100 * part["p99_differs"].mean(),
                 "slower_median_pct": slower.median(),

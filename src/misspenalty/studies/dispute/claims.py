@@ -28,8 +28,8 @@ SIEVE_FIGURE_1 = ("lru", "clock", "lirs", "arc")
 TABLES = {
     "reductions": Table(
         ("selection", "size_ratio", "policy"),
-        (*MARKS, "mean_of_datasets", "unbounded_mean", "worse_than_fifo_pct", "worse_than_lru_pct", "behind_low",
-         "behind_low_datasets"),
+        (*MARKS, "mean_of_datasets", "unbounded_mean", "worse_than_fifo_pct", "worse_than_lru_pct", "behind_ci95_low",
+         "behind_datasets_ci95_low"),
         (
             *cross(selection=["authors"], size_ratio=[SMALL, LARGE], policy=EVERY),
             *cross(selection=["all"], size_ratio=[LARGE], policy=["s3fifo"]),
@@ -67,20 +67,20 @@ TABLES = {
             ),
         ),
     ),
-    "floors": Table(
-        ("objects", "policy"),
-        ("always_pct",),
+    "always_missed": Table(
+        ("objects_in_cache", "policy"),
+        ("always_missed_pct",),
         (
-            {"objects": "below 10", "policy": "wtinylfu_10"},
-            *cross(objects=["below 10", "10 to 99"], policy=["wtinylfu"]),
+            {"objects_in_cache": "below 10", "policy": "wtinylfu_10"},
+            *cross(objects_in_cache=["below 10", "10 to 99"], policy=["wtinylfu"]),
         ),
     ),
-    "kinds": Table(
+    "replayed_reductions": Table(
         ("kind", "size_ratio", "policy"),
         ("mean", "best_pct"),
         cross(kind=["web"], size_ratio=[LARGE], policy=(*SIEVE_FIGURE_1, "sieve")),
     ),
-    "cells": Table(("kind", "trace", "size_ratio"), ("sieve_below_arc_pct", "sieve_below_lru_pct"), ()),
+    "trace_comparisons": Table(("kind", "trace", "size_ratio"), ("sieve_below_arc_pct", "sieve_below_lru_pct"), ()),
 }  # fmt: skip
 
 
@@ -96,10 +96,10 @@ def claims(record, tables):
             obtained = tables["examples"].miss_ratio.loc[(trace, policy)]
             record.value(f"dispute.s3.table2.{name}.{policy}", obtained)
     _program(record, tables["program"].misses)
-    always = tables["floors"].always_pct
+    always = tables["always_missed"].always_missed_pct
     record.bound("dispute.floors.wtinylfu", [always.loc[(band, "wtinylfu")] for band in ("below 10", "10 to 99")])
     record.bound("dispute.floors.wtinylfu_10", always.loc[("below 10", "wtinylfu_10")])
-    _replays(record, tables["kinds"], tables["cells"])
+    _replays(record, tables["replayed_reductions"], tables["trace_comparisons"])
     record.no_table(
         "dispute.s3.onehit",
         "dispute.s3.throughput",
@@ -145,7 +145,7 @@ def _reductions(record, reductions):
     record.bound("dispute.s3.b_lru", cell("b_lru", "worse_than_lru_pct"))
     order("adaptive.tail", "p10", "s3fifo", "s3fifo_d")
     order("adaptive.mean", "mean", "s3fifo_d", "s3fifo")
-    for word, column in (("traces", "behind_low"), ("datasets", "behind_low_datasets")):
+    for word, column in (("traces", "behind_ci95_low"), ("datasets", "behind_datasets_ci95_low")):
         record.bound(f"dispute.s3.sure.{word}", -_most([-cell(name, column) for name in rivals]))
     for policy in ("s3fifo", "2q", "arc", "lirs"):
         record.value(f"dispute.files.worse.{policy}", cell(policy, "worse_than_fifo_pct"))

@@ -41,20 +41,30 @@ def means(table, published):
     Parameters
     ----------
     table : DataFrame
-        ``selection, size_ratio, policy, mean, low, high, low_datasets, high_datasets``; see
+        ``selection, size_ratio, policy, mean, ci95_low, ci95_high, datasets_ci95_low,
+        datasets_ci95_high``; see
         `misspenalty.studies.dispute.published.reductions`.
     published : DataFrame
         ``data/published/dispute_stated.csv``: ``quantity, size_ratio, policy, value``.
     """
-    columns = ["selection", "size_ratio", "policy", "mean", "low", "high", "low_datasets", "high_datasets"]
+    columns = [
+        "selection",
+        "size_ratio",
+        "policy",
+        "mean",
+        "ci95_low",
+        "ci95_high",
+        "datasets_ci95_low",
+        "datasets_ci95_high",
+    ]
     need(table, columns, "means")
     figure = new_figure(PAGE, 3.0)
     axes = figure.subplots(1, len(SIZES), sharey=True)
     for axis, (size, title) in zip(axes, SIZES.items(), strict=True):
         rows = _chosen(table, size)
         places = range(len(rows))
-        axis.hlines(places, rows["low_datasets"], rows["high_datasets"], color=GREY, linewidth=0.8)
-        axis.hlines(places, rows["low"], rows["high"], color=INK, linewidth=2.5)
+        axis.hlines(places, rows["datasets_ci95_low"], rows["datasets_ci95_high"], color=GREY, linewidth=0.8)
+        axis.hlines(places, rows["ci95_low"], rows["ci95_high"], color=INK, linewidth=2.5)
         axis.plot(rows["mean"], places, "o", color=INK, markersize=3)
         _marks(axis, published, "mean", size)
         axis.axvline(0, color=GREY, linewidth=0.7)
@@ -103,10 +113,10 @@ def datasets(table):
     Parameters
     ----------
     table : DataFrame
-        ``selection, dataset, web, size_ratio, policy, traces, mean, low, high``; see
+        ``selection, dataset, web, size_ratio, policy, traces, mean, ci95_low, ci95_high``; see
         `misspenalty.studies.dispute.published.datasets`.
     """
-    columns = ["selection", "dataset", "web", "size_ratio", "policy", "traces", "mean", "low", "high"]
+    columns = ["selection", "dataset", "web", "size_ratio", "policy", "traces", "mean", "ci95_low", "ci95_high"]
     need(table, columns, "datasets")
     own = table[(table["selection"] == "authors") & table["policy"].isin(FIGURE_7)]
     order = own[["web", "dataset"]].drop_duplicates().sort_values(["web", "dataset"])
@@ -120,7 +130,7 @@ def datasets(table):
             line = rows[rows["policy"] == policy]
             places = np.array([names.index(name) for name in line["dataset"]]) - 0.4 + (number + 0.5) * step
             look = _look(policy)
-            axis.hlines(places, line["low"], line["high"], color=look["color"], linewidth=0.9)
+            axis.hlines(places, line["ci95_low"], line["ci95_high"], color=look["color"], linewidth=0.9)
             axis.plot(line["mean"], places, linestyle="", color=look["color"], marker=look["marker"], markersize=3)
         for place in range(1, len(names)):
             kinds = order["web"].iloc[place - 1 : place + 1]
@@ -153,7 +163,7 @@ def sieve(table, cells, published):
     table : DataFrame
         ``selection, size_ratio, policy, mean, mean_of_datasets``, from `published.reductions`.
     cells : DataFrame
-        ``trace, kind, size_ratio, sieve_below_arc_pct``, from `tables.cells`.
+        ``trace, kind, size_ratio, sieve_below_arc_pct``, from `tables.trace_comparisons`.
     published : DataFrame
         ``data/published/dispute_stated.csv``: ``quantity, size_ratio, policy, value``.
     """

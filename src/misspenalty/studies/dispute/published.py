@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.io.external import open_copy
-from misspenalty.studies.dispute.floors import floors
+from misspenalty.studies.dispute.always_missed import always_missed
+from misspenalty.studies.statistics import CONFIDENCE
 
 POLICIES = {  # our names for the columns of the table
     "FIFO": "fifo",
@@ -60,8 +61,7 @@ ALL_SIZES = 8
 LEAST_OBJECTS = 1000
 SIEVE_SOURCES = ("CDN1", "CDN2", "TencentPhoto", "Twitter", "Wiki", "meta_cdn", "meta_kv")
 WEB = (*SIEVE_SOURCES, "SocialNetwork1")
-CONFIDENCE = 0.95
-AGGREGATED = ("reductions", "datasets", "selection", "examples", "floors")  # tables that `aggregate` makes
+AGGREGATED = ("reductions", "datasets", "selection", "examples", "always_missed")  # tables that `aggregate` makes
 BATCH = 25  # draws held in memory at a time
 
 
@@ -81,7 +81,8 @@ def aggregate(table, resamples, seed):
     dict of str to DataFrame
         ``reductions`` from `reductions` and ``datasets`` from `datasets`, with a column ``selection``: by the authors'
         rules (``authors``), every trace (``all``), or by their rules in the seven sources of the SIEVE paper
-        (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`; ``floors`` from `floors.floors`.
+        (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`; ``always_missed`` from
+        `always_missed.always_missed`.
     """
     results = read(table)
     web = results[results["dataset"].isin(SIEVE_SOURCES)]
@@ -94,7 +95,7 @@ def aggregate(table, resamples, seed):
         "datasets": pd.concat(sets, ignore_index=True)[["selection", *DATASETS]],
         "selection": selection(results),
         "examples": examples(results),
-        "floors": floors(results, FIGURE_6),
+        "always_missed": always_missed(results, FIGURE_6),
     }
 
 
@@ -172,10 +173,10 @@ REDUCTIONS = [
     "policy",
     "traces",
     "mean",
-    "low",
-    "high",
-    "low_datasets",
-    "high_datasets",
+    "ci95_low",
+    "ci95_high",
+    "datasets_ci95_low",
+    "datasets_ci95_high",
     "mean_of_datasets",
     "unbounded_mean",
     "p10",
@@ -186,10 +187,10 @@ REDUCTIONS = [
     "worse_than_fifo_pct",
     "worse_than_lru_pct",
     "behind_s3fifo",
-    "behind_low",
-    "behind_high",
-    "behind_low_datasets",
-    "behind_high_datasets",
+    "behind_ci95_low",
+    "behind_ci95_high",
+    "behind_datasets_ci95_low",
+    "behind_datasets_ci95_high",
 ]
 
 
@@ -208,10 +209,10 @@ def reductions(results, policies, resamples, seed):
     Returns
     -------
     DataFrame
-        Columns `REDUCTIONS`, all in % except sizes and counts: ``mean`` with its interval over traces (``low, high``)
-        and over data sets (``low_datasets, high_datasets``); the mean of the data sets' means; the mean without the
-        bound on losses; percentiles; how often the policy is worse than FIFO and than LRU; and how far the mean is
-        behind S3-FIFO's on the same traces, with its intervals over traces and over data sets.
+        Columns `REDUCTIONS`, all in % except sizes and counts: ``mean`` with its interval over traces (``ci95_low,
+        ci95_high``) and over data sets (``datasets_ci95_low, datasets_ci95_high``); the mean of the data sets' means;
+        the mean without the bound on losses; percentiles; how often the policy is worse than FIFO and than LRU; and how
+        far the mean is behind S3-FIFO's on the same traces, with its intervals over traces and over data sets.
     """
     parts = []
     for size in SIZES:
@@ -227,20 +228,20 @@ def reductions(results, policies, resamples, seed):
             {
                 "traces": gains.count(),
                 "mean": gains.mean(),
-                "low": low[: len(EVERY)],
-                "high": high[: len(EVERY)],
-                "low_datasets": low_sets[: len(EVERY)],
-                "high_datasets": high_sets[: len(EVERY)],
+                "ci95_low": low[: len(EVERY)],
+                "ci95_high": high[: len(EVERY)],
+                "datasets_ci95_low": low_sets[: len(EVERY)],
+                "datasets_ci95_high": high_sets[: len(EVERY)],
                 "mean_of_datasets": gains.groupby(rows["dataset"]).mean().mean(),
                 "unbounded_mean": unbounded.mean(),
                 **dict(zip(("p10", "p25", "median", "p75", "p90"), quantiles.to_numpy(), strict=True)),
                 "worse_than_fifo_pct": 100 * (gains < 0).where(gains.notna()).mean(),
                 "worse_than_lru_pct": 100 * worse.astype(float).mean(),
                 "behind_s3fifo": behind.mean().to_numpy(),
-                "behind_low": low[len(EVERY) :],
-                "behind_high": high[len(EVERY) :],
-                "behind_low_datasets": low_sets[len(EVERY) :],
-                "behind_high_datasets": high_sets[len(EVERY) :],
+                "behind_ci95_low": low[len(EVERY) :],
+                "behind_ci95_high": high[len(EVERY) :],
+                "behind_datasets_ci95_low": low_sets[len(EVERY) :],
+                "behind_datasets_ci95_high": high_sets[len(EVERY) :],
             }
         )
         parts.append(part.rename_axis("policy").reset_index().assign(size_ratio=size))
@@ -314,7 +315,19 @@ def over_datasets(values, dataset, resamples, seed):
     return found.confidence_interval.low, found.confidence_interval.high
 
 
-DATASETS = ["dataset", "web", "size_ratio", "policy", "traces", "mean", "low", "high", "median", "rank", "rank_of_all"]
+DATASETS = [
+    "dataset",
+    "web",
+    "size_ratio",
+    "policy",
+    "traces",
+    "mean",
+    "ci95_low",
+    "ci95_high",
+    "median",
+    "rank",
+    "rank_of_all",
+]
 
 
 def datasets(results, policies, resamples, seed):
@@ -342,8 +355,8 @@ def datasets(results, policies, resamples, seed):
                 {
                     "traces": gains.count(),
                     "mean": mean,
-                    "low": low,
-                    "high": high,
+                    "ci95_low": low,
+                    "ci95_high": high,
                     "median": gains.median(),
                     "rank": mean[list(FIGURE_7)].rank(ascending=False, method="min").reindex(mean.index),
                     "rank_of_all": mean.rank(ascending=False, method="min"),

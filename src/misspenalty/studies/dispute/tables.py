@@ -16,7 +16,7 @@ def wide(replays):
     return replays.pivot(index=KEYS, columns="policy", values="miss_ratio").reset_index()
 
 
-def kinds(replays, resamples, seed):
+def replayed_reductions(replays, resamples, seed):
     """Gain of each policy over FIFO on the replayed traces, by kind of trace and size.
 
     Parameters
@@ -29,7 +29,8 @@ def kinds(replays, resamples, seed):
     Returns
     -------
     DataFrame
-        ``kind, size_ratio, policy, traces, mean, low, high, median, worse_than_fifo_pct, below_lru_pct, best_pct``: the
+        ``kind, size_ratio, policy, traces, mean, ci95_low, ci95_high, median, worse_than_fifo_pct, below_lru_pct,
+        best_pct``: the
         reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval of its mean,
         traces drawn with replacement; shares of traces on which the policy misses more often than FIFO, less often
         than LRU, and least often of all. Kind ``every trace`` has them all. Sizes used only for the Zipf trace are left
@@ -49,8 +50,8 @@ def kinds(replays, resamples, seed):
                 {
                     "traces": gains.count(),
                     "mean": gains.mean(),
-                    "low": low,
-                    "high": high,
+                    "ci95_low": low,
+                    "ci95_high": high,
                     "median": gains.median(),
                     "worse_than_fifo_pct": 100 * (gains < 0).mean(),
                     "below_lru_pct": 100 * values.lt(rows["lru"], axis=0).mean(),
@@ -58,11 +59,21 @@ def kinds(replays, resamples, seed):
                 }
             )
             parts.append(part.rename_axis("policy").reset_index().assign(kind=kind, size_ratio=size))
-    columns = ["kind", "size_ratio", "policy", "traces", "mean", "low", "high", "median", "worse_than_fifo_pct"]
+    columns = [
+        "kind",
+        "size_ratio",
+        "policy",
+        "traces",
+        "mean",
+        "ci95_low",
+        "ci95_high",
+        "median",
+        "worse_than_fifo_pct",
+    ]
     return pd.concat(parts, ignore_index=True)[[*columns, "below_lru_pct", "best_pct"]]
 
 
-def cells(replays):
+def trace_comparisons(replays):
     """Where SIEVE and S3-FIFO win and lose: their misses over those of other policies, per trace and size.
 
     Returns

@@ -22,12 +22,12 @@ OTHER_WINDOW = "W-TinyLFU with the other of the two windows"
 BY_PROGRAM = "SLRU, LIRS and W-TinyLFU by the rules of the program"
 
 
-def conditions(reductions, datasets, selection, kinds, program, examples):
+def conditions(reductions, datasets, selection, replayed_reductions, program, examples):
     """Workflow job: result tables under other conditions.
 
     Parameters
     ----------
-    reductions, datasets, selection, kinds, program, examples : path-like
+    reductions, datasets, selection, replayed_reductions, program, examples : path-like
         Result tables of these names.
 
     Returns
@@ -39,7 +39,7 @@ def conditions(reductions, datasets, selection, kinds, program, examples):
         "reductions": _reductions(pd.read_csv(reductions), pd.read_csv(datasets)),
         "datasets": _datasets(pd.read_csv(datasets)),
         "selection": _selection(pd.read_csv(selection)),
-        "kinds": _kinds(pd.read_csv(kinds)),
+        "replayed_reductions": _replayed_reductions(pd.read_csv(replayed_reductions)),
         "program": _program(pd.read_csv(program)),
         "examples": _examples(pd.read_csv(examples)),
     }
@@ -91,7 +91,7 @@ def _selection(table):
     return pd.concat(parts, ignore_index=True)
 
 
-def _kinds(table):
+def _replayed_reductions(table):
     web = _of(table, kind="web")
     parts = [
         web[web["size_ratio"] == size].assign(size_ratio=LARGE, condition=words)

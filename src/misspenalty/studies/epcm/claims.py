@@ -114,7 +114,7 @@ def logged(leads, runs, workload, partition_size, model_order):
     """
     mine = leads[(leads["benchmark"] == "andrew") & leads["buffer_copy"]]
     used = {model: group["lead_ms"].max() for model, group in mine.groupby("model")}
-    right = {model: group["foretold_ms"].max() for model, group in mine.groupby("model")}
+    right = {model: group["correct_lead_ms"].max() for model, group in mine.groupby("model")}
     longer = "yes" if right["epcm"] > max(right["pcm"], right["last_successor"]) else "no"
     facts = workload[workload["benchmark"] == "andrew"].set_index("quantity")["value"]
     chosen = (runs["partition_size"] == partition_size) & (runs["model_order"] == model_order)

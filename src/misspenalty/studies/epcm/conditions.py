@@ -116,7 +116,7 @@ def learning(study, settings, threads=1):
     -------
     DataFrame
         ``benchmark, model, partition_size, model_order, training`` (runs before), ``io_wait_s, io_reduction_pct`` (of
-        the wait of the same run without a predictor), ``read_latency_us, read_reduction_pct, prefetches, wrong``.
+        the wait of the same run without a predictor), ``read_latency_us, read_reduction_pct, prefetches, never_used``.
     """
     whole = study._replace(training=(), measured=tuple(range(len(study.workload.records))))
     runs = simulate(whole, [Setting("cold"), *(bar for bar in settings if bar.model not in BASELINES)], threads)
@@ -124,9 +124,13 @@ def learning(study, settings, threads=1):
     for column, removed in (("io_wait_s", "io_reduction_pct"), ("read_latency_us", "read_reduction_pct")):
         cold = frame[f"{column}_cold"]
         frame[removed] = 100 * (1 - frame[column] / cold.where(cold > 0)).fillna(0)
-    frame = frame[frame["model"] != "cold"].assign(training=frame["run"] - 1, prefetches=frame["files_ahead"])
+    frame = (
+        frame[frame["model"] != "cold"]
+        .assign(training=frame["run"] - 1)
+        .rename(columns={"files_ahead": "prefetches", "wrong": "never_used"})
+    )
     keys = ["benchmark", "model", "partition_size", "model_order", "training"]
-    columns = ["io_wait_s", "io_reduction_pct", "read_latency_us", "read_reduction_pct", "prefetches", "wrong"]
+    columns = ["io_wait_s", "io_reduction_pct", "read_latency_us", "read_reduction_pct", "prefetches", "never_used"]
     return frame[keys + columns].reset_index(drop=True)
 
 

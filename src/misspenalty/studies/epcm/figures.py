@@ -37,7 +37,7 @@ def fig7(table, baselines, reductions):
     """Reductions of elapsed time and of the mean read call's time against the cold run, for every predictor by
     partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
 
-    Dashes: without the buffer-to-page copy of Linux 2.2. Whiskers: 90 % confidence intervals. Dashed line: the total
+    Dashes: without the buffer-to-page copy of Linux 2.2. Whiskers: 95 % confidence intervals. Dashed line: the total
     I/O wait. The paper prints three of these values, for Andrew only.
 
     Parameters
@@ -48,14 +48,14 @@ def fig7(table, baselines, reductions):
         ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``: the values that the paper prints for the cold
         and the hot run of each workload, and for the best EPCM.
     """
-    need(table, [*KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "reduction_ci_s"], "fig7")
+    need(table, [*KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "elapsed_reduction_s_ci95"], "fig7")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
     figure = new_figure(PAGE, 0.35 + 1.65 * len(names))
     axes = figure.subplots(len(names), 2, squeeze=False)
     for row, name in enumerate(names):
         mine = table[table["benchmark"] == name]
         elapsed, read = axes[row]
-        _reductions(elapsed, mine, "elapsed_reduction_s", "reduction_ci_s")
+        _reductions(elapsed, mine, "elapsed_reduction_s", "elapsed_reduction_s_ci95")
         _reductions(read, _read_reductions(mine), "read_reduction_us", None)
         cold = mine[(mine["model"] == "cold") & mine["buffer_copy"]].iloc[0]
         elapsed.axhline(cold["io_wait_s"], color=GREY, linestyle="--", linewidth=0.8)
@@ -219,12 +219,12 @@ def sensitivity(table, benchmark="andrew"):
     benchmark : str
         The workload that is shown.
     """
-    need(table, [*KEYS, "what", "parameter", "value", "io_reduction_pct"], "sensitivity")
+    need(table, [*KEYS, "varied", "parameter", "value", "io_reduction_pct"], "sensitivity")
     table = table[(table["benchmark"] == benchmark) & ~table["model"].isin(["cold", "hot"])]
     table = table.assign(value=table["value"].fillna(""))  # the rows of the criterion itself have none
     told = table[table["model"] == "foresight"]
     table = table[(table["model"] != "foresight") | (table["model_order"] == told["model_order"].max())]
-    readings = list(dict.fromkeys(zip(table["what"], table["parameter"], table["value"], strict=True)))
+    readings = list(dict.fromkeys(zip(table["varied"], table["parameter"], table["value"], strict=True)))
     halves = np.array_split(np.arange(len(readings)), 2)
     figure = new_figure(PAGE, 0.5 + 0.145 * len(halves[0]))
     axes = figure.subplots(1, 2, sharex=True)
@@ -233,7 +233,7 @@ def sensitivity(table, benchmark="andrew"):
     for axis, half in zip(axes, halves, strict=True):
         for at, place in enumerate(half):
             what, parameter, value = readings[place]
-            rows = table[(table["what"] == what) & (table["parameter"] == parameter) & (table["value"] == value)]
+            rows = table[(table["varied"] == what) & (table["parameter"] == parameter) & (table["value"] == value)]
             for _, row in rows.iterrows():
                 _, colour, _, marker = MODELS[row["model"]]
                 axis.plot(row["io_reduction_pct"], at, marker=marker, color=colour, linestyle="", markersize=3.4)

@@ -86,9 +86,9 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     Returns
     -------
     DataFrame
-        ``benchmark, what, parameter, value, model, partition_size, model_order`` and, as in Figure 7, ``elapsed_s,
+        ``benchmark, varied, parameter, value, model, partition_size, model_order`` and, as in Figure 7, ``elapsed_s,
         io_wait_s, read_latency_us, elapsed_reduction_s, io_reduction_pct, read_reduction_pct``, and ``lead_ms,
-        foretold_ms, wrong`` of `leads`. The first rows, parameter ``none``, are the study's own.
+        correct_lead_ms, never_used`` of `leads`. The first rows, parameter ``none``, are the study's own.
 
     Raises
     ------
@@ -158,9 +158,9 @@ def _played(study, settings, variation, threads):
     runs = simulate(study, settings, threads)
     table = fig7(runs)[[*KEPT]]
     keys = ["model", "partition_size", "model_order"]
-    lead = leads(runs)[[*keys, "lead_ms", "foretold_ms", "wrong"]]
+    lead = leads(runs)[[*keys, "lead_ms", "correct_lead_ms", "never_used"]]
     table = table.merge(lead, on=keys, how="left")
-    for place, name in enumerate(("what", "parameter", "value")):
+    for place, name in enumerate(("varied", "parameter", "value")):
         text = str(variation[place]).lower() if isinstance(variation[place], bool) else str(variation[place])
         table.insert(1 + place, name, text)
     return table

@@ -4,17 +4,16 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.studies.epcm.runs import BUCKETS, KEYS, definition_of, waited_early
-from misspenalty.studies.statistics import half_width
+from misspenalty.studies.statistics import HALF_WIDTH, half_width
 from misspenalty.systems.file_client.client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
-CONFIDENCE = 0.90  # of the paper's intervals
 
 
 def confidence_interval(values):
-    """Half the width of the 90 % confidence interval of the mean; NaN for a single value."""
+    """Half the width of the confidence interval of the mean; NaN for a single value."""
     values = np.asarray(values, float)
-    return float(half_width(values.std(ddof=1), len(values), CONFIDENCE)) if len(values) > 1 else np.nan
+    return float(half_width(values.std(ddof=1), len(values))) if len(values) > 1 else np.nan
 
 
 def timed(runs):
@@ -42,8 +41,8 @@ def fig7(runs):
     DataFrame
         ``benchmark, model, partition_size, model_order, buffer_copy, elapsed_s, compute_s, io_wait_s,
         elapsed_reduction_s, elapsed_reduction_pct, io_reduction_pct, read_latency_us, read_reduction_pct``, means over
-        the measured runs, reductions relative to the cold ones; ``elapsed_ci_s, reduction_ci_s, read_latency_ci_us``,
-        half widths of 90 % confidence intervals; ``runs``.
+        the measured runs, reductions relative to the cold ones; ``elapsed_s_ci95, elapsed_reduction_s_ci95,
+        read_latency_us_ci95``, half widths of their 95 % confidence intervals; ``runs``.
     """
     rows = []
     for key, group in timed(runs).groupby(KEYS, sort=False, dropna=False):
@@ -62,9 +61,9 @@ def fig7(runs):
                 "read_reduction_pct": _share(
                     mean["read_latency_us_cold"] - mean["read_latency_us"], mean["read_latency_us_cold"]
                 ),
-                "elapsed_ci_s": confidence_interval(group["elapsed_s"]),
-                "reduction_ci_s": confidence_interval(saved),
-                "read_latency_ci_us": confidence_interval(group["read_latency_us"]),
+                f"elapsed_s{HALF_WIDTH}": confidence_interval(group["elapsed_s"]),
+                f"elapsed_reduction_s{HALF_WIDTH}": confidence_interval(saved),
+                f"read_latency_us{HALF_WIDTH}": confidence_interval(group["read_latency_us"]),
                 "runs": len(group),
             }
         )
@@ -139,11 +138,11 @@ def leads(runs):
     -------
     DataFrame
         The key; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
-        used afterwards), ``foretold`` (within as many events as their place among the predicted: correct predictions),
-        ``wrong`` (files prefetched that are not opened or executed in the rest of the run),
-        ``pages, pages_used, copies_in_reads, copies_ahead``; ``lead_ms`` and ``foretold_ms``, the mean time from
-        prefetch to first use; ``right`` (events that were the first file just predicted, whether or not any of it was
-        absent) and ``right_ms``, the mean time from that prediction to the event.
+        used afterwards), ``correct`` (within as many events as their place among the predicted: correct predictions),
+        ``never_used`` (files prefetched that are not opened or executed in the rest of the run), ``pages, pages_used,
+        copies_in_reads, copies_ahead``; ``lead_ms`` and ``correct_lead_ms``, the mean time from prefetch to first use;
+        ``first_predicted`` (events that were the first file just predicted, whether or not any of it was absent) and
+        ``first_predicted_lead_ms``, the mean time from that prediction to the event.
     """
     runs = runs[~runs["model"].isin(["cold", "hot"])]
     totals = runs.groupby(KEYS, sort=False, dropna=False)[
@@ -168,11 +167,11 @@ def leads(runs):
                 "prefetches": totals["files_ahead"],
                 "used": totals["leads"],
                 "lead_ms": totals["lead_time"] / totals["leads"].where(totals["leads"] > 0) / 1e6,
-                "foretold": totals["foretold"],
-                "foretold_ms": totals["foretold_time"] / totals["foretold"].where(totals["foretold"] > 0) / 1e6,
-                "wrong": totals["wrong"],
-                "right": totals["right"],
-                "right_ms": totals["right_time"] / totals["right"].where(totals["right"] > 0) / 1e6,
+                "correct": totals["foretold"],
+                "correct_lead_ms": totals["foretold_time"] / totals["foretold"].where(totals["foretold"] > 0) / 1e6,
+                "never_used": totals["wrong"],
+                "first_predicted": totals["right"],
+                "first_predicted_lead_ms": totals["right_time"] / totals["right"].where(totals["right"] > 0) / 1e6,
                 "pages": totals["pages_ahead"],
                 "pages_used": totals["pages_used"],
                 "copies_in_reads": totals["copied"],
@@ -197,8 +196,9 @@ def accuracy(benchmark, workload, training, measured, settings):
     Returns
     -------
     DataFrame
-        ``benchmark, model, partition_size, model_order, events, first_pct`` (the event was the first file predicted),
-        ``among_pct`` (it was among those predicted), ``files`` (mean number predicted), ``memory_kb``.
+        ``benchmark, model, partition_size, model_order, events, first_predicted_pct`` (the event was the first file
+        predicted), ``any_predicted_pct`` (it was among those predicted), ``files_predicted`` (mean number predicted),
+        ``memory_kb``.
     """
     rows = []
     ids = [workload.events(run) for run in (*training, *measured)]
@@ -219,9 +219,9 @@ def accuracy(benchmark, workload, training, measured, settings):
                 "partition_size": setting.partition_size,
                 "model_order": setting.model_order,
                 "events": len(rank[judged]),
-                "first_pct": 100 * (rank[judged] == 1).mean(),
-                "among_pct": 100 * (rank[judged] > 0).mean(),
-                "files": number[judged].mean(),
+                "first_predicted_pct": 100 * (rank[judged] == 1).mean(),
+                "any_predicted_pct": 100 * (rank[judged] > 0).mean(),
+                "files_predicted": number[judged].mean(),
                 "memory_kb": kernel.memory / 1024,
             }
         )
@@ -340,7 +340,7 @@ def from_runs(runs, partition_size, model_order, benchmark="andrew"):
     return {
         "fig7": fig7(runs),
         "fig8": fig8(runs, benchmark, partition_size, model_order),
-        "classes": classes(runs),
+        "read_classes": classes(runs),
         "components": components(runs),
-        "leads": leads(runs),
+        "lead_times": leads(runs),
     }

@@ -50,7 +50,7 @@ def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
 
 def _half_of_sum(table, parts, value, names):
     """Half width of the interval of a stack, as if its parts varied together: an upper bound."""
-    half = f"{value}_half"
+    half = f"{value}_ci95"
     if half not in table:
         return np.zeros(len(names))
     return table[table["component"].isin(parts)].groupby("traversal")[half].sum().reindex(names).fillna(0).to_numpy()
@@ -173,8 +173,8 @@ def _curve(axis, table, column, look, scale=1.0):
     """A line over the size of the client cache, with the intervals of its means as a band."""
     sizes, means = table["cache_mb"], table[column] * scale
     axis.plot(sizes, means, markeredgecolor="white", **look)
-    if f"{column}_half" in table:
-        half = table[f"{column}_half"].fillna(0) * scale
+    if f"{column}_ci95" in table:
+        half = table[f"{column}_ci95"].fillna(0) * scale
         axis.fill_between(sizes, means - half, means + half, color=look["color"], alpha=0.25, linewidth=0)
 
 

@@ -13,9 +13,7 @@ import pandas as pd
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac.prices import Costs, load_fitted
 from misspenalty.studies.hac.runs import database
-from misspenalty.studies.statistics import half_width
-
-CONFIDENCE = 0.95
+from misspenalty.studies.statistics import HALF_WIDTH, half_width
 
 
 class Sample(NamedTuple):
@@ -113,7 +111,7 @@ def mean_over_seeds(tables, keys):
     Returns
     -------
     DataFrame
-        The columns of the tables, and for each that is averaged ``<column>_half``, half the width of the mean's 95 %
+        The columns of the tables, and for each that is averaged ``<column>_ci95``, half the width of the mean's 95 %
         interval (missing if there is only one seed). Rows missing for any seed are left out; a value missing for one is
         missing from the mean.
 
@@ -121,7 +119,7 @@ def mean_over_seeds(tables, keys):
     --------
     >>> tables = [pd.DataFrame({"size": [1, 2], "us": [3.0, 5.0]}), pd.DataFrame({"size": [1], "us": [4.0]})]
     >>> mean_over_seeds(tables, ["size"]).round(2)
-       size   us  us_half
+       size   us  us_ci95
     0     1  3.5     6.35
     """
     together = pd.concat(tables, ignore_index=True)
@@ -129,5 +127,5 @@ def mean_over_seeds(tables, keys):
     together[values] = together[values].astype(float)
     groups = together.groupby(list(keys), sort=False, dropna=False)
     mean, number = groups[values].mean(), groups.size()
-    half = half_width(groups[values].std(), groups[values].count(), CONFIDENCE).add_suffix("_half")
+    half = half_width(groups[values].std(), groups[values].count()).add_suffix(HALF_WIDTH)
     return mean.join(half)[number == len(tables)].reset_index()

@@ -211,7 +211,7 @@ def peaks(axes, samples, published):
     -------
     DataFrame
         ``traversal, axis, published_mb, peak_mb`` (of the mean curve), ``lowest_mb, highest_mb`` (among the seeds' own
-        curves), ``at_end`` (the largest size that fetches enough), ``us, us_half``: replacement at the peak,
+        curves), ``at_end`` (the largest size that fetches enough), ``us, us_ci95``: replacement at the peak,
         ``fetches`` of a hot iteration there.
     """
     rows = []
@@ -230,7 +230,7 @@ def peaks(axes, samples, published):
     return pd.DataFrame(rows, columns=columns)
 
 
-_AT_PEAK = ("us", "us_half", "fetches")
+_AT_PEAK = ("us", "us_ci95", "fetches")
 
 
 def _replacement(table, traversal):

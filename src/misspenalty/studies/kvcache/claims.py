@@ -49,7 +49,7 @@ TABLES = {
         cross(**PAPER, cache=CACHES, routing=ROUTINGS),
     ),
     "costs": Table(("quantity",), ("value",), cross(quantity=COSTS)),
-    "parts": Table(("part",), ("blocks_used_once_pct",), cross(**JUDGED)),
+    "trace_parts": Table(("part",), ("blocks_used_once_pct",), cross(**JUDGED)),
     "hits": Table(
         ("policy", "cache_tokens", "part"),
         ("share_of_possible_pct", "block_hit_pct", "prefix_block_pct", "in_prefix_pct"),
@@ -144,7 +144,7 @@ def _single(record, tables):
     def order(claim, policies, sizes):
         record.order(f"kvcache.own.{claim}", share.sel(policy=policies, cache_tokens=sizes), "policy")
 
-    record.bound("kvcache.own.once", tables["parts"].blocks_used_once_pct["judged"])
+    record.bound("kvcache.own.once", tables["trace_parts"].blocks_used_once_pct["judged"])
     lead = share.sel(policy="mq", cache_tokens=LOCAL) - share.sel(policy="lru", cache_tokens=LOCAL)
     record.bound("kvcache.own.mq_lru", lead)
     order("mq_never_below", ["lru", "mq"], SIZES)

@@ -208,16 +208,16 @@ def fig4(table):
     Parameters
     ----------
     table : DataFrame
-        ``capture, at_least, blocks_pct, accesses_pct``.
+        ``capture, min_accesses, blocks_pct, accesses_pct``.
     """
-    need(table, ["capture", "at_least", "blocks_pct", "accesses_pct"], "fig4")
+    need(table, ["capture", "min_accesses", "blocks_pct", "accesses_pct"], "fig4")
     captures = list(dict.fromkeys(table["capture"]))
     figure = new_figure(PAGE, 2.4)
     axes = figure.subplots(1, 2, sharex=True)
     for capture, look in zip(captures, itertools.cycle(SERIES), strict=False):
         part = table[table["capture"] == capture]
         for axis, column in zip(axes, ("blocks_pct", "accesses_pct"), strict=True):
-            axis.plot(part["at_least"], part[column], label=capture_name(capture), markeredgecolor="white", **look)
+            axis.plot(part["min_accesses"], part[column], label=capture_name(capture), markeredgecolor="white", **look)
     axes[0].set(ylabel="Blocks accessed $f$ times or more (%)", yscale="log")
     axes[1].set(ylabel="Accesses to these blocks (%)", ylim=(0, 103))
     axes[0].yaxis.set_major_locator(LogLocator(numticks=9))

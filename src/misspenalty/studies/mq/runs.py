@@ -171,14 +171,14 @@ def frequency_curve(trace):
     Returns
     -------
     DataFrame
-        ``at_least`` (f, powers of two), ``blocks_pct``: share of the blocks accessed at least f times,
+        ``min_accesses`` (f, powers of two), ``blocks_pct``: share of the blocks accessed at least f times,
         ``accesses_pct``: share of the accesses that go to them.
     """
     count = np.bincount(trace.ids, minlength=trace.blocks)
     least = 2 ** np.arange(int(count.max()).bit_length(), dtype=np.int64)
     blocks = [100 * np.count_nonzero(count >= f) / trace.blocks for f in least]
     accesses = [100 * int(count[count >= f].sum()) / len(trace) for f in least]
-    return pd.DataFrame({"at_least": least, "blocks_pct": blocks, "accesses_pct": accesses})
+    return pd.DataFrame({"min_accesses": least, "blocks_pct": blocks, "accesses_pct": accesses})
 
 
 def behind(trace, policy, cache_mb, reads=None, **parameters):

@@ -80,8 +80,8 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     Returns
     -------
     DataFrame
-        ``config``, the columns of `detect`, ``mean_error_pct`` over all runs of a threshold, ``least``: whether no
-        other threshold tried has a lower one. One row per configuration, space and threshold.
+        ``config``, the columns of `detect`, ``mean_error_pct`` over all runs of a threshold, ``lowest_error``: whether
+        no other threshold tried has a lower one. One row per configuration, space and threshold.
     """
     shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
     tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed
@@ -96,4 +96,4 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     by_config = table.groupby(["threshold", "config"])["error_pct"].mean()
     mean = by_config.groupby("threshold").mean()
     print(mean.to_string(), file=sys.stderr)
-    return table.assign(mean_error_pct=table["threshold"].map(mean), least=table["threshold"] == mean.idxmin())
+    return table.assign(mean_error_pct=table["threshold"].map(mean), lowest_error=table["threshold"] == mean.idxmin())

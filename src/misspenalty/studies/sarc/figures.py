@@ -77,7 +77,7 @@ def table2(table, published):
     Parameters
     ----------
     table : DataFrame
-        ``config, scaled_iops, policy, read_ms, write_ms, read_ms_ci, write_ms_ci``.
+        ``config, scaled_iops, policy, read_ms, write_ms, read_ms_ci95, write_ms_ci95``.
     published : DataFrame
         ``config, scaled_iops, policy, read_ms, write_ms``.
     """
@@ -88,7 +88,7 @@ def table2(table, published):
     for row, config in zip(axes, configs, strict=True):
         part, printed = (frame[frame["config"] == config] for frame in (table, published))
         for axis, side in zip(row, ("read", "write"), strict=True):
-            handles = _lines(axis, part, "scaled_iops", f"{side}_ms", f"{side}_ms_ci")
+            handles = _lines(axis, part, "scaled_iops", f"{side}_ms", f"{side}_ms_ci95")
             _published(axis, printed, f"{side}_ms")
             _response_axis(axis, part[f"{side}_ms"], printed[f"{side}_ms"])
             axis.set(title=f"{CONFIGS[config]}, {side}s", xlabel="Scaled IOPS", ylabel="Response (ms)")
@@ -134,7 +134,7 @@ def fig6(table, minutes, published):
     axes = figure.subplots(len(configs), 3, squeeze=False)
     for row, config in zip(axes, configs, strict=True):
         part, printed = (frame[frame["config"] == config] for frame in (table, published))
-        handles = _lines(row[0], part, "scaled_iops", "response_ms", "response_ms_ci")
+        handles = _lines(row[0], part, "scaled_iops", "response_ms", "response_ms_ci95")
         _published(row[0], printed, "response_ms")
         _response_axis(row[0], part["response_ms"], printed["response_ms"])
         _lines(row[1], part, "scaled_iops", "power")
@@ -275,7 +275,7 @@ def components(table):
 
 
 @styled
-def beyond(table):
+def other_policies(table):
     """Policies that the paper does not have, behind the same prefetcher and on the same load: overall response over
     throughput.
 
@@ -286,7 +286,7 @@ def beyond(table):
     table : DataFrame
         ``config, scaled_iops, policy, response_ms``.
     """
-    need(table, ["config", "scaled_iops", "policy", "response_ms"], "beyond")
+    need(table, ["config", "scaled_iops", "policy", "response_ms"], "other_policies")
     configs = _configs(table)
     figure = new_figure(PAGE, 2.4)
     axes = figure.subplots(1, len(configs), squeeze=False)[0]
@@ -414,7 +414,7 @@ def scale(table):
 
 
 @styled
-def budget(table):
+def disk_operations(table):
     """Operations of the drives per request by purpose, and what the published response would allow (marks).
 
     A mark below a bar means that the paper's machine had less to do than the model. There is no mark where the
@@ -426,7 +426,7 @@ def budget(table):
         ``config, scaled_iops, policy, demand_reads, prefetch_reads, destage_reads, destage_writes,
         needed_operations``.
     """
-    need(table, ["config", "scaled_iops", "policy", *PURPOSES, "needed_operations"], "budget")
+    need(table, ["config", "scaled_iops", "policy", *PURPOSES, "needed_operations"], "disk_operations")
     configs = _configs(table)
     figure = new_figure(PAGE, 2.4)
     axes = figure.subplots(1, len(configs), squeeze=False, sharey=True)[0]

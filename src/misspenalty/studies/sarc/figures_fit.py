@@ -96,9 +96,10 @@ def load_axis(table):
     Parameters
     ----------
     table : DataFrame
-        ``config, scaled_iops, policy, response_ms, response_ms_ci, low_ms, high_ms, published_ms, low_pct, high_pct``.
+        ``config, scaled_iops, policy, response_ms, response_ms_ci95, low_ms, high_ms, published_ms, low_pct,
+        high_pct``.
     """
-    columns = ["response_ms", "response_ms_ci", "low_ms", "high_ms", "published_ms", "low_pct", "high_pct"]
+    columns = ["response_ms", "response_ms_ci95", "low_ms", "high_ms", "published_ms", "low_pct", "high_pct"]
     need(table, ["config", "scaled_iops", "policy", *columns], "load_axis")
     configs = [config for config in CONFIGS if config in set(table["config"])]
     figure = new_figure(PAGE, 2.6)
@@ -111,8 +112,8 @@ def load_axis(table):
             load, color = part["scaled_iops"], look["color"]
             axis.fill_between(load, part["low_ms"], part["high_ms"], color=color, alpha=0.15, linewidth=0)
             axis.plot(load, part["response_ms"], **look)
-            low = np.maximum(part["response_ms"] - part["response_ms_ci"], 0.02)
-            axis.vlines(load, low, part["response_ms"] + part["response_ms_ci"], color=color, linewidth=0.8)
+            low = np.maximum(part["response_ms"] - part["response_ms_ci95"], 0.02)
+            axis.vlines(load, low, part["response_ms"] + part["response_ms_ci95"], color=color, linewidth=0.8)
             left, right = load * (1 + part["low_pct"] / 100), load * (1 + part["high_pct"] / 100)
             axis.hlines(part["published_ms"], left, right, color=color, linewidth=0.6)
             axis.plot(

@@ -24,7 +24,7 @@ COLUMNS = ["workload", "load", "cache_mb", "policy", "prefetcher", "read_factor"
 
 
 @styled
-def amp(table):
+def prefetchers(table):
     """AMP and prefetchers of a fixed degree, in front of two caches.
 
     Top: the study's own load, mean read response relative to SARC's prefetcher (ahead, 8), over the load. Bottom: a
@@ -78,7 +78,7 @@ def _lines(axis, part, x, y):
     for prefetcher, look in LOOKS.items():
         line = part[part["prefetcher"] == prefetcher].sort_values(x)
         axis.plot(line[x], line[y], markersize=3.5, zorder=3 + (prefetcher == "amp"), **look)
-        half = f"{y}_ci"
+        half = f"{y}_ci95"
         if half in line and line[half].notna().any():
             low = (line[y] - line[half]).clip(lower=line[y] / 3)
             axis.vlines(line[x], low, line[y] + line[half], color=look["color"], linewidth=0.7, zorder=2)

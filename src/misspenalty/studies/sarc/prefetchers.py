@@ -22,11 +22,10 @@ import pandas as pd
 from misspenalty import disks
 from misspenalty.studies.points import in_threads
 from misspenalty.studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, fitted_shark, read_cache
-from misspenalty.studies.statistics import half_width
+from misspenalty.studies.statistics import HALF_WIDTH, half_width
 from misspenalty.systems.array.controller import StorageController
 from misspenalty.traces.streams import Streams
 
-CONFIDENCE = 0.95
 POLICIES = ("lru_top", "sarc")
 FIXED = (4, 8, 16)
 PREFETCHERS = {
@@ -151,7 +150,7 @@ def over_seeds(runs):
         `MEASURES`: ``read_ms, response_ms``, ``mb_per_s`` (of the streams of an array, 10**6 bytes; NaN elsewhere),
         ``hit_ratio``, ``unused`` (tracks evicted unread per prefetched track), ``operations_per_request``,
         ``utilisation``; ``read_factor, rate_factor`` (means over the seeds of `read_ms` and `mb_per_s` over those of
-        SARC's prefetcher in the same cache); ``<name>_ci``: half widths of the 95 % intervals; ``seeds``.
+        SARC's prefetcher in the same cache); ``<name>_ci95``: half widths of the 95 % intervals; ``seeds``.
     """
     keys = [*CASE, "prefetcher"]
     runs = runs.assign(mb_per_s=runs["mb_per_s"].where(runs["workload"] == STREAMS))
@@ -162,6 +161,6 @@ def over_seeds(runs):
     groups, factors = runs.groupby(keys, sort=False), ["read_factor", "rate_factor"]
     table, number = groups[[*MEASURES, *factors]].mean(), groups.size()
     for name in ("read_ms", "response_ms", "mb_per_s", "unused", *factors):
-        table[f"{name}_ci"] = half_width(groups[name].std(ddof=1), number, CONFIDENCE)
+        table[f"{name}{HALF_WIDTH}"] = half_width(groups[name].std(ddof=1), number)
     table["seeds"] = number
     return table.reset_index()

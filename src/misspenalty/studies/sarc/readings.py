@@ -2,11 +2,11 @@
 matters.
 
 A reading is decided by the paper's words, before its result is known; if a result had been seen, it is not blind. Here
-the claims are counted with one reading turned at a time, with all that were decided on 2026-11-24 turned back together,
-and with further mechanisms that the paper does not exclude. All of it runs in short phases. Where a reading affects
-every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: one run through a ladder of
-loads gives the response at any load, and so the best factor. The other values stay as fitted. A count shows the effect
-of a reading; nothing is chosen by it.
+the claims are counted with one reading reversed at a time, with all that were decided on 2026-11-24 reversed back
+together, and with further mechanisms that the paper does not exclude. All of it runs in short phases. Where a reading
+affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: one run through a
+ladder of loads gives the response at any load, and so the best factor. The other values stay as fitted. A count shows
+the effect of a reading; nothing is chosen by it.
 """
 
 import itertools
@@ -44,7 +44,7 @@ class Reading:
     blind : bool
         Whether it was decided before any result was seen.
     values : dict of str to object
-        Parameters of the machine with the reading turned.
+        Parameters of the machine with the reading reversed.
     policies : tuple of str
         Policies whose cache it affects.
     """
@@ -57,7 +57,7 @@ class Reading:
     policies: tuple = PAPERS
 
 
-READINGS = {  # what the model is with the reading turned -> the reading
+READINGS = {  # what the model is with the reading reversed -> the reading
     "no striping by the host": Reading(
         "printed",
         "IV-E: the host stripes narrowly, over four arrays, and the controller does not see it",
@@ -226,7 +226,7 @@ def refit(shark, targets, seed):
 
 
 def under_conditions(machine, fitted, calibration, settings, short, seed, threads):
-    """Workflow job: the tables that claims read with each reading turned.
+    """Workflow job: the tables that claims read with each reading reversed.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def all_touched(name):
 
 
 def effects(ledger, table2, fig6, internals, refits):
-    """Workflow job: how many claims are reproduced with each reading turned.
+    """Workflow job: how many claims are reproduced with each reading reversed.
 
     Parameters
     ----------
@@ -298,10 +298,10 @@ def effects(ledger, table2, fig6, internals, refits):
     Returns
     -------
     DataFrame
-        ``turned`` (the model's behaviour then), ``kind, decided, blind, fact``, ``load_factor`` (where it was fitted
-        again), ``reproduced`` (claims, without the conditions that hold for any numbers) and ``effect`` relative to the
-        model as read, refitted if the row is; ``sarc_over_better.cs`` and ``.ci``: SARC's response over the better LRU
-        variant's at the highest load.
+        ``change`` (the model's behaviour then), ``reading_kind, decided_on, decided_blind, fact``, ``load_factor``
+        (where it was fitted again), ``claims_reproduced`` (without the conditions that hold for any numbers) and
+        ``claims_gained`` relative to the model as read, refitted if the row is; ``sarc_over_better_sensitive`` and
+        ``_insensitive``: SARC's response over the better LRU variant's at the highest load.
     """
     every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
     frames = {"table2": table2, "fig6": fig6, "internals": internals}
@@ -318,22 +318,23 @@ def effects(ledger, table2, fig6, internals, refits):
             if form is not None and form.complete() and claim.id not in study.conditions:
                 held += form.decide(claim).verdict == "reproduced"
         about = READINGS.get(name)
+        ahead = {f"sarc_over_better_{c.removeprefix('cache_')}": _ahead(own["sarc_fig6"], c) for c in CONFIGS}
         rows.append(
             {
-                "turned": name,
-                "kind": about.kind if about else "joint",
-                "decided": about.decided if about else "",
-                "blind": about.blind if about else "",
+                "change": name,
+                "reading_kind": about.kind if about else "joint",
+                "decided_on": about.decided if about else "",
+                "decided_blind": about.blind if about else "",
                 "fact": about.fact if about else "; ".join(JOINT.get(name, ("as read",))),
                 "load_factor": again.get(name, np.nan),
-                "reproduced": held,
-                **{f"sarc_over_better.{claims.SHORT[config]}": _ahead(own["sarc_fig6"], config) for config in CONFIGS},
+                "claims_reproduced": held,
+                **ahead,
             }
         )
     table = pd.DataFrame(rows)
-    held = table.set_index("turned")["reproduced"]
+    held = table.set_index("change")["claims_reproduced"]
     base = np.where(table["load_factor"].notna(), held[REFITTED], held[AS_READ])
-    table.insert(7, "effect", table["reproduced"] - base)
+    table.insert(7, "claims_gained", table["claims_reproduced"] - base)
     return table
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.studies.sarc.runs import CONFIGS, KEYS, MEASURES, OPERATIONS, PAPERS, load_shark, points
-from misspenalty.studies.statistics import half_width
+from misspenalty.studies.statistics import HALF_WIDTH, half_width
 
-CONFIDENCE = 0.95
 READ_SHARE = 0.4  # of the requests
 
 
@@ -29,14 +28,14 @@ def over_seeds(table, columns):
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy``, `columns`, and for each ``<column>_ci``: half width of the 95 % interval
+        ``config, scaled_iops, policy``, `columns`, and for each ``<column>_ci95``: half width of the 95 % interval
         (Student), NaN for a single seed; ``seeds``.
     """
     groups = table.groupby(KEYS, sort=False)
     result = groups[list(columns)].mean()
     number = groups.size()
     for column in columns:
-        result[f"{column}_ci"] = half_width(groups[column].std(ddof=1), number, CONFIDENCE)
+        result[f"{column}{HALF_WIDTH}"] = half_width(groups[column].std(ddof=1), number)
     result["seeds"] = number
     return result.reset_index()
 
@@ -52,7 +51,7 @@ def table2(table):
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy, read_ms, write_ms, read_ms_ci, write_ms_ci, seeds``.
+        ``config, scaled_iops, policy, read_ms, write_ms, read_ms_ci95, write_ms_ci95, seeds``.
     """
     return over_seeds(table, ["read_ms", "write_ms"])
 
@@ -146,7 +145,7 @@ def load_axis(fig6_table, published, fit):
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy, response_ms, response_ms_ci``; ``low_ms, high_ms``: the model's response at the
+        ``config, scaled_iops, policy, response_ms, response_ms_ci95``; ``low_ms, high_ms``: the model's response at the
         lowest and the highest load factor that fit as well (within 5 %); ``published_ms``; ``load_shift_pct``: how much
         more load the model needs for the published response; ``low_pct, high_pct``: the same for these load factors;
         ``within``: whether the shift lies between them. Between and beyond a policy's six points, the logarithm of the
@@ -156,7 +155,7 @@ def load_axis(fig6_table, published, fit):
     low, high = known["within_low"] / known["value"], known["within_high"] / known["value"]
     said = published.set_index(KEYS)
     mix = READ_SHARE * said["read_ms"] + (1 - READ_SHARE) * said["write_ms"]
-    table = fig6_table[[*KEYS, "response_ms", "response_ms_ci"]]
+    table = fig6_table[[*KEYS, "response_ms", "response_ms_ci95"]]
     table = table.merge(mix.rename("published_ms").reset_index(), on=KEYS, how="left")
     parts = []
     for _, part in table.groupby(["config", "policy"], sort=False):
@@ -283,7 +282,8 @@ def from_runs(runs, seed, machine, values, published, fit, beyond=None):
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, load_axis, peaks, minutes, internals, budget, components, beyond``.
+        ``table2, fig6, load_axis, peaks, by_minute, internals, disk_operations, components,
+        other_policies``.
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = pd.concat([runs[runs["config"] == config] for config in CONFIGS], ignore_index=True)
@@ -292,8 +292,8 @@ def from_runs(runs, seed, machine, values, published, fit, beyond=None):
     found = {"table2": table2(measured), "fig6": fig6(measured)}
     found["load_axis"] = load_axis(found["fig6"], published, fit)
     found["peaks"] = peaks(found["fig6"], found["table2"])
-    found["minutes"] = over_time(first)
+    found["by_minute"] = over_time(first)
     found |= {"internals": internals(measured), "components": components(measured)}
-    found["budget"] = budget(found["internals"], found["fig6"], published)
+    found["disk_operations"] = budget(found["internals"], found["fig6"], published)
     others = first if beyond is None else pd.concat([first, beyond], ignore_index=True)
-    return found | {"beyond": further(points(others, discarded))}
+    return found | {"other_policies": further(points(others, discarded))}

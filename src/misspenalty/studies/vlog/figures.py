@@ -122,7 +122,7 @@ def _condition(conditions):
 
 
 @styled
-def gap(table):
+def speedup_conditions(table):
     """What the speed-up depends on: each condition alone (blue) and the best combination of each number of conditions
     (orange; best on the last platform), first with the host's time unchanged, then with less.
 
@@ -132,14 +132,16 @@ def gap(table):
     Parameters
     ----------
     table : DataFrame
-        ``platform, conditions, number, speedup``. Which combination is best is decided on the last platform.
+        ``platform, conditions, conditions_changed, speedup``. Which combination is best is decided on the last
+        platform.
     """
-    need(table, ["platform", "conditions", "number", "speedup"], "gap")
+    need(table, ["platform", "conditions", "conditions_changed", "speedup"], "speedup_conditions")
     platforms = list(dict.fromkeys(table["platform"]))
-    wide = table.pivot_table(index=["number", "conditions"], columns="platform", values="speedup", sort=False)
-    together = wide.loc[wide.index.get_level_values("number") > 1, platforms[-1]]
+    keys = ["conditions_changed", "conditions"]
+    wide = table.pivot_table(index=keys, columns="platform", values="speedup", sort=False)
+    together = wide.loc[wide.index.get_level_values(keys[0]) > 1, platforms[-1]]
     free = together.index.get_level_values("conditions").str.contains("_host")
-    best = [key for part in (together[~free], together[free]) for key in part.groupby(level="number").idxmax()]
+    best = [key for part in (together[~free], together[free]) for key in part.groupby(level=keys[0]).idxmax()]
     alone = [key for key in wide.index if key[0] <= 1]
     rows = wide.loc[[*alone, *best]]
     figure = new_figure(PAGE, 0.7 + 0.155 * len(rows))

@@ -3,7 +3,7 @@
 With the drives as described, the nearest free block and a map sector for every update, the speed-up in steady state
 stays below what the paper prints. `gap` tries the conditions that could explain it, one by one and together; none is
 chosen for the judged tables, and `conditions` tabulates them for `conditions.csv`. `host_range` and `sensitivity` show
-over which range the stated orders hold, `ceiling` how much time a speed-up leaves for locating.
+over which range the stated orders hold, `limits` how much time a speed-up leaves for locating.
 """
 
 import itertools
@@ -121,9 +121,9 @@ def gap(platform, workload, seeds=1):
     Returns
     -------
     DataFrame
-        ``platform, conditions`` (joined by ``+``; ``none``), ``number`` of conditions, ``speedup, update_in_place_ms,
-        virtual_log_ms``; components of the latter ``scsi_overhead_ms, transfer_ms, locate_ms, other_ms,
-        map_locate_ms``, and the first four of the update in place, prefixed with ``in_place_``.
+        ``platform, conditions`` (joined by ``+``; ``none``), ``conditions_changed`` (their number), ``speedup,
+        update_in_place_ms, virtual_log_ms``; components of the latter ``scsi_overhead_ms, transfer_ms, locate_ms,
+        other_ms, map_locate_ms``, and the first four of the update in place, prefixed with ``in_place_``.
     """
     known, rows = {}, []
     for conditions in explored():
@@ -132,7 +132,7 @@ def gap(platform, workload, seeds=1):
             {
                 "platform": platform.label,
                 "conditions": "+".join(conditions) or "none",
-                "number": len(conditions),
+                "conditions_changed": len(conditions),
                 "speedup": old["total"] / new["total"],
                 "update_in_place_ms": old["total"],
                 "virtual_log_ms": new["total"],
@@ -170,7 +170,7 @@ def conditions(table):
     dict of str to DataFrame
         ``table2`` and ``fig9``, with the condition in words.
     """
-    table = table[table["number"] > 0]
+    table = table[table["conditions_changed"] > 0]
     words = table["conditions"].map(lambda names: "; ".join(CONDITIONS[name] for name in names.split("+")))
     parts = []
     for system, before in zip(SYSTEMS, ("in_place_", ""), strict=True):
@@ -184,7 +184,7 @@ def conditions(table):
     }
 
 
-def ceiling(latencies):
+def limits(latencies):
     """How long a write of the virtual log may take for a speed-up, and how much of that is left for locating.
 
     Parameters
@@ -214,7 +214,7 @@ def ceiling(latencies):
     return pd.DataFrame(rows)
 
 
-def readings(table):
+def judged(table):
     """What the claims that depend most on the conditions would say under each of them; none of this is judged.
 
     Parameters
@@ -225,9 +225,9 @@ def readings(table):
     Returns
     -------
     DataFrame
-        ``conditions, number``, the speed-ups by platform, and whether: ``widening``, each platform's is larger than
-        that of the one before; ``near_ten``, the last is 9 to 10; ``overheads``, on the HP overheads exceed locating
-        and transfer; ``host_limited``, with the new disk and the old host "other" is the largest component;
+        ``conditions, conditions_changed``, the speed-ups by platform, and whether: ``widening``, each platform's is
+        larger than that of the one before; ``near_ten``, the last is 9 to 10; ``overheads``, on the HP overheads exceed
+        locating and transfer; ``host_limited``, with the new disk and the old host "other" is the largest component;
         ``balanced``, the largest component's share falls with the new host.
     """
     parts = [f"{name}_ms" for name in COMPONENTS]
@@ -235,13 +235,13 @@ def readings(table):
     table = table.assign(share=share, largest=table[parts].idxmax(axis=1))
     table["overheads"] = table["scsi_overhead_ms"] + table["other_ms"] > table["locate_ms"] + table["transfer_ms"]
     rows = []
-    for (number, conditions), part in table.groupby(["number", "conditions"], sort=False):
+    for (number, conditions), part in table.groupby(["conditions_changed", "conditions"], sort=False):
         part = part.set_index("platform")
         hp, old_host, new_host = (part.loc[label] for label in PLATFORMS)
         rows.append(
             {
                 "conditions": conditions,
-                "number": number,
+                "conditions_changed": number,
                 **{f"speedup_{label}": part.loc[label, "speedup"] for label in PLATFORMS},
                 "widening": hp["speedup"] < old_host["speedup"] < new_host["speedup"],
                 "near_ten": 9 <= new_host["speedup"] < 10,

@@ -34,12 +34,15 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     load = runs.Workload(**workload)
 
     def run(platform):
-        found = {"fig9": runs.fig9({platform.label: platform}, load), "gap": gap.gap(platform, load, gap_seeds)}
+        found = {
+            "fig9": runs.fig9({platform.label: platform}, load),
+            "speedup_conditions": gap.gap(platform, load, gap_seeds),
+        }
         print(f"{platform.label}: done", file=sys.stderr)
         return found
 
     found = _together(in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
-    varied = gap.conditions(found["gap"])
+    varied = gap.conditions(found["speedup_conditions"])
     return found | {f"{item}_conditions": table for item, table in varied.items()}
 
 

@@ -156,17 +156,17 @@ def verdicts(summary):
     summary : DataFrame
         See `misspenalty.studies.whatif.tables.summary`.
     """
-    columns = ["conclusion", "year", "device", "verdict", "saturated", "gain_low_pct", "gain_high_pct", "firm"]
+    columns = ["conclusion", "year", "device", "verdict", "cases_saturated", "gain_low_pct", "gain_high_pct", "robust"]
     need(summary, columns, "summary")
     rows = list(dict.fromkeys(zip(summary["year"], summary["device"], strict=True)))
     modules = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
     columns = [study for study in modules if study in set(summary["conclusion"])]
-    colours = {"holds": "#bcd9bf", "partly": "#f5e6b8", "turned": "#f3b68f", "saturated": "#e3e3e3"}
+    colours = {"holds": "#bcd9bf", "partly": "#f5e6b8", "reversed": "#f3b68f", "saturated": "#e3e3e3"}
     figure = new_figure(PAGE, 0.7 + 0.19 * len(rows))
     axis = figure.subplots()
     for cell in summary.itertuples():
         x, y = columns.index(cell.conclusion), rows.index((cell.year, cell.device))
-        edge = {"edgecolor": GREY, "linewidth": 0.4, "linestyle": "-" if cell.firm else (0, (2, 2))}
+        edge = {"edgecolor": GREY, "linewidth": 0.4, "linestyle": "-" if cell.robust else (0, (2, 2))}
         axis.barh(y, 0.94, left=x - 0.47, height=0.86, color=colours[cell.verdict], **edge)
         axis.text(x, y, _words(cell), ha="center", va="center", fontsize=6, color=INK)
     axis.set_xticks(range(len(columns)), [modules[study].NAME for study in columns])
@@ -186,4 +186,6 @@ def _words(cell):
     low, high = (f"{round(value, 1) + 0.0:g}" for value in (cell.gain_low_pct, cell.gain_high_pct))
     if cell.verdict == "saturated":
         return "saturated"
-    return (low if low == high else f"{low} to {high}") + (f"; {cell.saturated} saturated" if cell.saturated else "")
+    return (low if low == high else f"{low} to {high}") + (
+        f"; {cell.cases_saturated} saturated" if cell.cases_saturated else ""
+    )

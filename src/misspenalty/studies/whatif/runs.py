@@ -136,12 +136,12 @@ def checks(conclusion, machines):
     Returns
     -------
     DataFrame
-        ``conclusion, what, simulated, priced, off_pct``.
+        ``conclusion, quantity, simulated, priced, off_pct``.
     """
     rows = [
-        {"conclusion": conclusion.study, "what": what, "simulated": simulated, "priced": priced,
+        {"conclusion": conclusion.study, "quantity": quantity, "simulated": simulated, "priced": priced,
          "off_pct": 100 * (priced / simulated - 1)}
-        for what, simulated, priced in conclusion.checks(machines)
+        for quantity, simulated, priced in conclusion.checks(machines)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 

@@ -35,10 +35,11 @@ def summary(tables):
     Returns
     -------
     DataFrame
-        ``conclusion, year, device, device_us, cases, holding`` (in how many of them it holds), ``saturated`` (in how
-        many the device is saturated, so that they decide nothing), ``gain_low_pct, gain_high_pct`` over the other
-        cases, ``verdict`` (``holds`` in all of those, ``turned`` in none, ``partly``; ``saturated`` if there are none)
-        and ``firm``, whether every case has the same verdict at both ends of each parameter's range.
+        ``conclusion, year, device, device_us, cases, cases_holding`` (in how many of them it holds),
+        ``cases_saturated`` (in how many the device is saturated, so that they decide nothing), ``gain_low_pct,
+        gain_high_pct`` over the other cases, ``verdict`` (``holds`` in all of those, ``reversed`` in none, ``partly``;
+        ``saturated`` if there are none) and ``robust``, whether every case has the same verdict at both ends of each
+        parameter's range.
     """
     rows = []
     for study, table in tables.items():
@@ -46,7 +47,7 @@ def summary(tables):
         for (year, device), part in table.groupby(["year", "device"], sort=False):
             low, high = (part[name] >= limit for name in ("lowest_pct", "highest_pct"))
             holding, decided = int(part["holds"].sum()), int(part["gain_pct"].notna().sum())
-            verdict = {decided: "holds", 0: "turned"}.get(holding, "partly") if decided else "saturated"
+            verdict = {decided: "holds", 0: "reversed"}.get(holding, "partly") if decided else "saturated"
             rows.append(
                 {
                     "conclusion": study,
@@ -54,12 +55,12 @@ def summary(tables):
                     "device": device,
                     "device_us": part["device_us"].iloc[0],
                     "cases": len(part),
-                    "holding": holding,
-                    "saturated": len(part) - decided,
+                    "cases_holding": holding,
+                    "cases_saturated": len(part) - decided,
                     "gain_low_pct": part["gain_pct"].min(),
                     "gain_high_pct": part["gain_pct"].max(),
                     "verdict": verdict,
-                    "firm": bool((low == high).all()),
+                    "robust": bool((low == high).all()),
                 }
             )
     return pd.DataFrame(rows)
@@ -78,16 +79,16 @@ def crossovers(tables, overheads):
     Returns
     -------
     DataFrame
-        ``conclusion, what, year, case, device_us, pays``.
+        ``conclusion, threshold, year, case, device_us, pays``.
     """
     found = gathered(tables)
-    found["what"] = found["gain_pct"].map("gain of {:g} %".format)
+    found["threshold"] = found["gain_pct"].map("gain of {:g} %".format)
     more = overheads.assign(
         conclusion="hac",
-        what="replacement and conversion take as long as the fetch",
+        threshold="replacement and conversion take as long as the fetch",
         pays=["above" if us else "always" for us in overheads["device_us"]],
     )
-    columns = ["conclusion", "what", "year", "case", "device_us", "pays"]
+    columns = ["conclusion", "threshold", "year", "case", "device_us", "pays"]
     return pd.concat([found[columns], more[columns]], ignore_index=True)
 
 
@@ -102,7 +103,7 @@ def parameters(machines):
     Returns
     -------
     DataFrame
-        ``of, parameter, value, unit, status, source, reason, lowest, highest``.
+        ``belongs_to, parameter, value, unit, status, source, reason, lowest, highest``.
     """
     rows = []
 
@@ -111,7 +112,7 @@ def parameters(machines):
             if isinstance(value, dict) and "value" in value:
                 low, high = value.get("vary", (None, None))
                 rest = {key: value.get(key, "") for key in ("value", "unit", "status", "source", "reason")}
-                rows.append({"of": of, "parameter": name, **rest, "lowest": low, "highest": high})
+                rows.append({"belongs_to": of, "parameter": name, **rest, "lowest": low, "highest": high})
             elif isinstance(value, dict):
                 walk(f"{of} {name}".strip(), value)
 

@@ -6,7 +6,7 @@ import pandas as pd
 BANDS = (("below 10", 0, 10), ("10 to 99", 10, 100), ("100 to 999", 100, 1000), ("1,000 and more", 1000, np.inf))
 
 
-def floors(results, policies):
+def always_missed(results, policies):
     """How many results are a miss ratio of 1, by policy and number of objects in the cache.
 
     Parameters
@@ -18,13 +18,14 @@ def floors(results, policies):
     Returns
     -------
     DataFrame
-        ``objects, policy, results, always, always_pct, fifo_hits``: results with that many objects in the cache, those
-        with a miss ratio of 1 (as printed, four decimals), their share, and how many of these have hits under FIFO.
+        ``objects_in_cache, policy, results, always_missed, always_missed_pct, fifo_hits``: results with that many
+        objects in the cache, those with a miss ratio of 1 (as printed, four decimals), their share, and how many of
+        these have hits under FIFO.
 
     Examples
     --------
     >>> rows = pd.DataFrame({"cache_objects": [5, 50], "fifo": [0.5, 0.5], "lru": [1.0, 0.4]})
-    >>> floors(rows, ["lru"])[["objects", "results", "always", "fifo_hits"]].to_numpy().tolist()
+    >>> always_missed(rows, ["lru"])[["objects_in_cache", "results", "always_missed", "fifo_hits"]].to_numpy().tolist()
     [['below 10', 1, 1, 1], ['10 to 99', 1, 0, 0]]
     """
     found = []
@@ -36,11 +37,11 @@ def floors(results, policies):
             if len(own):
                 found.append(
                     {
-                        "objects": words,
+                        "objects_in_cache": words,
                         "policy": policy,
                         "results": len(own),
-                        "always": len(always),
-                        "always_pct": 100 * len(always) / len(own),
+                        "always_missed": len(always),
+                        "always_missed_pct": 100 * len(always) / len(own),
                         "fifo_hits": int((always["fifo"] < 1).sum()),
                     }
                 )
