@@ -4,7 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate, stack_distances
+from misspenalty import (
+    InputError,
+    ParameterError,
+    Trace,
+    delayed_hits,
+    hit_ratio_curve,
+    open_trace,
+    simulate,
+    stack_distances,
+)
 from misspenalty.policies import known_policies
 
 BLOCKS = [7, 7, 9, 1 << 40, 9, 7]
@@ -72,6 +81,43 @@ def test_columns_of_a_trace_have_its_length_and_type():
         Trace(ids.astype(int), None, None, address, 4096, "made", "made")
     with pytest.raises(ParameterError, match="column write is of type int64; expected bool"):
         Trace.from_blocks([1, 2], write=[1, 0])
+
+
+def test_arrays_of_a_trace_are_frozen():
+    """An id that was changed after the trace was checked crashed the kernel of `penalty`."""
+    trace = Trace.from_blocks([5, 6, 5], write=[True, False, False], time=[0, 1, 2], object_bytes=[3, 4, 3])
+    for column in (trace.ids, trace.write, trace.time, trace.address, trace.object_bytes):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+    mine = np.array([0, 1, 0], np.uint32)
+    Trace(mine, None, None, np.arange(2, dtype=np.uint64), 8192, "mine", "made")
+    with pytest.raises(ValueError, match="read-only"):
+        mine[0] = 7
+
+
+def test_columns_of_a_trace_are_copies():
+    write, time = np.array([True, False]), np.array([0, 5])
+    trace = Trace.from_blocks([1, 2], write=write, time=time)
+    write[1], time[1] = True, 9
+    assert (trace.write.tolist(), trace.time.tolist()) == ([True, False], [0, 5])
+
+
+def test_masked_values_are_no_data():
+    masked = np.ma.masked_array([1, 2, 1], mask=[False, True, False])
+    for make in (simulate, lambda blocks, *_: Trace.from_blocks([1, 2, 3], time=blocks)):
+        with pytest.raises(ParameterError, match="1 of 3 values are masked; leave them out"):
+            make(masked, "lru", 1)
+    with pytest.raises(ParameterError, match="requests: 1 of 3 values are masked"):
+        delayed_hits(masked, "lru", 1, 1)
+    assert simulate(np.ma.masked_array([1, 2, 1]), "lru", 2).hits == 1
+
+
+def test_a_time_above_63_bits_is_refused():
+    """It was read as -1."""
+    late = np.array([0, 2**64 - 1], np.uint64)
+    with pytest.raises(ParameterError, match=f"column time is {2**64 - 1} at position 1; expected at most {2**63 - 1}"):
+        Trace.from_blocks([1, 2], time=late)
+    assert Trace.from_blocks([1], time=np.array([2**63 - 1], np.uint64)).time.tolist() == [2**63 - 1]
 
 
 @pytest.mark.parametrize("damaged", [2, 5, 0xFFFFFFFF])

@@ -34,6 +34,7 @@ import numpy as np
 from misspenalty.errors import ParameterError, check_whole
 from misspenalty.latency._steps import KERNELS
 from misspenalty.latency._steps import run as _run
+from misspenalty.traces.trace import unmasked
 
 POLICIES = tuple(KERNELS)
 MAX_STEPS = 2**31 - 1
@@ -121,7 +122,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
 
 def _dense(requests):
     """Number of objects, and the requests with objects numbered in order of their first request."""
-    requests = np.asarray(requests)
+    requests = unmasked(requests, "requests")
     if requests.ndim != 1 or (requests.size and requests.dtype.kind not in "iu"):
         raise ParameterError(
             f"requests is an array of shape {requests.shape} and type {requests.dtype}; expected one dimension of "

@@ -18,6 +18,7 @@ from misspenalty.traces._compile import Interner
 META = "meta.json"
 VERSION = 2
 LARGEST_BLOCK = 1 << 30  # bytes
+LARGEST_VALUE = (1 << 63) - 1  # of a time, ns, and of a size, bytes
 COLUMNS: dict[str, type] = {
     "ids": np.uint32,
     "write": np.bool_,
@@ -52,12 +53,12 @@ class RequestSizes:
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """References to blocks, ready for a kernel.
+    """References to blocks, ready for a kernel; the arrays that it is made of become read-only.
 
     Attributes
     ----------
     ids : uint32, shape (n,)
-        Dense block ids in order of first use; read-only.
+        Dense block ids in order of first use.
     write : bool, shape (n,) or None
         Which references are writes; None if the format contains only reads.
     time : int64, shape (n,) or None
@@ -128,7 +129,7 @@ class Trace:
         >>> Trace.from_blocks(np.array([300, 100, 300])).ids.tolist()
         [0, 1, 0]
         """
-        given = np.asarray(blocks)
+        given = unmasked(blocks, "blocks")
         if given.ndim != 1 or given.dtype.kind not in "iu" or not given.size:
             raise ParameterError(
                 f"blocks are of type {given.dtype} and shape {given.shape}; expected a row of integers, at least one"
@@ -241,6 +242,7 @@ class Trace:
                 raise ParameterError(
                     f"trace {self.name}: column {column} has {len(values)} entries for {len(expected)} {what}"
                 )
+            values.flags.writeable = False  # kernels trust ids that were checked once
 
     def __repr__(self) -> str:
         writes = len(self) - self.reads
@@ -319,10 +321,24 @@ def _s(count: int) -> str:
 
 
 def _column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarray:
-    given = np.asarray(values)
+    """A copy of a column as `dtype`."""
+    given = unmasked(values, name)
     if given.dtype.kind not in kinds:
         raise ParameterError(f"column {name} is of type {given.dtype}; expected {np.dtype(dtype).name}")
-    return np.ascontiguousarray(given, dtype)
+    if given.dtype.kind == "u" and given.max(initial=0) > LARGEST_VALUE:
+        at = int(given.argmax())
+        raise ParameterError(f"column {name} is {given.flat[at]} at position {at}; expected at most {LARGEST_VALUE}")
+    return np.array(given, dtype, order="C")
+
+
+def unmasked(values: ArrayLike, name: str) -> np.ndarray:
+    """`values` as an array, or a `ParameterError` if some are masked: without their mask they would be data."""
+    if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.count_masked(values))):
+        raise ParameterError(
+            f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"
+            " (values.filled(…))"
+        )
+    return np.asarray(values)
 
 
 def format_bytes(size: float) -> str:
