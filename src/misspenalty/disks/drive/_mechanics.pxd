@@ -7,17 +7,13 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from misspenalty._divide cimport divide
+
 cdef extern from *:
     """
     #define MISSPENALTY_TURN 60000000000LL
-    /* x / n for x < 2^32 (or x * n < 2^64), with reciprocal = 2^64 / n, rounded up */
-    static inline int64_t misspenalty_divide(int64_t x, uint64_t reciprocal) {
-        return (int64_t)(((unsigned __int128)(uint64_t)x * reciprocal) >> 64);
-    }
     """
     const int64_t TURN "MISSPENALTY_TURN"   # ticks per revolution; also ns per minute
-    int64_t divide "misspenalty_divide" (int64_t x, uint64_t reciprocal) noexcept nogil
-
 
 cdef struct track_t:
     int64_t angle                   # where its sector 0 begins, ticks, 0 <= angle < TURN

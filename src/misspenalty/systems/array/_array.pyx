@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty._divide cimport divisor, quotient
 from misspenalty._kernel cimport check_signals
 from misspenalty.disks.drive._drive cimport record_t
 from misspenalty.policies._track_cache cimport DEMAND, TrackCache, mark_t, read_t
@@ -76,7 +77,8 @@ cdef class Array(BackEnd):
         self.connect(list(drives), layout, marks, pages, cache.track_pages)
         self.cache, self.front = cache, front
         self.from_cache = self.front.from_cache
-        self.stripes.strip, self.stripes.width = self.front.strip, self.front.width
+        self.stripes.strip, self.stripes.width = divisor(self.front.strip), divisor(self.front.width)
+        self.stripes.track = self.by_track
         self.uses(cache)
         self.requests.free = self.waiters.free = self.stalled.first = NOBODY
         self.ports = <port_t*>calloc(self.raid.arrays, sizeof(port_t))
@@ -113,7 +115,7 @@ cdef class Array(BackEnd):
                     arrival.time = drawn.time
                     arrival.page = base[drawn.asu] + drawn.block
                     arrival.base = base[drawn.asu]
-                    arrival.part = (base[drawn.asu + 1] - base[drawn.asu]) // self.stripes.width
+                    arrival.part = (base[drawn.asu + 1] - base[drawn.asu]) // self.front.width
                     arrival.pages = drawn.blocks
                     arrival.write = drawn.write
                     arrival.kind = (
@@ -121,7 +123,7 @@ cdef class Array(BackEnd):
                         else RANDOM_ACCESS
                     )
                     self.place(arrival)
-                    self.cache.warm(arrival.placed // self.track, True)
+                    self.cache.warm(quotient(arrival.placed, &self.by_track), True)
                     if arrival.write:
                         warm_stripe(&self.writes, &self.raid, arrival.placed, True)
                     self.filled += 1
@@ -140,7 +142,7 @@ cdef class Array(BackEnd):
             for i in range(time.shape[0]):
                 arrival = &self.buffer[self.filled]
                 arrival.time, arrival.page, arrival.pages, arrival.write = time[i], page[i], pages[i], write[i]
-                arrival.base, arrival.part, arrival.kind = 0, volume // self.stripes.width, UNKNOWN_ACCESS
+                arrival.base, arrival.part, arrival.kind = 0, volume // self.front.width, UNKNOWN_ACCESS
                 self.place(arrival)
                 self.filled += 1
                 if self.filled == CHUNK:
@@ -152,7 +154,7 @@ cdef class Array(BackEnd):
     cdef void place(self, arrival_t* arrival) noexcept nogil:
         """Where a request begins for the controller."""
         arrival.placed = placed(&self.stripes, arrival, arrival.page)
-        arrival.array = <int32_t>array_of(&self.raid, arrival.placed // self.raid.stripe)
+        arrival.array = <int32_t>array_of(&self.raid, quotient(arrival.placed, &self.raid.by_stripe))
 
     cdef int check_whole(self) except -1:
         """Refuse to continue after a run that ended in an exception."""
@@ -227,7 +229,7 @@ cdef class Array(BackEnd):
             return self.look_up(now, which)
         done = process(&self.stations[request.asked.array % self.front.stations], now, self.front.service)
         request.parts[CONTROLLER] = done - now
-        self.cache.warm(request.asked.placed // self.track, False)
+        self.cache.warm(quotient(request.asked.placed, &self.by_track), False)
         if request.asked.write:
             warm_stripe(&self.writes, &self.raid, request.asked.placed, False)
         push(&self.queue, make_event(done, AT_PROCESSED, request.serial, which))
@@ -290,7 +292,7 @@ cdef class Array(BackEnd):
         cdef int64_t page = asked.page, clean = 0
         cdef stretch_t at
         while page < asked.page + asked.pages:
-            at = next_stretch(&self.stripes, asked, page, self.track)
+            at = next_stretch(&self.stripes, asked, page)
             clean += clean_pages(&self.writes, &self.raid, at.track * self.track + at.first, at.pages)
             page += at.pages
         return self.writes.used + clean <= self.writes.room
@@ -301,7 +303,7 @@ cdef class Array(BackEnd):
         cdef stretch_t at
         self.requests.all[which].parts[WRITE_CACHE] = now - self.requests.all[which].since
         while page < asked.page + asked.pages:
-            at = next_stretch(&self.stripes, &asked, page, self.track)
+            at = next_stretch(&self.stripes, &asked, page)
             write_pages(
                 &self.writes, &self.raid, at.track * self.track + at.first, at.pages,
                 self.requests.all[which].known >> (page - asked.page)
@@ -310,8 +312,8 @@ cdef class Array(BackEnd):
         self.finish(now, which)
         page = asked.page
         while page < asked.page + asked.pages and destages_wanted(&self.writes):
-            at = next_stretch(&self.stripes, &asked, page, self.track)
-            self.destage(now, array_of(&self.raid, at.track * self.track // self.raid.stripe))
+            at = next_stretch(&self.stripes, &asked, page)
+            self.destage(now, array_of(&self.raid, quotient(at.track * self.track, &self.raid.by_stripe)))
             page += at.pages
         return 0
 
@@ -333,7 +335,7 @@ cdef class Array(BackEnd):
         cdef uint8_t wanted, missing
         cdef stretch_t at
         while page < asked.page + asked.pages:
-            at = next_stretch(&self.stripes, &asked, page, self.track)
+            at = next_stretch(&self.stripes, &asked, page)
             wanted = <uint8_t>(((1 << at.pages) - 1) << at.first)
             missing = self.cache.request(at.track, wanted, True, at.end)
             if self.from_cache:
@@ -349,9 +351,9 @@ cdef class Array(BackEnd):
         cdef int64_t page = asked.page, first
         cdef uint8_t wanted, missing, missed = 0
         cdef stretch_t at
-        self.cache.read_tracks = <int32_t>((min(asked.pages, self.stripes.strip) + self.track - 1) // self.track)
+        self.cache.read_tracks = <int32_t>quotient(min(asked.pages, self.front.strip) + self.track - 1, &self.by_track)
         while page < asked.page + asked.pages:
-            at = next_stretch(&self.stripes, &asked, page, self.track)
+            at = next_stretch(&self.stripes, &asked, page)
             first = at.track * self.track + at.first
             wanted = <uint8_t>(((1 << at.pages) - 1) << at.first)
             missing = self.cache.request(at.track, wanted, False, at.end)
@@ -409,7 +411,7 @@ cdef class Array(BackEnd):
             if not all_dirty(&self.writes, &self.raid, page, piece.pages):
                 operation = self.issue(now, piece, page, NONE, False)
                 self.counts[PREFETCH_READS] += which == NOBODY
-                for track in range(page // self.track, (page + piece.pages - 1) // self.track + 1):
+                for track in range(quotient(page, &self.by_track), quotient(page + piece.pages - 1, &self.by_track) + 1):
                     add_flight(&self.flights, track, operation)
                 if which != NOBODY:
                     self.wait_for(which, operation, True)
@@ -448,7 +450,7 @@ cdef class Array(BackEnd):
         cdef int32_t waiter = operation.waiters, after
         cdef request_t* request
         if waiter != NOBODY and self.cache.sequential.most:
-            self.cache.arrive_late(operation.page // self.track)
+            self.cache.arrive_late(quotient(operation.page, &self.by_track))
         while waiter != NOBODY:
             request = &self.requests.all[self.waiters.all[waiter].request]
             request.left -= 1

@@ -3,6 +3,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
+from misspenalty._divide cimport divisor_t
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport drive_t, record_t
 from misspenalty.systems.engine._engine cimport queue_t
@@ -37,6 +38,7 @@ cdef class BackEnd(Kernel):
     cdef int64_t* turned            # offset of a drive's time, staggers its spindle, ns
     cdef int64_t n_drives           # drives of all arrays
     cdef int64_t track              # pages of a track
+    cdef divisor_t by_track
     cdef raid_t raid
     cdef write_cache_t writes
     cdef operations_t operations

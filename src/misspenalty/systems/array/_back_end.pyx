@@ -4,13 +4,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty._divide cimport divisor, quotient
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._drive cimport FULL, IDLE, Drive, arrive, complete, record_t
 from misspenalty.systems.engine._engine cimport make_event, push, reserve
 from misspenalty.systems.array._flights cimport make_flights, remove_flight
 from misspenalty.systems.array._operations cimport NONE, free_operation, new_operation, operation_t
 from misspenalty.systems.array._raid cimport (
-    LONGEST_STRIP, MOST_MEMBERS, PAGE_SECTORS, array_of, piece_t, plan_destage, plan_t,
+    LONGEST_STRIP, MOST_MEMBERS, PAGE_SECTORS, array_of, make_divisors, piece_t, plan_destage, plan_t,
 )
 from misspenalty.systems.array._write_cache cimport (
     destages_wanted, entry_t, free_write_cache, make_write_cache, order_t, release, take_oldest,
@@ -34,7 +35,10 @@ cdef class BackEnd(Kernel):
     cdef int connect(self, list drives, layout, marks, int64_t pages, int64_t track) except -1:
         cdef int64_t i, stripes, sectors, round_of
         cdef Drive drive
-        self.drives, self.n_drives, self.track, self.raid = drives, len(drives), track, layout
+        self.drives, self.n_drives, self.track, self.by_track = drives, len(drives), track, divisor(track)
+        self.raid.arrays, self.raid.members, self.raid.unit = layout["arrays"], layout["members"], layout["unit"]
+        self.raid.strip, self.raid.stripe = layout["strip"], layout["stripe"]
+        make_divisors(&self.raid)
         stripes = (pages + self.raid.stripe - 1) // self.raid.stripe
         round_of = self.raid.unit * self.raid.arrays
         sectors = (stripes + round_of - 1) // round_of * self.raid.unit * self.raid.strip * PAGE_SECTORS
@@ -98,7 +102,7 @@ cdef class BackEnd(Kernel):
     cdef int leave_drive(self, int64_t now, int32_t number) except -1 nogil:
         cdef record_t record
         cdef operation_t operation
-        cdef int64_t track
+        cdef int64_t track, last
         cdef int32_t which
         self.await_drive(complete(self.members[number], &record), number)
         which = <int32_t>record.tag
@@ -107,7 +111,8 @@ cdef class BackEnd(Kernel):
         if operation.owner != NONE:
             self.go_on_destaging(now, <uint32_t>operation.owner)
             return 0
-        for track in range(operation.page // self.track, (operation.page + operation.piece.pages - 1) // self.track + 1):
+        last = quotient(operation.page + operation.piece.pages - 1, &self.by_track)
+        for track in range(quotient(operation.page, &self.by_track), last + 1):
             remove_flight(&self.flights, track, which)
         self.landed(now, &operation, &record)
         return 0

@@ -4,12 +4,14 @@
 
 from libc.stdint cimport int64_t
 
+from misspenalty._divide cimport divisor_t, quotient
 from misspenalty.systems.array._requests cimport arrival_t
 
 
 cdef struct stripes_t:
-    int64_t strip                   # consecutive pages of a unit on one array; longer than any unit = not striped
-    int64_t width                   # arrays a unit is striped over
+    divisor_t strip                 # consecutive pages of a unit on one array; longer than any unit = not striped
+    divisor_t width                 # arrays a unit is striped over
+    divisor_t track                 # pages of a track
 
 
 cdef struct stretch_t:              # contiguous pages of a request in one track
@@ -21,22 +23,23 @@ cdef struct stretch_t:              # contiguous pages of a request in one track
 
 cdef inline int64_t placed(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
     """The controller's number of one of the host's pages."""
-    cdef int64_t strip = (page - asked.base) // stripes.strip
-    return (
-        asked.base + strip % stripes.width * asked.part + strip // stripes.width * stripes.strip
-        + (page - asked.base) % stripes.strip
-    )
+    cdef int64_t offset = page - asked.base, strip = quotient(offset, &stripes.strip)
+    cdef int64_t turn = quotient(strip, &stripes.width)
+    return asked.base + (strip - turn * stripes.width.n) * asked.part + offset - (strip - turn) * stripes.strip.n
 
 
-cdef inline stretch_t next_stretch(
-    const stripes_t* stripes, const arrival_t* asked, int64_t page, int64_t track
-) noexcept nogil:
+cdef inline stretch_t next_stretch(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
     """The next pages of a request, starting with a given one."""
     cdef stretch_t found
-    cdef int64_t at = placed(stripes, asked, page)
-    found.track = at // track
-    found.first = at - found.track * track
-    found.pages = min(asked.page + asked.pages - page, track - found.first)
-    found.pages = min(found.pages, stripes.strip - (page - asked.base) % stripes.strip)
-    found.end = (asked.base + ((at - asked.base) // asked.part + 1) * asked.part) // track
+    cdef int64_t offset = page - asked.base, strip = quotient(offset, &stripes.strip)
+    cdef int64_t turn = quotient(strip, &stripes.width)
+    cdef int64_t part = strip - turn * stripes.width.n, within = offset - strip * stripes.strip.n
+    cdef int64_t at = asked.base + part * asked.part + turn * stripes.strip.n + within
+    found.track = quotient(at, &stripes.track)
+    found.first = at - found.track * stripes.track.n
+    found.pages = min(asked.page + asked.pages - page, stripes.track.n - found.first)
+    found.pages = min(found.pages, stripes.strip.n - within)
+    if turn * stripes.strip.n + within >= asked.part:       # the rest of a unit that is no whole number of rounds
+        part = (at - asked.base) // asked.part
+    found.end = quotient(asked.base + (part + 1) * asked.part, &stripes.track)
     return found

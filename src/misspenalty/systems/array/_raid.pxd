@@ -6,6 +6,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from misspenalty._divide cimport divisor, divisor_t, quotient, remainder
+
 cdef extern from *:
     int lowest_bit "__builtin_ctzll" (unsigned long long) noexcept nogil
     int leading_zeros "__builtin_clzll" (unsigned long long) noexcept nogil
@@ -22,6 +24,8 @@ cdef struct raid_t:
     int64_t strip                   # consecutive pages on one drive
     int64_t stripe                  # data pages of a stripe
     int64_t unit                    # consecutive stripes on one array
+    divisor_t by_arrays, by_members, by_strip, by_stripe, by_unit
+    divisor_t by_round              # consecutive stripes after which the first array has its turn again
 
 
 cdef struct piece_t:
@@ -37,21 +41,31 @@ cdef struct plan_t:
     int32_t n_writes                # at least 2
 
 
-cdef inline int64_t array_of(raid_t* raid, int64_t stripe) noexcept nogil:
-    return stripe // raid.unit % raid.arrays
+cdef inline void make_divisors(raid_t* raid) noexcept nogil:
+    """Fill in the divisors of a layout."""
+    raid.by_arrays, raid.by_members = divisor(raid.arrays), divisor(raid.members)
+    raid.by_strip, raid.by_stripe = divisor(raid.strip), divisor(raid.stripe)
+    raid.by_unit, raid.by_round = divisor(raid.unit), divisor(raid.unit * raid.arrays)
+
+
+cdef inline int64_t array_of(const raid_t* raid, int64_t stripe) noexcept nogil:
+    return remainder(quotient(stripe, &raid.by_unit), &raid.by_arrays)
 
 
 cdef inline int64_t row_of(raid_t* raid, int64_t stripe) noexcept nogil:
     """The stripe's place on its array."""
-    return stripe // (raid.unit * raid.arrays) * raid.unit + stripe % raid.unit
+    return quotient(stripe, &raid.by_round) * raid.unit + remainder(stripe, &raid.by_unit)
 
 
 cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t first, int64_t last) noexcept nogil:
     """Pages `first` up to `last` (excluded) of a data strip; strip `members` - 1 is the parity."""
     cdef piece_t found
     cdef int64_t row = row_of(raid, stripe)
-    cdef int64_t parity = raid.members - 1 - row % raid.members
-    found.drive = <int32_t>(array_of(raid, stripe) * raid.members + (parity + 1 + strip) % raid.members)
+    cdef int64_t parity = raid.members - 1 - remainder(row, &raid.by_members)
+    cdef int64_t member = parity + 1 + strip
+    if member >= raid.members:
+        member -= raid.members
+    found.drive = <int32_t>(array_of(raid, stripe) * raid.members + member)
     found.lbn = (row * raid.strip + first) * PAGE_SECTORS
     found.pages = <int32_t>(last - first)
     return found
@@ -59,9 +73,9 @@ cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t f
 
 cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
     """The first pages of a range that are contiguous on one drive."""
-    cdef int64_t stripe = page // raid.stripe
+    cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef int64_t within = page - stripe * raid.stripe
-    cdef int64_t strip = within // raid.strip
+    cdef int64_t strip = quotient(within, &raid.by_strip)
     cdef int64_t first = within - strip * raid.strip
     return piece(raid, stripe, strip, first, min(first + pages, raid.strip))
 

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from misspenalty._divide cimport quotient
 from misspenalty.systems.array._raid cimport array_of, raid_t
 
 cdef extern from *:
@@ -79,9 +80,9 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
     cdef uint32_t entry
     cdef uint64_t mask
     while pages > 0:
-        stripe = page // raid.stripe
+        stripe = quotient(page, &raid.by_stripe)
         first = page - stripe * raid.stripe
-        strip = first // raid.strip
+        strip = quotient(first, &raid.by_strip)
         first -= strip * raid.strip
         n = min(pages, raid.strip - first)
         entry = cache.entry_of[stripe]
@@ -94,7 +95,7 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
 
 cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
     """Prefetch what a write of a page will touch: first the number of its stripe's entry, later the entry."""
-    cdef int64_t stripe = page // raid.stripe
+    cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef uint32_t which
     if entry:
         prefetch(&cache.entry_of[stripe])
@@ -102,7 +103,7 @@ cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, b
     which = cache.entry_of[stripe]
     if which:
         prefetch(&cache.entries[which])
-        prefetch(&cache.dirty[which * cache.strips + (page - stripe * raid.stripe) // raid.strip])
+        prefetch(&cache.dirty[which * cache.strips + quotient(page - stripe * raid.stripe, &raid.by_strip)])
 
 
 cdef inline bint all_dirty(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
@@ -155,9 +156,9 @@ cdef inline void write_pages(
     cdef uint64_t* word
     cdef order_t* order
     while pages > 0:
-        stripe = page // raid.stripe
+        stripe = quotient(page, &raid.by_stripe)
         first = page - stripe * raid.stripe
-        strip = first // raid.strip
+        strip = quotient(first, &raid.by_strip)
         first -= strip * raid.strip
         n = min(pages, raid.strip - first)
         order = &cache.orders[array_of(raid, stripe)]
