@@ -38,6 +38,7 @@ cdef class ARC(Policy):
         return self.nodes[block] != NOWHERE and self.nodes[block] < self.b1.first
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t beyond = self.beyond
         cdef uint32_t* nodes = self.nodes
         cdef Log t1 = self.t1, t2 = self.t2
         cdef uint32_t at
@@ -47,7 +48,7 @@ cdef class ARC(Policy):
         cdef double p = self.p
         cdef bint full, in_b2_now, once, adapts = self.adapts
         for i in range(n):
-            if i + AHEAD < n:
+            if i + AHEAD < n + beyond:
                 prefetch(&nodes[ids[i + AHEAD]])
             block = ids[i]
             at = nodes[block]

@@ -49,11 +49,12 @@ cdef class FBR(Policy):
         return self.nodes[block].place != ABSENT and self.nodes[block].place != HISTORY
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t beyond = self.beyond
         cdef Node* nodes = self.nodes
         cdef Link* near
         cdef Py_ssize_t i
         for i in range(n):
-            if i + AHEAD < n:
+            if i + AHEAD < n + beyond:
                 prefetch(&nodes[ids[i + AHEAD]])
                 near = &nodes[ids[i + NEAR]].link
                 prefetch(&nodes[near.older])

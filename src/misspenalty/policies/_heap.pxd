@@ -8,7 +8,11 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from misspenalty.policies._policy cimport Policy, block_t
+from misspenalty.policies._policy cimport Policy, block_t, prefetch
+
+
+cdef enum:
+    NEAR_TOP = 20               # nodes of the blocks at places up to this are prefetched: they are looked up next
 
 
 cdef struct Rank:
@@ -42,7 +46,8 @@ ctypedef uint64_t (*key_t)(const Rank* node, double weight) noexcept nogil
 
 cdef inline int make_ranking(Ranking* ranking, Policy policy) except -1:
     ranking.max_resident = <uint32_t>policy.max_resident()
-    ranking.heap = <Entry*>policy.allocate(ranking.max_resident, sizeof(Entry))
+    cdef size_t first = <size_t>policy.allocate(ranking.max_resident + 8, sizeof(Entry))
+    ranking.heap = <Entry*>(((first + 63) & ~<size_t>63) + 48)   # the four children of an entry share a cache line
     ranking.ring = <Newcomer*>policy.allocate(ranking.max_resident, sizeof(Newcomer))
     return 0
 
@@ -68,8 +73,8 @@ cdef inline void push(Ranking* ranking, Entry entry) noexcept nogil:
     heap[at] = entry
 
 
-cdef inline void sink(Ranking* ranking, Entry entry) noexcept nogil:
-    """Replace the top with `entry`."""
+cdef inline void sink(Ranking* ranking, Entry entry, void* nodes, size_t width) noexcept nogil:
+    """Replace the top with `entry`; nodes of what comes near the top are prefetched."""
     cdef Entry* heap = ranking.heap
     cdef uint64_t at = 0, child, least, i, size = ranking.size
     while True:
@@ -83,14 +88,18 @@ cdef inline void sink(Ranking* ranking, Entry entry) noexcept nogil:
         if not below(&heap[least], &entry):
             break
         heap[at] = heap[least]
+        if at <= NEAR_TOP and at:
+            prefetch(rank_of(nodes, width, heap[least].block))
         at = least
     heap[at] = entry
+    if at <= NEAR_TOP:
+        prefetch(rank_of(nodes, width, entry.block))
 
 
-cdef inline void pop(Ranking* ranking) noexcept nogil:
+cdef inline void pop(Ranking* ranking, void* nodes, size_t width) noexcept nogil:
     ranking.size -= 1
     if ranking.size:
-        sink(ranking, ranking.heap[ranking.size])
+        sink(ranking, ranking.heap[ranking.size], nodes, width)
 
 
 cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexcept nogil:
@@ -127,6 +136,7 @@ cdef inline Entry take_lowest(Ranking* ranking, void* nodes, size_t size, key_t 
     while True:
         if ranking.waiting:
             newcomer = &ranking.ring[ranking.front]
+            prefetch(rank_of(nodes, size, ranking.ring[min(ranking.front + 8, ranking.max_resident - 1)].block))
             node = rank_of(nodes, size, newcomer.block)
             entry.key = key(node, weight)
             entry.last = node.last
@@ -141,8 +151,8 @@ cdef inline Entry take_lowest(Ranking* ranking, void* nodes, size_t size, key_t 
         entry = ranking.heap[0]
         node = rank_of(nodes, size, entry.block)
         if node.last == entry.last:
-            pop(ranking)
+            pop(ranking, nodes, size)
             return entry
         entry.key = key(node, weight)
         entry.last = node.last
-        sink(ranking, entry)
+        sink(ranking, entry, nodes, size)

@@ -36,12 +36,13 @@ cdef class LFU(Policy):
         return self.nodes[block].rank.place == CACHED
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t beyond = self.beyond
         cdef Node* nodes = self.nodes
         cdef Node* node
         cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
         cdef uint32_t now = self.now
         for i in range(n):
-            if i + AHEAD < n:
+            if i + AHEAD < n + beyond:
                 prefetch(&nodes[ids[i + AHEAD]])
             node = &nodes[ids[i]]
             hit[i] = node.rank.place == CACHED

@@ -41,13 +41,14 @@ cdef class LIRS(Policy):
         return self.nodes[block].q != NOWHERE
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t beyond = self.beyond
         cdef Node* nodes = self.nodes
         cdef Node* node
         cdef Log s = self.s
         cdef Py_ssize_t i
         cdef bint at_bottom
         for i in range(n):
-            if i + AHEAD < n:
+            if i + AHEAD < n + beyond:
                 prefetch(&nodes[ids[i + AHEAD]])
             node = &nodes[ids[i]]
             hit[i] = node.q != NOWHERE

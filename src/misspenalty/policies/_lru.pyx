@@ -18,12 +18,13 @@ cdef class LRU(Policy):
         return self.nodes[block] != NOWHERE
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t beyond = self.beyond
         cdef uint32_t* nodes = self.nodes
         cdef Log log = self.log
         cdef block_t block
         cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
         for i in range(n):
-            if i + AHEAD < n:
+            if i + AHEAD < n + beyond:
                 prefetch(&nodes[ids[i + AHEAD]])
             block = ids[i]
             hit[i] = nodes[block] != NOWHERE

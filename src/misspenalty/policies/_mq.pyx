@@ -174,17 +174,17 @@ cdef class MQ(Policy):
         return self.state.nodes[block].place >= QUEUE
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
-        cdef State s = self.state
+        cdef Py_ssize_t beyond = self.beyond
+        cdef State* s = &self.state
         cdef Link near
         cdef Py_ssize_t i
         for i in range(n):
-            if i + AHEAD < n:
+            if i + AHEAD < n + beyond:
                 prefetch(&s.nodes[ids[i + AHEAD]])
                 near = s.nodes[ids[i + NEAR]].link
                 prefetch(&s.nodes[near.older])
                 prefetch(&s.nodes[near.newer])
-            hit[i] = access(&s, ids[i])
-        self.state = s
+            hit[i] = access(s, ids[i])
         self.resident = s.resident
         self.evictions = s.evictions
         self.ghost_hits = s.ghost_hits

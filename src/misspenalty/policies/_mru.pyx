@@ -19,11 +19,12 @@ cdef class MRU(Policy):
         return self.cached[block]
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t beyond = self.beyond
         cdef uint8_t* cached = self.cached
         cdef block_t block, last = self.last
         cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0
         for i in range(n):
-            if i + AHEAD < n:
+            if i + AHEAD < n + beyond:
                 prefetch(&cached[ids[i + AHEAD]])
             block = ids[i]
             hit[i] = cached[block]

@@ -117,11 +117,13 @@ cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refre
     for i in range(n):
         if refresh[i]:
             if begin < i:
+                policy.beyond = n - i
                 policy.run(&ids[begin], i - begin, &hit[begin])
             begin = i
             if not policy.holds(ids[i]):
                 hit[i] = 0
                 begin += 1
+    policy.beyond = 0
     if begin < n:
         policy.run(&ids[begin], n - begin, &hit[begin])
 
