@@ -38,6 +38,7 @@ cdef struct surface_t:
     int32_t heads                   # tracks of a cylinder
     int32_t cylinders               # in use
     int64_t tried                   # tracks examined so far
+    int32_t used                    # tracks with a sector in use
 
 
 cdef struct choice_t:
@@ -87,6 +88,7 @@ cdef inline int32_t last_around(const bitmap_t* map, int32_t sector) noexcept no
 cdef inline void take_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
     """Mark a free sector as in use, and with it the blocks that contain it."""
     cdef int32_t block
+    s.used += s.sectors.count[track] == s.sectors.units
     clear_bit(&s.sectors, track, sector)
     for block in range(first_around(&s.blocks, sector), last_around(&s.blocks, sector) + 1):
         if is_set(&s.blocks, track, block):
@@ -97,6 +99,7 @@ cdef inline void free_sector(surface_t* s, int32_t track, int32_t sector) noexce
     """Mark a sector as free, and with it the blocks of which it was the last sector in use."""
     cdef int32_t block, i
     set_bit(&s.sectors, track, sector)
+    s.used -= s.sectors.count[track] == s.sectors.units
     for block in range(first_around(&s.blocks, sector), last_around(&s.blocks, sector) + 1):
         for i in range(block * s.blocks.step, block * s.blocks.step + s.blocks.unit):
             if not is_set(&s.sectors, track, i):
@@ -155,6 +158,8 @@ cdef inline choice_t nearest(
     best.start = FOREVER
     best.ready = now
     best.track = best.unit = NOWHERE
+    if only_empty and s.used == s.tracks:           # no track is empty
+        return best
     for step in range(s.cylinders):
         if cylinder == s.cylinders:
             cylinder = 0

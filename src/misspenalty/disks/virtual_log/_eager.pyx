@@ -50,6 +50,7 @@ cdef class FreeSpace(Kernel):
         self.surface.sectors.width, self.surface.sectors.units, self.surface.sectors.unit = words[0].shape[1], sectors, 1
         self.surface.blocks.width, self.surface.blocks.units = words[1].shape[1], sectors // unit
         self.surface.sectors.step, self.surface.blocks.unit, self.surface.blocks.step = 1, unit, unit
+        self.surface.used = (counts[0] != sectors).sum()
 
     def nearest(self, int32_t track, int64_t now, bint blocks=False):
         """The free sector or block that passes first: ``(track, unit, ready, start)``; None if nothing is free."""
