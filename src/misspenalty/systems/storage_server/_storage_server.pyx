@@ -79,6 +79,7 @@ cdef class Server(Kernel):
     cdef queue_t queue
     cdef terminal_t* terminals
     cdef server_t* servers          # database processors, storage servers, disks, link in, link out
+    cdef uint8_t[256] server_of_disk  # number of a disk's storage server
     cdef server_t* first[CLASSES + 1] # first server of each class; the last entry marks the end
     cdef Py_ssize_t[CLASSES] number # servers in each class
     cdef int64_t credit             # reads not yet granted to a transaction, in units of 1 / CREDIT
@@ -95,6 +96,8 @@ cdef class Server(Kernel):
 
     def __cinit__(self, terminals, processors, servers, disks, **machine):
         self.machine = machine
+        for kind in range(256):
+            self.server_of_disk[kind] = kind % servers
         for kind, count in enumerate((processors, servers, disks, 1, 1)):
             self.number[kind] = count
         self.terminals = <terminal_t*>calloc(terminals, sizeof(terminal_t))
@@ -321,7 +324,7 @@ cdef class Server(Kernel):
         return True
 
     cdef inline server_t* server_of(self, uint8_t disk) noexcept nogil:
-        return self.first[ALL_SERVERS] + disk % self.number[ALL_SERVERS]
+        return self.first[ALL_SERVERS] + self.server_of_disk[disk]
 
     cdef inline server_t* free_processor(self) noexcept nogil:
         """The database processor that becomes free first; the lowest on a tie."""
