@@ -4,10 +4,10 @@ import sys
 
 import pandas as pd
 
-from misspenalty.io.files import write_csv
+from misspenalty.reporting.jobs import write_table
 from misspenalty.studies.hac import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 server, fit = pd.read_csv(snakemake.input.server), pd.read_csv(snakemake.input.fit)
-write_csv(claims.logged(server, fit), snakemake.output.table)
+write_table(claims.logged(server, fit), snakemake.output.table)

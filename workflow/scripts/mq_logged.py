@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from misspenalty.io.files import write_csv
+from misspenalty.reporting.jobs import write_table
 from misspenalty.studies.mq import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
@@ -16,4 +16,4 @@ fig7 = pd.read_csv(snakemake.input.fig7).merge(
     table4[["cache_mb", "policy", "replayed_hit_ratio_pct"]], on=["cache_mb", "policy"]
 )
 facts = yaml.safe_load(Path(snakemake.input.facts).read_text())[Path(snakemake.params.raw).name]
-write_csv(claims.logged(fig7, facts["shared_buffers"], pd.read_csv(snakemake.input.fit)), snakemake.output.table)
+write_table(claims.logged(fig7, facts["shared_buffers"], pd.read_csv(snakemake.input.fit)), snakemake.output.table)

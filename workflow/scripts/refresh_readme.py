@@ -1,6 +1,7 @@
-"""Bring README.md and ARTIFACT.md up to date with the claims, and with --cost with what the last run took.
+"""Bring README.md and ARTIFACT.md up to date with the claims, and with --cost with what the last run took; write
+results/README.md, the data dictionary.
 
-`make reproduce` does the first, which is the same on every machine; `make cost` does both.
+`make reproduce` does all but the cost, which is the same on every machine; `make cost` does everything.
 """
 
 import json
@@ -10,7 +11,9 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.claims import format_summary
+from misspenalty.io.files import atomic_path
 from misspenalty.reporting.cost import artifact_text, expected_text, readme_text
+from misspenalty.reporting.dictionary import dictionary_text
 from misspenalty.reporting.markers import update_between_markers
 
 claims, variant = (pd.read_csv(f"results/{name}.csv") for name in ("claims", "claims_calibrated"))
@@ -35,3 +38,5 @@ if "--cost" in sys.argv[1:] and manifest.is_file():
 for (path, name), text in texts.items():
     if text and update_between_markers(path, name, text):
         print(f"{path}: {name} brought up to date")
+with atomic_path("results/README.md") as partial:
+    partial.write_text(dictionary_text(), encoding="utf-8")

@@ -5,11 +5,11 @@ import sys
 import pandas as pd
 
 from misspenalty.claims import load_calibration, load_ledger
-from misspenalty.io.files import write_csv
+from misspenalty.reporting.jobs import write_table
 from misspenalty.studies.sarc import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 ids = [claim.id for claim in load_ledger(snakemake.input.ledger) if claim.study == "sarc"]
 fits = load_calibration(snakemake.input.calibration)
-write_csv(claims.logged(pd.read_csv(snakemake.input.fit), ids, fits), snakemake.output.table)
+write_table(claims.logged(pd.read_csv(snakemake.input.fit), ids, fits), snakemake.output.table)

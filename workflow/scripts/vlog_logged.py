@@ -4,10 +4,10 @@ import sys
 
 import pandas as pd
 
-from misspenalty.io.files import write_csv
+from misspenalty.reporting.jobs import write_table
 from misspenalty.studies.vlog import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 utilisation, latencies = snakemake.params.workload["utilisation"], pd.read_csv(snakemake.input.fig9)
-write_csv(claims.logged(snakemake.params.platforms, utilisation, latencies), snakemake.output.table)
+write_table(claims.logged(snakemake.params.platforms, utilisation, latencies), snakemake.output.table)

@@ -16,6 +16,7 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import atomic_path, write_csv
+from misspenalty.reporting.dictionary import check
 
 
 @contextmanager
@@ -124,7 +125,14 @@ def read_tables(source):
 
 
 def write_table(table, path):
-    """Write a table atomically, in the format of its suffix."""
+    """Write a table atomically, in the format of its suffix; a result table only if it is as its study declares it.
+
+    Raises
+    ------
+    InputError
+        See `misspenalty.reporting.dictionary.check`.
+    """
+    check(table, path)
     if str(path).endswith(".parquet"):
         with atomic_path(path) as partial:
             table.to_parquet(partial, compression="zstd")

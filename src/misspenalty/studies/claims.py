@@ -23,7 +23,7 @@ from misspenalty.claims import (
     with_conditions,
 )
 from misspenalty.errors import InputError
-from misspenalty.io.files import write_csv
+from misspenalty.reporting.jobs import write_table
 
 STUDIES = {
     "mq": mq,
@@ -89,7 +89,7 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     tried = [path for study in STUDIES if (path := results / study / "conditions.csv").is_file()]
     if tried and not variant:
         frame = with_conditions(frame, pd.concat([_table(path) for path in tried]))
-    write_csv(frame, out)
+    write_table(frame, out)
     return frame
 
 
@@ -127,7 +127,7 @@ def write_conditions(study, results="results", out=None, *, data="data"):
         if (path := results / study / "runs" / "conditions" / f"{item}.csv").is_file()
     }
     frame = under_conditions(ledger, study, module, set(base.loc[base["verdict"].isin(MISSED), "id"]), varied)
-    write_csv(frame, Path(out or results / study / "conditions.csv"))
+    write_table(frame, Path(out or results / study / "conditions.csv"))
     return frame
 
 

@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import stdtrit
 
 CONFIDENCE = 0.95  # level of every confidence interval in the results
-HALF_WIDTH = "_ci95"  # suffix of a column that holds half the width of another column's confidence interval
 
 
 def half_width(deviation, number, confidence=CONFIDENCE):

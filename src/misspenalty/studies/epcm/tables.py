@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from misspenalty.reporting.dictionary import HALF_WIDTH
 from misspenalty.studies.epcm.runs import BUCKETS, KEYS, definition_of, waited_early
-from misspenalty.studies.statistics import HALF_WIDTH, half_width
+from misspenalty.studies.statistics import half_width
 from misspenalty.systems.file_client.client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from misspenalty.objects.traversals import STATIC
+from misspenalty.reporting.dictionary import HALF_WIDTH
 from misspenalty.studies.hac.prices import Costs, load_fitted
 from misspenalty.studies.hac.runs import database
-from misspenalty.studies.statistics import HALF_WIDTH, half_width
+from misspenalty.studies.statistics import half_width
 
 
 class Sample(NamedTuple):

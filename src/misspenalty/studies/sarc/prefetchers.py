@@ -20,9 +20,10 @@ from dataclasses import replace
 import pandas as pd
 
 from misspenalty import disks
+from misspenalty.reporting.dictionary import HALF_WIDTH
 from misspenalty.studies.points import in_threads
 from misspenalty.studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, fitted_shark, read_cache
-from misspenalty.studies.statistics import HALF_WIDTH, half_width
+from misspenalty.studies.statistics import half_width
 from misspenalty.systems.array.controller import StorageController
 from misspenalty.traces.streams import Streams
 

@@ -9,8 +9,9 @@ paper; a table's values are means of points over the seeds.
 import numpy as np
 import pandas as pd
 
+from misspenalty.reporting.dictionary import HALF_WIDTH
 from misspenalty.studies.sarc.runs import CONFIGS, KEYS, MEASURES, OPERATIONS, PAPERS, load_shark, points
-from misspenalty.studies.statistics import HALF_WIDTH, half_width
+from misspenalty.studies.statistics import half_width
 
 READ_SHARE = 0.4  # of the requests
 
