@@ -30,9 +30,7 @@ TABLES["dispute"] = [
         replays="replays",
         options={"resamples": DISPUTE["resamples"], "seed": DISPUTE["seed"]},
     ),
-    table(
-        "dispute.tables.trace_comparisons", "trace_comparisons", replays="replays"
-    ),
+    table("dispute.tables.trace_comparisons", "trace_comparisons", replays="replays"),
     table(
         "dispute.tables.program",
         "program",

@@ -8,9 +8,7 @@ VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values(
 TITLES["vlog"] = "Virtual log (OSDI 1999)"
 TABLES["vlog"] = [
     table("vlog.runs.table2", "table2", latencies="fig9"),
-    table(
-        "vlog.gap.judged", "speedup_conditions_judged", table="speedup_conditions"
-    ),
+    table("vlog.gap.judged", "speedup_conditions_judged", table="speedup_conditions"),
     table("vlog.gap.limits", "speedup_limits", latencies="fig9"),
     table(
         "vlog.checks.checks",
