@@ -1,6 +1,7 @@
-"""Fixtures shared by all tests."""
+"""Fixtures shared by all tests, and when a test may skip."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,37 @@ from misspenalty.traces._compile import Interner
 # sanitizers, for that.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+PERMITTED = Path(__file__).with_name("permitted_skips.txt")
+
+
+def is_permitted(reason):
+    """Whether a test may skip for a reason, by the list of such reasons."""
+    lines = PERMITTED.read_text().splitlines()
+    return any(re.search(line, reason) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test that skips fails in continuous integration, unless its reason is permitted."""
+    return failed_in_ci((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """So does a file of tests that skips as a whole."""
+    return failed_in_ci((yield))
+
+
+def failed_in_ci(report):
+    """The report, as a failure if the variable CI is set and the report is of a skip that is not permitted."""
+    if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not is_permitted(reason):
+            report.outcome = "failed"
+            report.longrepr = (
+                f"{reason}\nA test may skip here only for a reason in {PERMITTED.name}: install what it needs."
+            )
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +54,7 @@ def shared_traces():
     root = Path(__file__).parents[1]
     folder = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", root.parent / "shared" / "traces"))
     if not folder.is_dir():
-        pytest.skip("the shared reference traces are not here (set MISSPENALTY_SHARED_TRACES)")
+        pytest.skip("the reference traces are not here (set MISSPENALTY_SHARED_TRACES)")
     return folder
 
 

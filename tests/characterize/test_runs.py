@@ -42,6 +42,7 @@ def test_tables_equal_what_the_library_says(made):
 
 
 def test_the_best_has_the_most_hits_of_those_that_do_not_look_ahead(made):
+    assert len(made["best"])
     for _, row in made["best"].iterrows():
         group = made["curves"].query("cache_blocks == @row.cache_blocks and not offline")
         assert row["hit_ratio"] == group["hit_ratio"].max() and row["hit_ratio"] <= row["opt"]

@@ -1,6 +1,7 @@
 """The whole ledger on tables that hold what the papers print, or, where no value is printed, what they say."""
 
-import os
+import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "data" / "published"
 PAPERS = {name: STUDIES[name] for name in ("mq", "sarc", "hac", "epcm", "vlog")}  # those on traces of our own
 LEDGER = [claim for claim in load_ledger(PUBLISHED / "claims.yaml") if claim.study in PAPERS]
+ENTERED = "4802cabc37f643d0bc0aa653475f4e07c28b988ac8eda8f3564c9389ee85a532"
 POINTS = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client caches of HAC's Figure 9, MB
 
 
@@ -419,12 +421,10 @@ def test_every_claim_has_one_row_in_the_order_of_the_ledger():
     assert frame["note"].all()
 
 
-def test_the_ledger_has_the_ids_and_values_of_the_reference():
-    default = ROOT.parent / "shared"
-    reference = Path(os.environ.get("MISSPENALTY_SHARED", default)) / "published" / "claims.yaml"
-    if not reference.is_file():
-        pytest.skip("the reference ledger is not here (set MISSPENALTY_SHARED)")
+def test_ids_and_values_of_the_ledger_are_those_entered_from_the_papers():
+    """The digest was taken of the entries as they were read from the papers: a verdict may never change them."""
     unchanged = ("id", "study", "kind", "published", "unit", "tolerance", "status", "role", "tie")
     ours = [entry for entry in yaml.safe_load((PUBLISHED / "claims.yaml").read_text()) if entry["study"] in PAPERS]
-    theirs = yaml.safe_load(reference.read_text())
-    assert [[e.get(key) for key in unchanged] for e in ours] == [[e.get(key) for key in unchanged] for e in theirs]
+    entered = json.dumps([[entry.get(key) for key in unchanged] for entry in ours])
+    assert len(ours) == 367
+    assert hashlib.sha256(entered.encode()).hexdigest() == ENTERED

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from misspenalty.disks.drive import layout
 from misspenalty.disks.drive.description import Description, check
 from misspenalty.errors import InputError, ParameterError
 
+SPECS = Path(__file__).parents[1] / "data" / "drives"  # DiskSim's own parameter files
 SECTIONS = ("geometry", "mechanics", "overheads", "bus", "cache")
 FLASH_SECTIONS = ("geometry", "flash", "overheads", "interface", "cache")
 IMPORTED = {
@@ -61,25 +63,21 @@ def made(tmp_path):
 
 
 @pytest.mark.parametrize("name", IMPORTED)
-def test_packaged_drives_are_what_the_importer_makes(shared_traces, name):
-    specs = shared_traces / "drives" / "specs"
-    if not specs.is_dir():
-        pytest.skip(f"{specs} is not here")
-    bus = specs / "hp_c2247a.parv" if name == "hp_c2249a" else None
-    found, ours = check(importer.from_disksim(specs / IMPORTED[name], bus=bus)), disks.load(name).data
+def test_packaged_drives_are_what_the_importer_makes(name):
+    bus = SPECS / "hp_c2247a.parv" if name == "hp_c2249a" else None
+    found, ours = check(importer.from_disksim(SPECS / IMPORTED[name], bus=bus)), disks.load(name).data
+    assert SECTIONS
     for section in SECTIONS:
         assert found[section] == ours[section], section
-    literal = importer.from_disksim(specs / IMPORTED[name], bus=bus, literal=True)
+    literal = importer.from_disksim(SPECS / IMPORTED[name], bus=bus, literal=True)
     for section in SECTIONS:
         assert check(literal)[section] == disks.load(name).as_disksim().data[section], section
 
 
 @pytest.mark.parametrize("name", ["dec_rz26", "hp_c2247a", "hp_c2249a", "hp_c2490a", "st41601n"])
-def test_a_drive_has_the_blocks_that_its_file_says(shared_traces, name):
+def test_a_drive_has_the_blocks_that_its_file_says(name):
     """Where the files agree with themselves: others count blocks that no zone has, or leave zones out."""
-    found = [path for path in (shared_traces / "drives" / "specs").glob(f"{name}*.model")]
-    if not found:
-        pytest.skip("the parameter files are not here")
+    found = list(SPECS.glob(f"{name}*.model"))
     counts = {int(re.search(r"Block count = +(\d+)", path.read_text())[1]) for path in found}
     assert counts == {disks.load(name).blocks}
 

@@ -36,8 +36,8 @@ def test_a_factor_multiplies_the_seeks_of_any_form(name):
 
 @pytest.mark.parametrize("n", [1, 2, 9, 72, 256])
 def test_the_closed_form_solves_the_printed_recurrence(n):
-    for k in range(1, n + 1):
-        assert models.track_skip(n, k / n) == pytest.approx(models.track_recurrence(n, k), abs=1e-9)
+    skips = [models.track_skip(n, k / n) for k in range(1, n + 1)]
+    assert skips == pytest.approx([models.track_recurrence(n, k) for k in range(1, n + 1)], abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +183,7 @@ def test_a_unit_that_begins_under_the_head_is_reached(unit):
     kind = cut(HP, 2)
     tracks, heads, n = uniform(kind)
     rng = np.random.default_rng(3)
+    assert tracks > 1
     for track in range(tracks):
         free = np.zeros((tracks, n), bool)
         free[track] = np.repeat(rng.random(n // unit) < 0.5, unit)
@@ -190,6 +191,7 @@ def test_a_unit_that_begins_under_the_head_is_reached(unit):
         space, angle = FreeSpace(kind.mechanics, heads, unit, free), {}
         for place in units.tolist():
             angle[place] = kind.mechanics.locate(track * n + place * unit)[3]
+        assert angle
         for place in angle:
             early = int(rng.integers(10**12))
             now = early + kind.mechanics.rotation(early, angle[place])

@@ -60,6 +60,7 @@ def test_nothing_acknowledged_is_lost(unit, rounds, longest, idle):
     blocks = 2400 if unit == 1 else 900
     disk, media = fresh(unit, blocks)
     versions = np.zeros(blocks, np.int64)
+    assert rounds and longest < blocks
     for power, keeps_tail, seed in rounds:
         rng = np.random.default_rng(seed)
         disk.fail_after(power)

@@ -131,7 +131,9 @@ def test_every_object_is_reached_and_back_references_agree(tiny):
 
 
 def test_connections_form_a_ring(tiny):
-    for composite in (o for o, t in reach(tiny, tiny.roots[0]).items() if t.kind == COMPOSITE):
+    composites = [o for o, t in reach(tiny, tiny.roots[0]).items() if t.kind == COMPOSITE]
+    assert composites
+    for composite in composites:
         parts = tiny.read(fields(tiny, composite, "parts")).values
         first = [fields(tiny, part, "to", 0, "to") for part in parts]
         assert first == [*parts[1:], parts[0]]
@@ -345,6 +347,7 @@ def test_every_step_of_the_ladder_visits_and_reads_what_the_cache_does(name):
     before = p.checksum
     done = p.run(name)
     ladder = Ladder(p, name)
+    assert len(HIT_STEPS) > 1
     for step in range(len(HIT_STEPS)):
         ladder.prepare(step)
         assert ladder.run(step) == (done, p.checksum - before)

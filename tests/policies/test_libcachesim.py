@@ -36,6 +36,7 @@ def outcome(definition, capacity, ids, parameters):
 def test_kernel_equals_definition(ids, capacity, name):
     first_use = {block: number for number, block in enumerate(dict.fromkeys(ids))}
     ids = [first_use[block] for block in ids]  # as a compiled trace has them
+    assert len(first_use) == max(ids) + 1
     for parameters in WINDOWS.get(name, ({},)):
         kernel, hit, reference = outcome(DEFINITIONS[name], capacity, ids, parameters)
         assert kernel.requests == len(ids) and kernel.resident <= capacity

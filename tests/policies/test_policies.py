@@ -87,6 +87,7 @@ def made_traces(n=500):
 
 @pytest.mark.parametrize("name, parameters", CASES)
 def test_kernel_equals_reference(name, parameters):
+    assert made_traces() and CAPACITIES
     for addresses in made_traces().values():
         for capacity in CAPACITIES:
             hit, kernel = kernel_outcome(name, capacity, addresses.tolist(), parameters, cuts=[1, 2, 150, 330])
@@ -182,6 +183,7 @@ def test_any_slices_give_the_outcome_of_one_run(name, parameters):
 @pytest.mark.parametrize("kind", made_traces())
 def test_nothing_beats_opt(name, parameters, kind):
     addresses = made_traces(3000)[kind]
+    assert CAPACITIES
     for capacity in CAPACITIES:
         best, _ = kernel_outcome("opt", capacity, addresses, {})
         assert kernel_outcome(name, capacity, addresses, parameters)[0].sum() <= best.sum()
@@ -257,6 +259,7 @@ PARAMETERS = [(name, p) for name in POLICIES for p in find_policy(name).paramete
 def test_impossible_values_are_named(name, parameter):
     bad = BAD + ([parameter.minimum + 0.5] if parameter.kind is int else [])
     bad += [None] if parameter.default is not None else []
+    assert bad
     for value in bad:
         with pytest.raises(ParameterError) as error:
             find_policy(name).check({parameter.name: value})
@@ -337,6 +340,7 @@ def test_contents_tell_the_coming_outcome(name, parameters):
     kernel = find_policy(name).kernel(9, blocks, **find_policy(name).check(parameters))
     hit = np.zeros(1, np.uint8)
     expected, _ = kernel_outcome(name, 9, ids, parameters)
+    assert ids.size == 200
     for i in range(ids.size):
         inside = [block in kernel for block in range(blocks)]
         assert sum(inside) == kernel.resident

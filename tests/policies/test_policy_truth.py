@@ -189,6 +189,7 @@ def test_miss_counts_equal_libcachesim_on_real_traces(trace_named, tmp_path, nam
     trace = trace_named(name)
     path = oracle_general(trace, tmp_path / "trace.oracleGeneral")
     shares = (5, 100, 400) if name == "OLTP" else (5, 10, 20, 50, 100, 200, 400, 1000)
+    assert SAME
     for size in {max(trace.blocks * share // 1000, 4) for share in shares}:
         for policy, (ours, parameters) in SAME.items():
             expected = libcachesim_misses(path, policy, size, len(trace))
@@ -211,6 +212,7 @@ def test_miss_counts_equal_libcachesim_on_zipf(make_trace, tmp_path):
     weights = np.cumsum(1 / np.arange(1, 50_001))
     trace = make_trace(np.searchsorted(weights / weights[-1], rng.random(200_000)))
     path = oracle_general(trace, tmp_path / "zipf.oracleGeneral")
+    assert SAME
     for size in (10, 100, 1000, 5000, 20_000):
         for policy, (ours, parameters) in SAME.items():
             expected = libcachesim_misses(path, policy, size, len(trace))

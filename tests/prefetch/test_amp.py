@@ -161,7 +161,9 @@ def test_kernel_equals_reference(name, data):
     own |= {"threshold": data.draw(st.integers(1, 3)), "writes_sequential": data.draw(st.integers(0, 1))}
     kernel = track_cache(name, capacity, 60, track_pages=track_pages, prefetch={"kind": "amp"} | own)
     reference = amp(find_policy(name).reference)(capacity, track_pages=track_pages, **own)
-    for track, pages, write, late in data.draw(accesses(track_pages)):
+    requests = data.draw(accesses(track_pages))
+    assert requests
+    for track, pages, write, late in requests:
         end = 60 if track >= 30 else data.draw(st.sampled_from([30, 60]))
         expected = reference.request(track, pages, write, end), reference.reads
         assert kernel.access_pages(track, pages, write, end) == expected

@@ -106,6 +106,7 @@ def test_kernel_equals_reference_on_long_builds(name):
     rng = np.random.default_rng(3)
     run = rng.permutation(60)
     ids = np.concatenate([np.where(rng.random(60) < 0.05, rng.integers(60, 80, 60), run) for _ in range(25)]).tolist()
+    assert len(settings_of(name))
     for parameters in settings_of(name):
         kernel = make(name, 80, **parameters)
         rank, number = fed(kernel, ids)
@@ -152,6 +153,7 @@ def test_partitions_keep_their_bound(name, ids, partition, order):
         assert max(sizes) <= partition
         assert kernel.nodes_live == sum(sizes)
         assert kernel.memory == 16 * sum(sizes)
+    assert (kernel.nodes_live > 0) == (len(ids) > 0)
 
 
 def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():

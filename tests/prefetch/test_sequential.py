@@ -249,7 +249,9 @@ def test_kernel_equals_reference(name, data):
         reference = find_policy(name).reference(capacity, track_pages=track_pages, **prefetch, **own)
     else:
         reference = BehindReference(Pages(name, capacity, 40 * track_pages), track_pages, **prefetch)
-    for track, pages, write in data.draw(accesses(track_pages)):
+    requests = data.draw(accesses(track_pages))
+    assert requests
+    for track, pages, write in requests:
         end = 40 if track >= 20 else data.draw(st.sampled_from([20, 40]))
         assert kernel.access_pages(track, pages, write, end) == (
             reference.request(track, pages, write, end),

@@ -121,7 +121,9 @@ def test_captures_were_made_one_after_another():
 
 def test_data_card_names_every_sum():
     card = (RAW / "README.md").read_text()
-    for name, entry in yaml.safe_load((RAW / "captures.yaml").read_text()).items():
+    facts = yaml.safe_load((RAW / "captures.yaml").read_text())
+    assert set(facts) == {path.name for path in RAW.glob("*.parquet")}
+    for name, entry in facts.items():
         assert entry["sha256"] in card, name
         assert f"{entry['writes']:,}" in card, name
 

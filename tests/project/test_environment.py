@@ -66,6 +66,7 @@ def test_direct_dependencies_are_the_same_for_pip_and_conda():
 def test_versions_agree_between_pip_and_conda():
     requirements = read_requirements_in()
     conda, pip = read_environment()
+    assert conda and pip
     for spec in conda:
         name, _, version = spec.partition("=")
         if name in requirements or name in CONDA_TO_PYPI:
@@ -80,6 +81,7 @@ def test_lock_satisfies_direct_dependencies_and_package():
     locked = read_lock()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    assert locked and declared
     for requirement in [*read_requirements_in().values(), *map(Requirement, declared)]:
         name = canonicalize_name(requirement.name)
         assert name in locked, f"{name} is not locked"
@@ -102,6 +104,7 @@ def test_python_versions_agree():
 
 
 def test_lock_is_exact_and_hashed():
+    assert len(read_lock()) > 50
     for entries in read_lock().values():
         for requirement, hashes in entries:
             assert [clause.operator for clause in requirement.specifier] == ["=="], requirement
@@ -122,6 +125,7 @@ def test_channels_are_conda_forge_alone():
 
 def test_match_specs_parse_strictly():
     conda, _ = read_environment()
+    assert conda
     for spec in conda:
         parsed = rattler.MatchSpec(spec, strict=True)
         assert parsed.name is not None

@@ -122,6 +122,7 @@ def test_the_library_knows_no_study():
 def test_studies_do_not_know_each_other():
     """What two of them need is the library's, or is next to them in `misspenalty.studies`; `whatif` is about them."""
     own = {path.parent.name for path in (SOURCE / PACKAGE / "studies").glob("*/__init__.py")}
+    assert len(own) > 5
     for name, taken in IMPORTS.items():
         study = next((step for step in name.split(".")[2:3] if package_of(name) == "studies" and step in own), None)
         known = {module.split(".")[2] for module, _ in taken if package_of(module) == "studies" and "." in module[12:]}

@@ -84,6 +84,16 @@ def test_missing_compiler_is_told(checkout):
 
 
 @pytest.fixture
+def uv(tmp_path_factory, monkeypatch):
+    """uv, which the tests do not need otherwise."""
+    if not shutil.which("uv"):
+        folder = tmp_path_factory.mktemp("uv")
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "uv"]
+        subprocess.run(command, check=True, timeout=300)
+        monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
 def unreachable(checkout, monkeypatch):
     """A checkout whose one locked package is in a folder of wheels, on a machine without a registry."""
     wheel = checkout / "wheels" / "made-1.0-py3-none-any.whl"
@@ -105,10 +115,8 @@ def unreachable(checkout, monkeypatch):
 
 
 @pytest.mark.parametrize("tool", ["uv", "pip"])
-def test_a_registry_out_of_reach_is_told_with_a_way_round_it(unreachable, tool):
+def test_a_registry_out_of_reach_is_told_with_a_way_round_it(uv, unreachable, tool):
     """And the remedy that it names leads to an environment."""
-    if tool == "uv" and not shutil.which("uv"):
-        pytest.skip("there is no uv here")
     options = ["environment", f"PYTHON={sys.executable}", *([] if tool == "uv" else ["UV="])]
     done = make(unreachable, *options)
     last = done.stdout.splitlines()[-1]

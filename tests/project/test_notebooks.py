@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jupytext
+import nbformat
 import numpy as np
 import pytest
 from archived import copy_archived
@@ -106,7 +108,6 @@ def test_there_are_notebooks():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_and_script_say_the_same(path):
-    jupytext = pytest.importorskip("jupytext")
     pair = [jupytext.read(path), jupytext.read(path.with_suffix(".py"))]
     cells = [[(cell.cell_type, cell.source, cell.metadata.get("tags")) for cell in notebook.cells] for notebook in pair]
     assert cells[0] == cells[1], f"run `python tools/notebooks.py {path.stem}`"
@@ -169,7 +170,6 @@ def test_normalised_takes_out_what_changes():
 @pytest.mark.parametrize("name", ["00-start-here", "whatif", "your_trace"])
 def test_running_a_notebook_changes_nothing(tmp_path, name):
     """What JupyterLab saves after a run to the end, with the settings of `make lab`, is what the repository has."""
-    nbformat = pytest.importorskip("nbformat")
     path = ROOT / "notebooks" / f"{name}.ipynb"
     cells = execute(path, folder=tmp_path)
     content = json.loads(path.read_text())

@@ -102,9 +102,10 @@ def test_every_script_and_caption_is_used():
     rules = "\n".join(path.read_text() for path in sorted((WORKFLOW / "rules").glob("*.smk")))
     outside = (ROOT / "Makefile").read_text() + (WORKFLOW / "Snakefile").read_text()
     for folder in ("scripts", "report"):
-        for path in (WORKFLOW / folder).iterdir():
-            if path.is_file():
-                assert f"{folder}/{path.name}" in rules + outside, path.name
+        files = [path.name for path in (WORKFLOW / folder).iterdir() if path.is_file()]
+        assert files
+        for name in files:
+            assert f"{folder}/{name}" in rules + outside
 
 
 def functions(path=WORKFLOW / "rules"):

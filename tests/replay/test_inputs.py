@@ -131,6 +131,7 @@ def test_ids_that_would_leave_the_arrays_are_refused(damaged):
         lambda: hit_ratio_curve(trace, "arc", [1, 2]),
         lambda: stack_distances(trace),
     ]
+    assert len(runs) == 6
     for run in runs:
         with pytest.raises(InputError, match=f"trace odd: id {damaged} in column ids"):
             run()

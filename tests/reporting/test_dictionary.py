@@ -52,7 +52,9 @@ def test_nothing_is_declared_in_vain(study):
 
 def test_intervals_have_one_name_and_one_level():
     """Half widths end in _ci95, ends of bootstrap intervals in ci95_low and ci95_high; nothing else is an interval."""
+    assert len(STUDIES) > 5
     for study in STUDIES:
+        assert dictionary.load(study)
         for item, table in dictionary.load(study).items():
             for name, column in table.columns.items():
                 marked = "ci95" in name

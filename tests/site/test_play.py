@@ -82,6 +82,7 @@ def traces(page):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_misses_equal_native_ones(page, traces, policy):
+    assert traces
     for name, trace in traces.items():
         for share in (0.01, 0.1, 0.5):
             capacity = max(1, int(share * trace.blocks))

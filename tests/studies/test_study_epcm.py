@@ -311,6 +311,7 @@ def test_names_of_bars_are_apart_by_half_a_line():
     figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"epcm_{name}.csv") for name in TOLD))
     with matplotlib.rc_context(style.STYLE):
         figure.draw_without_rendering()
+    assert figure.axes
     for axis in figure.axes:
         edges = [label.get_window_extent() for label in axis.get_xticklabels()]
         assert len(edges) > 10

@@ -225,6 +225,7 @@ def test_other_parts_take_the_place_of_the_judge(small, tmp_path):
     for name, path in paths.items():
         small[name].to_csv(path, index=False)
     made = variants.on_parts(**paths)
+    assert made.keys() == paths.keys()
     for name, table in made.items():
         assert set(table["part"]) == {"judged"} and set(table["condition"]) == {variants.PARTS["all"]}
         assert len(table) == (small[name]["part"] == "all").sum()

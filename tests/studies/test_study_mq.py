@@ -47,6 +47,7 @@ def test_replay_has_a_row_a_size_and_write_mode(busy):
 def test_a_grid_keeps_the_best_setting_size_by_size(busy):
     grid = {"life_time": [1, 50, 5000], "queues": [2, 8]}
     table = mq.replay(busy, "mq", [4, 16, 64], writes=["count"], grid=grid)
+    assert len(table) == 3
     for row in table.itertuples():
         tried = [
             simulate(busy, "mq", row.cache_mb, life_time=t, queues=q).hits

@@ -175,8 +175,11 @@ def test_targets_are_the_published_values():
     published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv").set_index(
         ["config", "scaled_iops", "policy"]
     )
+    assert sarc_fit.STEPS
     for step in sarc_fit.STEPS:
-        for (*where, column), ms in sarc_fit.targets_of(FITS, step).items():
+        targets = sarc_fit.targets_of(FITS, step)
+        assert targets
+        for (*where, column), ms in targets.items():
             assert published.loc[tuple(where), column] == ms
 
 
@@ -396,6 +399,7 @@ def test_a_malformed_machine_is_named(tmp_path):
 
 
 def test_readings_name_parameters_of_the_machine_and_turn_something(shark):
+    assert sarc_readings.READINGS and sarc_readings.JOINT
     for name, reading in sarc_readings.READINGS.items():
         turned = shark.with_values(reading.values)
         assert turned != shark, name

@@ -36,6 +36,7 @@ def latencies():
 
 
 def test_components_add_up_to_the_clock(latencies):
+    assert len(latencies)
     for _, part in latencies.groupby(["platform", "system"]):
         ms = part.set_index("component")["ms"]
         assert ms[["scsi_overhead", "transfer", "locate", "other"]].sum() == pytest.approx(ms["total"], rel=1e-9)
@@ -54,6 +55,7 @@ def test_equal_seeds_give_equal_tables(latencies):
 
 def test_host_time_is_what_is_counted(latencies):
     ms = latencies.set_index(["platform", "system", "component"])["ms"]
+    assert PLATFORMS
     for label, platform in PLATFORMS.items():
         plain = (platform.host.write_ns(4096) + platform.host.request_ns(4096)) / 1e6
         assert ms[label, "update_in_place", "other"] == pytest.approx(plain)

@@ -67,12 +67,14 @@ def test_conversion_is_linear_in_what_was_installed_and_swizzled(testbed):
 def test_every_count_of_replacement_has_a_price(testbed):
     free = {"accesses", "fetches", "installed", "swizzled", "frames_freed", "whole_evictions", "page_objects",
             "page_survivors", "entries_made", "modified", "pages_kept", "entries"}  # fmt: skip
+    assert len(COUNTS) > len(free)
     for name in COUNTS:
         found = Prices(testbed).replacement(counts(**{name: 1}), 1e7).sum(axis=1).iloc[0]
         assert (found > 0) == (name not in free), name
 
 
 def test_a_faster_processor_costs_less_at_every_operation(testbed):
+    assert COUNTS
     for name in COUNTS:
         rows = counts(**{name: 1})
         alpha, ppro = (Prices(testbed, testbed.processor(which)) for which in ("client", "ppro"))
@@ -210,6 +212,7 @@ def test_the_kernel_is_the_reference(testbed, replay, rate):
         return PageServer(chosen, 40, rate=rate, hit_share=share, generator=np.random.default_rng(5))
 
     expected = page_server.run(server(), streams, earlier, enough)
+    assert len(expected) == len(streams)
     for one, other in zip(server().run(streams, earlier, enough), expected, strict=True):
         assert one.ns.tolist() == other.ns.tolist()
         assert one.begun.tolist() == other.begun.tolist()

@@ -45,6 +45,7 @@ def capture(request):
 
 @pytest.mark.parametrize("name", FACTS)
 def test_bytes_are_those_of_the_fact_sheet(name):
+    assert FACTS[name]["sha256"].keys() == FACTS[name]["bytes"].keys() == FACTS[name]["rows"].keys()
     for file, digest in FACTS[name]["sha256"].items():
         content = (RAW / file).read_bytes()
         assert len(content) == FACTS[name]["bytes"][file] <= LARGEST
@@ -158,6 +159,7 @@ def test_runs_of_a_kind_make_the_same_calls(capture):
     names = found.files["normal_path"].to_numpy()
     calls = found.events[(found.events["kind"] != "fault") & (found.events["file"] >= 0)]
     calls = calls.assign(name=names[calls["file"]])[["run", "kind", "name", "offset", "length"]]
+    assert len(facts["runs"]["measured"]) > 1
     for runs in facts["runs"].values():
         counts = [calls[calls["run"] == run].groupby(["kind", "name"], observed=True).size() for run in runs]
         for other in counts[1:]:

@@ -98,6 +98,7 @@ def test_runs_start_in_ten_or_thirty_hundredths_of_a_unit():
 
 def test_each_stream_stays_in_its_region(million):
     workload, table = million
+    assert len(table["stream"]) == 1_000_000
     for number, (asu, _, reads, pattern, first, extent, run) in enumerate(KINDS):
         mine = table["stream"] == number
         blocks, begin = workload.blocks[asu], table["block"][mine]
@@ -127,6 +128,7 @@ def test_streams_are_those_of_netapps_generator():
     """Five thousand BSUs, of which each begins its runs and walks elsewhere, reach the ends of every region."""
     workload = Workload(16 * GB, bsus=5000, seed=2)
     table = requests(workload.start(), 1_000_000)
+    assert len(table["stream"]) == 1_000_000 and len(NETAPP) == len(KINDS)
     for number, (intensity, reads, first, end) in enumerate(NETAPP.values()):
         mine = table["stream"] == number
         place = table["block"][mine] / workload.blocks[table["asu"][mine][0]]

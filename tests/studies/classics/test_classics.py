@@ -134,7 +134,9 @@ def test_lirs2_keeps_what_was_used_three_times_in_a_short_time():
 
 def test_lirs2_never_holds_more_than_the_cache_or_a_stack_beyond_its_limit():
     cache = LIRS2(20)
-    for block in np.random.default_rng(3).zipf(1.2, 5000) % 300:
+    blocks = np.random.default_rng(3).zipf(1.2, 5000) % 300
+    assert len(set(blocks.tolist())) > 20
+    for block in blocks:
         cache.access(int(block))
         assert len(cache.stay) + len(cache.queue) <= 20 and not cache.stay & set(cache.queue)
         assert len(cache.stack) <= 8 * 20
