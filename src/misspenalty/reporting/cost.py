@@ -19,7 +19,7 @@ ITEMS = {  # study -> a table of it, and claims to look at
     "sarc": ("table2", ("sarc.table2.ci.1136.lru_top.read",)),
     "hac": ("projections", ("hac.proj.real_hit_rate",)),
     "epcm": ("fig7", ("epcm.fig7b.hot_read_latency",)),
-    "delayed_hits": ("authors", ("delayed_hits.simulator.sample_lru_12_z20",)),
+    "delayed_hits": ("authors_program", ("delayed_hits.simulator.sample_lru_12_z20",)),
     "kvcache": ("hits", ("kvcache.fig9.fifty_million",)),
     "dispute": ("reductions", ("dispute.s3.mean",)),
 }
