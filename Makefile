@@ -130,12 +130,13 @@ notebooks: build  ## run the notebooks and save them with their outputs
 docs: build  ## the documentation, in build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
-# Zig's C compiler is 90 MB, so only this target installs it.
-play: build  ## the site's page "Press play", in build/play: kernels as WebAssembly (needs Python 3.11 and npm)
+# Zig's C compiler is 90 MB, so only this target, and the test of what it makes, install it.
+play: build  ## the site's page "Press play", in build/play: the package as WebAssembly (needs npm)
+	@npm --version >/dev/null 2>&1 || { echo "npm is needed, which fetches Pyodide: install npm (Debian, Ubuntu) or nodejs (Fedora)"; exit 1; }
 	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
 	$(BIN)/python tools/play.py --out build/play
 
-site: build docs  ## the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
+site: build docs play  ## the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
 	$(BIN)/python tools/notebooks.py --html build/notebooks
 	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \

@@ -1,14 +1,17 @@
-"""Build what the site's page "Press play" runs: the policies' kernels as WebAssembly, Pyodide, and traces.
+"""Build what the site's page "Press play" runs: the package with its kernels as WebAssembly, Pyodide, and traces.
 
     python tools/play.py --out build/play
 
 The kernels are the package's own, translated by Cython with the options of the native build and compiled by Zig's C
-compiler for Pyodide's Python 3.11, so this needs Python 3.11 with its headers, Cython, the package `ziglang`, and npm
-to fetch Pyodide. Nothing is patched. `manifest.json` lists what was built; the page reads it.
+compiler for Python's stable ABI, so any Python from 3.11 on builds them and any later Pyodide loads them. This needs
+Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothing is patched. Which modules are packed
+follows from what the page's code imports. `manifest.json` lists what was built; the page reads it.
+
+Emscripten and NumPy's build for Pyodide come from hosts that are not package registries; hence Zig, and the small
+stand-ins for NumPy and pandas in `site/play/standins`.
 """
 
 import argparse
-import ast
 import gzip
 import json
 import re
@@ -19,6 +22,7 @@ import sysconfig
 import tarfile
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -32,27 +36,29 @@ from misspenalty.disks.drive import layout
 from misspenalty.disks.drive.description import ns, seek_table
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.files import atomic_path
-from misspenalty.policies.registry import known_policies
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
-PYODIDE = "0.25.1"  # the last release with Python 3.11
-FILES = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-CPU = "mvp+sign_ext+mutable_globals+nontrapping_fptoint"
+PLAY = SOURCES / "misspenalty" / "site" / "play"
+PYODIDE = "314.0.7"
+FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+ABI = "0x030b0000"  # Python 3.11's stable ABI, the first with buffers
 COMPILE = (
     "-target",
     "wasm32-wasi",
-    f"-mcpu={CPU}",
+    "-mcpu=mvp+sign_ext+mutable_globals+nontrapping_fptoint",
     "-O2",
     "-g0",
     "-fPIC",
     "-fwrapv",
     "-ffp-contract=off",
+    "-fvisibility=hidden",
     "-DNDEBUG",
+    f"-DPy_LIMITED_API={ABI}",
+    "-DCYTHON_LIMITED_API=1",
     "-w",
 )
 LINK = ("--experimental-pic", "-shared", "--allow-undefined", "--no-entry", "--strip-debug")
-SUFFIX = ".cpython-311-wasm32-emscripten.so"
 # Pyodide does not export this function of the compiler's library: the product of two 128-bit numbers, which the drive
 # mechanics need.
 WIDE = """
@@ -64,22 +70,6 @@ void __multi3(word *r, word a, word a_high, word b, word b_high) {
     r[1] = a1 * b1 + (middle >> 32) + (other >> 32) + a * b_high + a_high * b;
 }
 """
-SHARED = (
-    "misspenalty._kernel",
-    "misspenalty.policies._policy",
-    "misspenalty.policies._track_cache",
-    "misspenalty.policies._tracks",
-    "misspenalty.disks.drive._mechanics",
-    "misspenalty.disks.drive._medium",
-    "misspenalty.disks.drive._disksim_arm",
-    "misspenalty.disks.drive._disksim",
-    "misspenalty.disks.drive._service",
-    "misspenalty.disks.drive._drive",
-    "misspenalty.systems.engine._engine",
-    "misspenalty.latency._devices",
-    "misspenalty.latency._replay_timed",
-)
-FIXED = {"100 µs": 100_000, "1 ms": 1_000_000, "5 ms": 5_000_000}
 TRACES = {
     "tpcc_small": ("tests/data/tpcc_small.parquet", "TPC-C behind a database's buffer, a short stretch"),
     "conversation": ("data/raw/kvcache/conversation.jsonl.xz", "Prompts of a chat service (Mooncake)"),
@@ -104,20 +94,12 @@ def main():
 
 def build(out):
     """Write everything, or nothing."""
-    if sys.version_info[:2] != (3, 11):
-        raise InputError(
-            f"this is Python {sys.version_info.major}.{sys.version_info.minor}",
-            expected="Python 3.11, whose headers Pyodide's kernels need",
-            remedy="make PYTHON=python3.11 in a fresh clone",
-        )
     with atomic_path(out) as folder, tempfile.TemporaryDirectory() as scratch:
         folder.mkdir()
         fetch_pyodide(Path(scratch), folder / "pyodide")
-        policies = [describe(name, one) for name, one in known_policies().items()]
-        modules = sorted({*SHARED, *(one["module"] for one in policies)})
-        compile_kernels(modules, folder / "pyodide", Path(scratch), folder / "kernels.zip")
+        pack_package(imported(), folder / "pyodide", Path(scratch), folder / "package.zip")
         traces = [pack(folder, name, *about) for name, about in TRACES.items() if (ROOT / about[0]).is_file()]
-        manifest = {"policies": policies, "traces": traces, "devices": devices(folder), "claims": claims()}
+        manifest = {"traces": traces, "drives": drives(folder), "claims": claims()}
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
@@ -133,59 +115,68 @@ def fetch_pyodide(scratch, target):
                 shutil.copyfileobj(source, copy)
 
 
-def describe(name, definition):
-    """What the page needs to make a kernel of a policy with its default parameters."""
-    parameters = definition.check({})
-    lines = {"places": np.arange(4, dtype=np.uint32), "tracks": 4} if definition.spatial else {}
-    kind = type(definition.kernel(2, 4, **parameters, **lines))
-    if definition.kernel is not kind:  # a function that chooses between kernels: the page makes the one it chose
-        taken = {key: value for key, value in parameters.items() if _takes(kind, key, parameters)}
-        parameters = taken
-    return {
-        "name": name,
-        "summary": definition.summary,
-        "module": kind.__module__,
-        "kernel": kind.__name__,
-        "parameters": parameters,
-        "offline": definition.offline,
-        "spatial": definition.spatial,
-    }
+def imported():
+    """Every module of the package that the page's code imports, directly or not, as a fresh interpreter lists them."""
+    script = "import runpy, sys; runpy.run_path(sys.argv[1]); print(*(n for n in sys.modules if n != '__main__'))"
+    listed = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, PLAY / "replay.py"], capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        raise InputError(f"the page's code cannot be imported: {listed.stderr.strip()[-500:]}", path=PLAY / "replay.py")
+    return sorted(name for name in listed.stdout.split() if name.partition(".")[0] == "misspenalty")
 
 
-def _takes(kind, key, parameters):
-    """Whether a kernel can be made with only the parameters that it knows."""
-    try:
-        kind(2, 4, **{key: parameters[key]})
-    except TypeError as error:
-        return f"'{key}'" not in str(error) or "unexpected" not in str(error)
-    return True
-
-
-def compile_kernels(modules, pyodide, scratch, archive):
-    """Translate, compile and link each module; all of them with the package's errors in one archive."""
-    headers = scratch / "include"
+def pack_package(modules, pyodide, scratch, archive):
+    """The modules, compiled where they are kernels, and the stand-ins, in one archive."""
+    headers, translated = scratch / "include", scratch / "c"
     shutil.copytree(sysconfig.get_path("include"), headers)
     (headers / "pyconfig.h").write_text(configuration(pyodide / "python_stdlib.zip"))
-    sources = [f"{module.replace('.', '/')}.pyx" for module in modules]
-    translated = scratch / "c"
     translated.mkdir()
-    wide = scratch / "wide.o"
-    (scratch / "wide.c").write_text(WIDE)
-    zig("cc", *COMPILE, "-fvisibility=hidden", "-c", scratch / "wide.c", "-o", wide)
+    plain = {name: path for name in modules if (path := source_of(name)).suffix == ".py"}
+    kernels = [name for name in modules if source_of(name).suffix == ".pyx"]
     cython = Path(sys.executable).with_name("cython")
-    subprocess.run([cython, *directives(), "--output-file", translated, *sources], cwd=SOURCES, check=True)
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for package in sorted({str(above) for source in sources for above in Path(source).parents[:-1]}):
-            packed.writestr(zipfile.ZipInfo(f"{package}/__init__.py"), "")
-        packed.writestr(zipfile.ZipInfo("misspenalty/errors.py"), (SOURCES / "misspenalty" / "errors.py").read_text())
-        for module, source in zip(modules, sources, strict=True):
-            last = module.rpartition(".")[2]
-            made, library = scratch / f"{last}.o", scratch / f"{last}.so"
-            zig("cc", *COMPILE, f"-I{headers}", "-c", translated / f"{last}.c", "-o", made)
-            zig("wasm-ld", *LINK, f"--export=PyInit_{last}", "-o", library, made, wide)
-            about = zipfile.ZipInfo(source.removesuffix(".pyx") + SUFFIX)
-            about.compress_type = zipfile.ZIP_DEFLATED
-            packed.writestr(about, library.read_bytes())
+    shared = [cython, "-3", "--generate-shared", translated / "_cyutility.c"]
+    sources = [source_of(name).relative_to(SOURCES) for name in kernels]
+    if len({source.stem for source in sources}) < len(sources):
+        raise InputError("two kernels have the same name", expected="names that differ, as all are translated at once")
+    for command in (shared, [cython, *directives(), "--output-file", translated, *sources]):
+        subprocess.run(command, cwd=SOURCES, check=True, stderr=subprocess.DEVNULL)
+    (scratch / "wide.c").write_text(WIDE)
+    wide = scratch / "wide.o"
+    zig("cc", *COMPILE, "-c", scratch / "wide.c", "-o", wide)
+
+    def compiled(name):
+        last = name.rpartition(".")[2]
+        made, library = scratch / f"{last}.o", scratch / f"{last}.so"
+        zig("cc", *COMPILE, f"-I{headers}", "-c", translated / f"{last}.c", "-o", made)
+        zig("wasm-ld", *LINK, f"--export=PyInit_{last}", "-o", library, made, wide)
+        return library.read_bytes()
+
+    names = [*kernels, UTILITIES]
+    with ThreadPoolExecutor() as pool, zipfile.ZipFile(archive, "w") as packed:
+        for name, library in zip(names, pool.map(compiled, names), strict=True):
+            add(packed, f"{name.replace('.', '/')}.abi3.so", library)
+        for path in plain.values():
+            add(packed, path.relative_to(SOURCES), path.read_bytes())
+        for path in sorted((PLAY / "standins").rglob("*.py")):
+            add(packed, path.relative_to(PLAY / "standins"), path.read_bytes())
+
+
+UTILITIES = "misspenalty._cyutility"  # code of Cython that all kernels share
+
+
+def source_of(name):
+    """The source of a module of the package."""
+    place = SOURCES / name.replace(".", "/")
+    found = [path for path in (place / "__init__.py", *map(place.with_suffix, (".py", ".pyx"))) if path.is_file()]
+    return found[0] if found else place
+
+
+def add(packed, name, content):
+    """Add a file to an archive that is the same every time."""
+    about = zipfile.ZipInfo(str(name))
+    about.compress_type = zipfile.ZIP_DEFLATED
+    packed.writestr(about, content)
 
 
 def zig(*arguments):
@@ -198,24 +189,23 @@ def zig(*arguments):
 
 
 def directives():
-    """Cython's options in the native release build, without the shared module."""
+    """Cython's options in the native release build."""
     text = (SOURCES / "misspenalty" / "meson.build").read_text()
     listed = re.search(r"^directives = \[(.*?)^\]", text, re.MULTILINE | re.DOTALL)[1]
-    options = re.findall(r"'([^']+)'( \+ checks)?", listed)
-    return [word + ("False" if checked else "") for word, checked in options if not word.startswith("--shared")]
+    return [word + ("False" if checked else "") for word, checked in re.findall(r"'([^']+)'( \+ checks)?", listed)]
 
 
 def configuration(library):
     """``pyconfig.h`` of Pyodide's Python, from the build variables in its standard library."""
+    variables = {}
     with zipfile.ZipFile(library) as packed:
-        text = packed.read("_sysconfigdata__emscripten_wasm32-emscripten.py").decode()
-    variables = ast.literal_eval(text.partition("build_time_vars = ")[2])
+        exec(packed.read("_sysconfigdata__emscripten_wasm32-emscripten.py").decode(), variables)
     wanted = re.compile(
         r"HAVE_|SIZEOF_|ALIGNOF_|Py_|PY_|WITH_|USE_|ENABLE_|RETSIGTYPE|STDC_HEADERS|_POSIX|_GNU|PTHREAD|TIME_|TM_IN"
         r"|DOUBLE_|FLOAT_|_FILE|_LARGE|VA_LIST"
     )
     lines = ["#ifndef Py_PYCONFIG_H", "#define Py_PYCONFIG_H"]
-    for name, value in sorted(variables.items()):
+    for name, value in sorted(variables["build_time_vars"].items()):
         plain = not isinstance(value, str) or not re.search(r"[ /]|^-", value)
         if wanted.match(name) and value not in (0, "", None) and plain:
             lines.append(f"#define {name} {value}")
@@ -234,9 +224,11 @@ def pack(folder, name, path, title):
     return {
         "name": name,
         "title": title,
+        "source": path,
         "references": len(trace),
         "blocks": int(trace.blocks),
         "block_bytes": int(trace.block_bytes),
+        "format": trace.format,
         "bytes": len(packed),
     }
 
@@ -246,38 +238,33 @@ def byte_by_byte(numbers):
     return np.ascontiguousarray(numbers.view(np.uint8).reshape(len(numbers), -1).T).tobytes()
 
 
-def devices(folder):
-    """Fixed times and all disk drives with their tables: a line of JSON, then arrays, gzipped."""
+def drives(folder):
+    """All drives: a line of JSON, then the tables of a disk drive, gzipped."""
     (folder / "drives").mkdir()
-    found = [{"name": name, "title": f"every fetch takes {name}", "ns": time} for name, time in FIXED.items()]
-    for name in disks.names("disk"):
+    found = []
+    for name in disks.names():
         kind = disks.load(name)
-        geometry, mechanics = kind.data["geometry"], kind.data["mechanics"]
-        tracks, runs, by_track = layout.build(geometry)
-        seeks = seek_table(mechanics["seek"], geometry["cylinders"])
-        arrays = ((tracks, ""), (runs, ""), (by_track, "i"), (seeks, "q"))
-        about = {
-            "arrays": [(array.itemsize, len(array), kind) for array, kind in arrays],
-            "arguments": [
-                mechanics["rpm"],
-                ns(mechanics["head_switch_ms"]),
-                ns(mechanics["write_settle_ms"]),
-                geometry["heads"],
-            ],
-            "settings": kind.settings,
-        }
+        about, arrays = {"data": kind.data}, ()
+        title = f"{kind.model}, {kind.gigabytes:.3g} GB"
+        if kind.data["kind"] == "disk":
+            geometry, mechanics = kind.data["geometry"], kind.data["mechanics"]
+            tracks, runs, by_track = layout.build(geometry)
+            seeks = seek_table(mechanics["seek"], geometry["cylinders"], mechanics["seek_left_out"])
+            arrays = ((tracks, ""), (runs, ""), (by_track, "i"), (seeks, "q"))
+            about |= {
+                "arrays": [(array.itemsize, len(array), code) for array, code in arrays],
+                "arguments": [
+                    mechanics["rpm"],
+                    ns(mechanics["head_switch_ms"]),
+                    ns(mechanics["write_settle_ms"]),
+                    geometry["heads"],
+                ],
+                "settings": kind.settings,
+            }
+            title += f", {mechanics['rpm']} rpm"
         text = json.dumps(about).encode() + b"\n" + b"".join(byte_by_byte(array) for array, _ in arrays)
         (folder / "drives" / f"{name}.bin").write_bytes(gzip.compress(text, 9, mtime=0))
-        title = f"{kind.model}, {kind.gigabytes:.3g} GB, {mechanics['rpm']} rpm"
-        found.append(
-            {
-                "name": name,
-                "title": title,
-                "path": f"drives/{name}.bin",
-                "blocks": kind.blocks,
-                "sector_bytes": geometry["sector_bytes"],
-            }
-        )
+        found.append({"name": name, "title": title, "path": f"drives/{name}.bin"})
     return found
 
 

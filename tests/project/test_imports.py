@@ -20,7 +20,8 @@ FLOORS = (  # from the ground up; a package imports from the floors below its ow
     ("latency",),
     ("__init__",),  # the public interface
     ("studies", "characterize"),
-    ("cli", "site"),
+    ("cli",),
+    ("site",),
     ("__main__",),
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -1,7 +1,10 @@
 """The site of one study, and a browser."""
 
+import importlib.util
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -54,10 +57,40 @@ def site(root):
 
 @pytest.fixture(scope="session")
 def browser():
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not found:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+def chromium():
+    """The path of a Chromium, which is installed where Debian's packages can be."""
+    if not (found := next(filter(None, map(shutil.which, BROWSERS)), None)):
+        installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
+    return found or shutil.which("chromium")
+
+
+def installed(*command):
+    """Run a command that installs what a test needs; a test that cannot run has failed."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said = done.stderr[-300:] if done.returncode else ""
+    except OSError as error:
+        said = str(error)
+    assert not said, f"a test needs what `{' '.join(map(str, command))}` installs, which failed: {said}"
+
+
+@pytest.fixture(scope="session")
+def zig():
+    """Zig's C compiler, in this environment."""
+    if importlib.util.find_spec("ziglang") is None:
+        requirements = ROOT / "tools" / "play-requirements.txt"
+        installed(sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--requirement", requirements)
+
+
+@pytest.fixture(scope="session")
+def npm():
+    """The command that fetches packages of JavaScript."""
+    if not shutil.which("npm"):
+        installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "npm")
+    return shutil.which("npm")

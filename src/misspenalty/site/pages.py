@@ -108,7 +108,8 @@ class _Site:
         if "notebooks" in self.extras:
             self._notebooks()
         if "play" in self.extras:
-            shutil.copytree(HERE / "play", self.out / "play", dirs_exist_ok=True)
+            for name in ("play.js", "worker.js", "replay.py"):
+                shutil.copy(HERE / "play" / name, self.out / "play")
             self._page("play/index.html", "play.html")
 
     def _page(self, path, template, **values):

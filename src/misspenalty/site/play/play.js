@@ -1,7 +1,7 @@
 // The page "Press play": what the reader chooses, and the answers of the worker.
 "use strict";
 
-const worker = new Worker("worker.js");
+const worker = new Worker("worker.js", { type: "module" });
 const waiting = new Map();
 let calls = 0;
 worker.onmessage = ({ data: { id, value, error } }) => {
@@ -9,151 +9,198 @@ worker.onmessage = ({ data: { id, value, error } }) => {
   waiting.delete(id);
   error === undefined ? resolve(value) : reject(new Error(error));
 };
-worker.onerror = (event) => say(`The worker stopped: ${event.message}`);
-const call = (action, values) => new Promise((resolve, reject) => {
+worker.onerror = (event) => fail(`The worker stopped: ${event.message}`);
+const call = (action, values = {}) => new Promise((resolve, reject) => {
   calls += 1;
   waiting.set(calls, { resolve, reject });
   worker.postMessage({ id: calls, action, ...values });
 });
 
 const form = document.querySelector("form.play");
+const fields = form.elements;
 const status = document.querySelector("[role=status]");
-const opened = new Map();
+const opened = new Map(); // what is known of each trace that was opened, by name
+const BY_BYTES = ["fifo", "lru", "clock", "sieve"]; // policies that are defined for objects of different sizes
+const FIRST = ["lru", "mq", "arc", "opt"];
 let manifest;
 let rows = [];
 
-function say(text) { status.textContent = text; }
+function say(text) {
+  status.textContent = text;
+  status.classList.remove("failed");
+}
+
+// An error: results of earlier settings are not left under it
+function fail(text) {
+  clear();
+  say(`Error: ${text}`);
+  status.classList.add("failed");
+}
+
+function clear() {
+  rows = [];
+  document.querySelector("table.results").hidden = true;
+  document.querySelector(".curve").replaceChildren();
+  document.querySelector("[data-save=csv]").hidden = true;
+  document.querySelector(".command").hidden = true;
+}
 
 async function open(name) {
   if (!opened.has(name)) {
     const about = manifest.traces.find((trace) => trace.name === name);
     say(`Loading ${about.title} (${(about.bytes / 1e6).toFixed(1)} MB)`);
-    opened.set(name, await call("open", { name, path: `traces/${name}.bin`, blocks: about.blocks, blockBytes: about.block_bytes }));
+    opened.set(name, await call("shipped", {
+      name, path: `traces/${name}.bin`, references: about.references, blocks: about.blocks, block_bytes: about.block_bytes, form: about.format,
+    }));
+    opened.get(name).source = about.source;
   }
   return opened.get(name);
 }
 
-// "1 %, 5 %, 1000": shares of the distinct blocks, or blocks
-function sizes(text, blocks) {
-  const found = text.split(",").map((word) => word.trim()).filter(Boolean).map((word) => {
-    const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(word);
-    const size = match && Math.floor(match[2] ? (match[1] / 100) * blocks : Number(match[1]));
-    if (!match || size < 1) throw new Error(`size "${word}": expected blocks, or a share of the trace's ${blocks} blocks such as 5 %`);
-    return size;
-  });
-  if (!found.length) throw new Error("no size: expected for instance 1 %, 5 %, 1000");
-  return [...new Set(found)].sort((a, b) => a - b);
+const chosen = () => [...form.querySelectorAll("input[name=policy]:checked")].map((box) => box.value);
+const choose = (names) => form.querySelectorAll("input[name=policy]").forEach((box) => { box.checked = names.includes(box.value); });
+
+// All settings of a run, as they are in the address; a file of the reader's own cannot be named there
+function settings() {
+  const own = opened.get(fields.trace.value)?.file !== undefined;
+  return {
+    ...(own ? {} : { trace: fields.trace.value }),
+    policy: chosen().join(","),
+    size: fields.size.value,
+    ...(fields.device.value.trim() ? { device: fields.device.value.trim(), load: fields.load.value, ...(fields.load.value === "times" ? {} : { amount: fields.amount.value }) } : {}),
+  };
 }
 
-// So many clients, or so many µs between requests that do not wait for one another
-const MOST = { clients: 1000, interval: 1000000 };
-function amount(load, text) {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1 || number > MOST[load]) {
-    throw new Error(`load "${text}": expected a whole number from 1 to ${MOST[load]}`);
+function restore() {
+  const given = new URLSearchParams(location.search);
+  for (const name of ["size", "device", "amount"]) if (given.has(name)) fields[name].value = given.get(name);
+  for (const name of ["trace", "load"]) {
+    if (!given.has(name)) continue;
+    if (![...fields[name].options].some((option) => option.value === given.get(name))) throw new Error(`the address names ${name} "${given.get(name)}", which this page does not have`);
+    fields[name].value = given.get(name);
   }
-  return { clients: 0, interval: 0, [load]: number };
+  const asked = given.has("policy") ? given.get("policy").split(",").filter(Boolean) : FIRST;
+  const known = [...form.querySelectorAll("input[name=policy]")].map((box) => box.value);
+  const odd = asked.filter((name) => !known.includes(name));
+  if (odd.length) throw new Error(`the address names policy "${odd[0]}", which this page does not have`);
+  choose(asked);
 }
 
-const policy = (name) => manifest.policies.find((one) => one.name === name);
+// What to type to get the same table from the command line
+function command(about, device) {
+  const quoted = (text) => (/^[\w.,%:+/-]+$/.test(text) ? text : `'${text}'`);
+  const words = ["misspenalty", device ? "penalty" : "curve", quoted(about.file ?? about.source), "--policy", chosen().join(","), "--size", quoted(fields.size.value.replaceAll(" ", ""))];
+  if (about.format) words.push("--format", about.format);
+  if (about.block_size) words.push("--block-size", about.block_size);
+  if (device) words.push("--device", device, ...(fields.load.value === "times" ? [] : [`--${fields.load.value}`, fields.amount.value]));
+  if (by_bytes(about) && !device) words.push("--by-bytes");
+  return words.join(" ");
+}
+
+const by_bytes = (about) => about.has_sizes;
 
 async function run() {
-  const name = form.elements.trace.value;
-  const chosen = [...form.querySelectorAll("input[name=policy]:checked")].map((box) => box.value);
-  if (!chosen.length) throw new Error("no policy is chosen");
+  clear();
+  const trace = fields.trace.value;
+  const device = fields.device.value.trim();
   const begin = performance.now();
-  const { references, blocks } = await open(name);
-  const wanted = sizes(form.elements.sizes.value, blocks);
-  const device = manifest.devices.find((made) => made.name === form.elements.device.value);
-  const load = device && amount(form.elements.load.value, form.elements.amount.value);
-  rows = [];
-  for (const one of chosen) {
-    for (const capacity of wanted) {
-      say(`${one}, ${capacity} blocks: ${rows.length} of ${chosen.length * wanted.length}`);
-      if (device) {
-        const row = await call("penalty", { name, policy: policy(one), capacity, device, ...load });
-        rows.push({ policy: one, cache_blocks: capacity, device: device.name, clients: load.clients || "", interval_us: load.interval || "", ...row, hit_ratio: row.hits / row.requests });
-      } else {
-        const { requests, hits, ms } = await call("replay", { name, policy: policy(one), capacity });
-        rows.push({ policy: one, cache_blocks: capacity, requests, hits, misses: requests - hits, hit_ratio: hits / requests, ms });
-      }
-    }
+  const about = await open(trace);
+  const drive = manifest.drives.find((one) => one.name === device.toLowerCase());
+  if (drive) await call("drive", drive);
+  const wanted = { trace, by_bytes: by_bytes(about) && !device, device: drive?.name ?? device };
+  const jobs = await call("plan", { ...wanted, policies: chosen(), sizes: fields.size.value });
+  const query = new URLSearchParams(settings());
+  history.replaceState(null, "", `?${query.toString().replaceAll("%2C", ",")}`);
+  const made = [];
+  for (const [policy, size] of jobs) {
+    say(`${policy}, ${size.toLocaleString("en")} ${wanted.by_bytes ? "bytes" : "blocks"}: ${made.length} of ${jobs.length}`);
+    const load = device ? fields.load.value : "clients";
+    made.push(await call("replay", { ...wanted, policy, size, load, amount: fields.amount.value }));
   }
-  await show(blocks, device);
-  if (device) {
-    say(`${rows.length} timed replays of ${references.toLocaleString("en")} references in ${((performance.now() - begin) / 1000).toFixed(1)} s.`);
-    return;
-  }
-  const busy = rows.reduce((sum, row) => sum + row.ms, 0);
-  say(`${rows.length} replays of ${references.toLocaleString("en")} references in ${((performance.now() - begin) / 1000).toFixed(1)} s; ` +
-    `${((rows.length * references) / busy / 1000).toFixed(0)} million references per second in the kernels.`);
+  rows = made;
+  await show(about, device, wanted.by_bytes);
+  const took = ((performance.now() - begin) / 1000).toFixed(1);
+  say(`${rows.length} ${device ? "timed " : ""}replays of ${about.references.toLocaleString("en")} references in ${took} s.` +
+    (about.file === undefined ? "" : " The address cannot name a file of yours, so a link to it opens the page with a trace of its own."));
 }
 
 const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits: 5 });
+const percent = (value) => `${(100 * value).toFixed(3)} %`;
 
-async function show(blocks, device) {
+async function show(about, device, bytes) {
+  const size = bytes ? "cache_bytes" : "cache_blocks";
+  const heads = [
+    ["Policy", (row) => row.policy],
+    [bytes ? "Bytes" : "Blocks", (row) => row[size]],
+    ...(bytes ? [] : [["Share", (row) => `${((100 * row[size]) / about.blocks).toFixed(1)} %`]]),
+    ["Misses", (row) => row.misses],
+    ...(device ? [["Delayed hits", (row) => row.delayed_hits]] : []),
+    ["Hit ratio", (row) => percent(row.hit_ratio)],
+    ...(bytes ? [["Byte hit ratio", (row) => percent(row.byte_hit_ratio)]] : []),
+    ...(device ? ["mean", "p50", "p95", "p99"].map((what) => [what === "mean" ? "Mean, µs" : `${what}, µs`, (row) => rounded(row[`${what}_us`])]) : []),
+  ];
   const table = document.querySelector("table.results");
-  const heads = device ? ["Misses", "Delayed hits", "Hit ratio", "Mean, µs", "p50, µs", "p95, µs", "p99, µs"] : ["Misses", "Hit ratio"];
   table.hidden = false;
-  table.tHead.rows[0].replaceChildren(...["Policy", "Blocks", "Share", ...heads].map((text) => {
-    const head = document.createElement("th");
-    Object.assign(head, { scope: "col", textContent: text });
-    return head;
-  }));
+  table.tHead.rows[0].replaceChildren(...heads.map(([text]) => Object.assign(document.createElement("th"), { scope: "col", textContent: text })));
   table.tBodies[0].replaceChildren(...rows.map((row) => {
     const line = document.createElement("tr");
-    const ratio = `${(100 * row.hit_ratio).toFixed(3)} %`;
-    const values = device
-      ? [row.misses, row.delayed_hits, ratio, ...[row.mean_us, row.p50_us, row.p95_us, row.p99_us].map(rounded)]
-      : [row.misses, ratio];
-    for (const cell of [row.policy, row.cache_blocks, `${((100 * row.cache_blocks) / blocks).toFixed(1)} %`, ...values]) {
-      const place = line.appendChild(document.createElement("td"));
-      place.textContent = cell.toLocaleString("en");
-    }
+    for (const [, value] of heads) line.appendChild(document.createElement("td")).textContent = value(row).toLocaleString("en");
     return line;
   }));
-  const what = device ? "mean_us" : "hit_ratio";
-  const title = device ? `Mean response of a read, µs (${device.name})` : "Hit ratio of reads";
+  const typed = document.querySelector(".command");
+  typed.hidden = false;
+  typed.querySelector("code").textContent = command(about, device);
+  const what = device ? "mean_us" : bytes ? "byte_hit_ratio" : "hit_ratio";
+  const title = device ? `Mean response of a read, µs (${device})` : bytes ? "Byte hit ratio of reads" : "Hit ratio of reads";
+  const policy = { field: "policy", type: "nominal", title: "Policy" };
   await vegaEmbed(".curve", {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     description: `${title} over cache size, one line per policy; the table below has the same numbers.`,
     width: "container",
     height: 320,
     data: { values: rows },
-    mark: { type: "line", point: true },
+    mark: { type: "line", point: { size: 50 } },
     encoding: {
-      x: { field: "cache_blocks", type: "quantitative", title: "Cache (blocks)", scale: { type: "log" } },
+      x: { field: size, type: "quantitative", title: bytes ? "Cache (bytes)" : "Cache (blocks)", scale: { type: "log" } },
       y: { field: what, type: "quantitative", title, axis: device ? {} : { format: "%" } },
-      color: { field: "policy", type: "nominal", title: "Policy" },
-      tooltip: ["policy", "cache_blocks", "misses", { field: what, format: device ? ",.1f" : ".3%" }].map((one) => (typeof one === "string" ? { field: one } : one)),
+      color: policy,
+      shape: policy,
+      strokeDash: { ...policy, legend: null },
+      tooltip: ["policy", size, "misses", { field: what, format: device ? ",.1f" : ".3%" }].map((one) => (typeof one === "string" ? { field: one } : one)),
     },
+    config: { legend: { orient: innerWidth < 600 ? "bottom" : "right", columns: innerWidth < 600 ? 3 : 1, symbolStrokeWidth: 2, symbolSize: 90 } },
   }, { actions: false, renderer: "svg" });
   document.querySelector("[data-save=csv]").hidden = false;
 }
 
 async function judge(claim) {
-  const { blocks } = await open(claim.trace);
+  await open(claim.trace);
   say(`Replaying ${claim.id}`);
-  const { requests, hits } = await call("replay", { name: claim.trace, policy: policy(claim.policy), capacity: claim.cache_blocks });
+  const { requests, hits } = await call("replay", { trace: claim.trace, policy: claim.policy, size: claim.cache_blocks, by_bytes: false, device: "", load: "", amount: "" });
   const obtained = (100 * hits) / requests;
   const off = claim.measure === "relative" ? Math.abs(obtained - claim.published) / Math.abs(claim.published) : Math.abs(obtained - claim.published);
   const verdict = off <= claim.tolerance ? "reproduced" : "not reproduced";
   const archived = Number(claim.archived);
   const same = Number(obtained.toPrecision(6)) === Number(archived.toPrecision(6)) ? "the same as" : "other than";
   document.querySelector(".judged").textContent = `${claim.statement} Published ${claim.published} %; in this browser ${obtained.toPrecision(6)} % of ` +
-    `${requests.toLocaleString("en")} reads over ${blocks.toLocaleString("en")} blocks, which is ${same} the archived ${archived.toPrecision(6)} %. ` +
+    `${requests.toLocaleString("en")} reads, which is ${same} the archived ${archived.toPrecision(6)} %. ` +
     `Off by ${off.toFixed(3)} (${claim.measure}), tolerance ${claim.tolerance}: ${verdict}.`;
   say("Done.");
   return { obtained, verdict };
 }
 
+// A file of the reader's own becomes the chosen trace once it has been read; until then, and on an error, nothing changes
 async function own(file) {
-  const name = `own_${opened.size}`;
+  const name = `own_${calls}`;
+  const given = { form: fields.format.value, block_size: fields.block_size.value.trim() };
+  clear();
   say(`Reading ${file.name}`);
-  const about = await call("open", { name, text: await file.text(), blockBytes: 4096 });
-  opened.set(name, about);
-  form.elements.trace.add(new Option(`${file.name} (${about.references.toLocaleString("en")} references, stays on this machine)`, name, false, true));
-  say(`${file.name}: ${about.references.toLocaleString("en")} references, ${about.blocks.toLocaleString("en")} blocks.`);
+  const about = await call("own", { name, file, ...given });
+  opened.set(name, { ...about, file: file.name, format: given.form, block_size: given.block_size });
+  [...fields.trace.options].filter((option) => option.value.startsWith("own_")).forEach((option) => option.remove());
+  fields.trace.add(new Option(`${file.name}: ${about.references.toLocaleString("en")} references (stays on this machine)`, name, false, true));
+  if (by_bytes(about)) choose(chosen().some((policy) => !BY_BYTES.includes(policy)) ? BY_BYTES : chosen());
+  say(`${about.text}.`);
 }
 
 async function guarded(work) {
@@ -162,42 +209,63 @@ async function guarded(work) {
   try {
     return await work();
   } catch (error) {
-    say(`Error: ${error.message}`);
+    fail(error.message);
   } finally {
     buttons.forEach((button) => { button.disabled = false; });
   }
 }
+
+const dropped = (file) => guarded(async () => {
+  await own(file);
+  await run();
+});
 
 (async () => {
   if (location.protocol === "file:") {
     say("A page opened as a file may not load what this needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");
     return;
   }
-  manifest = await (await fetch("manifest.json")).json();
+  say("Loading Python and the package");
+  let about;
+  try {
+    [manifest, about] = await Promise.all([fetch("manifest.json").then((answer) => answer.json()), call("about")]);
+  } catch (error) {
+    fail(error.message);
+    return;
+  }
   for (const trace of manifest.traces) {
-    form.elements.trace.add(new Option(`${trace.title}: ${trace.references.toLocaleString("en")} references`, trace.name));
+    fields.trace.add(new Option(`${trace.title}: ${trace.references.toLocaleString("en")} references`, trace.name));
   }
   const boxes = form.querySelector(".policies");
-  for (const one of manifest.policies) {
+  for (const one of about.policies) {
     const label = boxes.appendChild(document.createElement("label"));
-    const box = label.appendChild(document.createElement("input"));
-    Object.assign(box, { type: "checkbox", name: "policy", value: one.name, checked: ["lru", "mq", "arc", "opt"].includes(one.name) });
+    label.appendChild(Object.assign(document.createElement("input"), { type: "checkbox", name: "policy", value: one.name }));
     label.append(` ${one.name}`);
     label.title = one.summary;
   }
-  for (const one of manifest.devices) form.elements.device.add(new Option(`${one.name}: ${one.title}`, one.name));
+  for (const one of about.formats) fields.format.add(new Option(one, one));
+  const drives = document.querySelector("#devices");
+  for (const one of manifest.drives) drives.append(new Option(one.title, one.name));
   const list = document.querySelector("select[name=claim]");
   manifest.claims.forEach((claim, place) => list.add(new Option(claim.statement, place)));
+  fields.load.addEventListener("change", () => {
+    fields.amount.value = fields.load.value === "interval" ? "300us" : "4";
+    fields.amount.disabled = fields.load.value === "times";
+  });
   form.addEventListener("submit", (event) => { event.preventDefault(); guarded(run); });
+  fields.trace.addEventListener("change", clear);
   document.querySelector("form.judge").addEventListener("submit", (event) => {
     event.preventDefault();
     guarded(() => judge(manifest.claims[list.value]));
   });
-  form.elements.file.addEventListener("change", ({ target }) => { if (target.files[0]) guarded(() => own(target.files[0])); });
+  fields.file.addEventListener("change", ({ target }) => {
+    if (target.files[0]) dropped(target.files[0]);
+    target.value = "";
+  });
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (event.dataTransfer.files[0]) guarded(() => own(event.dataTransfer.files[0]));
+    if (event.dataTransfer.files[0]) dropped(event.dataTransfer.files[0]);
   });
   document.querySelector("[data-save=csv]").addEventListener("click", () => {
     const columns = Object.keys(rows[0]).filter((column) => column !== "ms");
@@ -207,6 +275,6 @@ async function guarded(work) {
     link.download = "curves.csv";
     link.click();
   });
+  await guarded(async () => { restore(); await run(); });
   document.body.dataset.ready = "";
-  if (!status.textContent) say("Choose, then press play.");
 })();

@@ -1,132 +1,165 @@
-"""Code that runs in the reader's browser, in Pyodide: traces in memory, and replays by the package's own kernels."""
+"""Code that runs in the reader's browser, in Pyodide: the package opens and replays traces as on a command line.
 
-import importlib
+The worker calls `call` with the name of a function here and its arguments as JSON.
+"""
+
+import gzip
 import json
 import sys
+import traceback
 from array import array
-from types import SimpleNamespace
+from pathlib import Path
 
-sys.path.insert(0, "/kernels")
-TRACES = {}
-LONGEST = 2_000_000  # most references that can be timed: each has a time, and the times are sorted
-PARTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")
+import numpy as np
 
+import misspenalty
+from misspenalty import disks
+from misspenalty.cli.arguments import parse_byte_size, parse_sizes
+from misspenalty.disks.drive.description import Description, Kind
+from misspenalty.errors import MissPenaltyError, ParameterError
+from misspenalty.replay.by_bytes import RULES
+from misspenalty.traces.quantities import is_time, parse_bytes
+from misspenalty.traces.trace import Trace
 
-def load(name, block_bytes):
-    """Load a trace whose ids, read flags and addresses by id were written to files."""
-    ids, address = array("I"), array("Q")
-    for numbers, kind in ((ids, "ids"), (address, "address")):
-        with open(f"/{name}.{kind}", "rb") as file:
-            numbers.frombytes(file.read())
-    with open(f"/{name}.reads", "rb") as file:
-        marks = file.read()
-    TRACES[name] = SimpleNamespace(ids=ids, marks=marks, address=address, block_bytes=block_bytes)
-
-
-def ranks(address):
-    """The place of each block by address, 0 for the lowest, and the ids in that order."""
-    order = sorted(range(len(address)), key=address.__getitem__)
-    rank = array("q", bytes(8 * len(address)))
-    for place, block in enumerate(order):
-        rank[block] = place
-    return rank, order
+TRACES = {}  # by the name that the page gave them
+DRIVES = {}  # by name, as they are asked for
+MOST_TIMED = 2_000_000  # references: each has a time, and the times are sorted
 
 
-def line(address):
-    """Positions of blocks that keep neighbours adjacent and cut gaps to one, and the total length."""
-    _, order = ranks(address)
-    places, at = array("I", bytes(4 * len(address))), 1
-    for i, block in enumerate(order):
-        if i:
-            at += min(address[block] - address[order[i - 1]], 2)
-        places[block] = at
-    return places, at + 2
+def call(function, values):
+    """``{"value": …}`` with what a function returns, or ``{"error": …}`` with why it does not; both as JSON."""
+    try:
+        return json.dumps({"value": globals()[function](**json.loads(values))})
+    except MissPenaltyError as error:
+        return json.dumps({"error": str(error)})
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return json.dumps({"error": f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"})
 
 
-def once(trace, name, make):
-    """Something computed from a trace when it is first asked for."""
-    if not hasattr(trace, name):
-        setattr(trace, name, make(trace.address))
-    return getattr(trace, name)
+def open_shipped(name, path, references, blocks, block_bytes, form):
+    """Open a trace that the page brings: ids whose highest bit marks a write, and addresses by id, byte by byte."""
+    planes = gzip.decompress(Path(path).read_bytes())
+    packed = np.frombuffer(joined(planes[: 4 * references], 4), np.uint32)
+    writes = bytes(1 if byte & 128 else 0 for byte in planes[3 * references : 4 * references])
+    address = np.frombuffer(joined(planes[4 * references :], 8), np.uint64)
+    write = np.frombuffer(writes, np.bool_) if 1 in writes else None
+    ids = packed & np.uint32(0x7FFFFFFF) if 1 in writes else packed
+    return _keep(name, Trace(ids, write, None, address[:blocks], block_bytes, name, form))
 
 
-def cache(trace, policy, capacity):
-    """A kernel of a policy, with the parameters that the page was built with."""
-    settings = dict(policy["parameters"])
-    if policy["spatial"]:
-        settings["places"], settings["tracks"] = once(trace, "line", line)
-    kernel = getattr(importlib.import_module(policy["module"]), policy["kernel"])
-    return kernel(capacity, len(trace.address), **settings)
+def joined(planes, size):
+    """Numbers of `size` bytes from their first bytes, then their second bytes, and so on."""
+    made, count = bytearray(len(planes)), len(planes) // size
+    for byte in range(size):
+        made[byte::size] = planes[byte * count : (byte + 1) * count]
+    return made
 
 
-def replay(name, policy, capacity):
-    """``[requests, hits]`` over the reads of a trace; writes are accesses that are not counted."""
-    trace = TRACES[name]
-    hit = bytearray(len(trace.ids))
-    hits = cache(trace, json.loads(policy), capacity).replay(trace.ids, hit)
-    if 0 in trace.marks:
-        hits = (int.from_bytes(hit, "little") & int.from_bytes(trace.marks, "little")).bit_count()
-    return [trace.marks.count(1), hits]
+def open_file(name, path, form, block_size):
+    """Open the reader's own file, in any format that the command line reads, but Parquet."""
+    try:
+        size = parse_bytes(block_size, "block size") if block_size else None
+        return _keep(name, misspenalty.open_trace(path, form or None, size))
+    except ImportError as error:
+        raise ParameterError(
+            f"{Path(path).name}: a Parquet file cannot be read in a browser ({error}); convert it to text, or use the"
+            " command line"
+        ) from error
+    finally:
+        Path(path).unlink()
 
 
-def drive(path):
-    """Mechanics and settings of a drive from its file: a line of JSON, then arrays byte by byte of their numbers."""
-    with open(path, "rb") as file:
-        about = json.loads(file.readline())
-        arrays = []
-        for size, count, kind in about["arrays"]:
-            made = bytearray(size * count)
-            for byte in range(size):
-                made[byte::size] = file.read(count)
-            arrays.append(array(kind, bytes(made)) if kind else made)
-    mechanics = importlib.import_module("misspenalty.disks.drive._mechanics").Mechanics
-    return mechanics(*arrays, *about["arguments"]), about["settings"]
+def _keep(name, trace):
+    own = [known for known in TRACES if known.startswith("own_")]
+    if name.startswith("own_") and own:
+        del TRACES[own[0]]
+    TRACES[name] = trace
+    return {
+        "references": len(trace),
+        "reads": trace.reads,
+        "blocks": trace.blocks,
+        "text": repr(trace)[1:-1],
+        "has_sizes": trace.object_bytes is not None,
+        "has_times": trace.time is not None,
+    }
 
 
-def behind(trace, device):
-    """A device, the position of each block on it, and the sectors per block."""
-    devices = importlib.import_module("misspenalty.latency._devices")
-    if "ns" in device:
-        return devices.FixedTime(device["ns"]), array("q", bytes(8 * len(trace.address))), 1
-    sectors = -(-trace.block_bytes // device["sector_bytes"])
-    room = device["blocks"] // sectors
-    if len(trace.address) > room:
-        raise ValueError(
-            f"{device['name']} has room for {room} of the trace's {len(trace.address)} blocks; choose another device"
-        )
-    fits = max(trace.address) < room
-    places = trace.address if fits else once(trace, "ranks", ranks)[0]
-    made = importlib.import_module("misspenalty.disks.drive._drive").Drive(*drive(device["path"]))
-    return devices.Disk(made), array("q", (place * sectors for place in places)), sectors
+def add_drive(name, path):
+    """Make a drive known from its file: a line of JSON, then arrays byte by byte of their numbers."""
+    content = gzip.decompress(Path(path).read_bytes())
+    about, _, rest = content.partition(b"\n")
+    about, arrays = json.loads(about), []
+    if about["data"]["kind"] == "flash":
+        DRIVES[name] = disks.FlashDescription(about["data"])
+        return
+    for size, count, kind in about["arrays"]:
+        made, rest = joined(rest[: size * count], size), rest[size * count :]
+        arrays.append(array(kind, bytes(made)) if kind else made)
+    DRIVES[name] = Packed(about, arrays)
 
 
-def penalty(name, policy, capacity, device, clients, interval):
-    """Response times of the reads, as in `misspenalty.penalty`; µs, as JSON.
+class Packed(Description):
+    """A disk drive whose tables come ready made."""
 
-    In a closed loop of `clients` or, if that is 0, one request every `interval` µs whether or not others have finished.
-    """
-    trace, policy = TRACES[name], json.loads(policy)
-    timed = importlib.import_module("misspenalty.latency._replay_timed")
-    if len(trace.ids) > LONGEST:
-        raise ValueError(f"{len(trace.ids)} references; at most {LONGEST} can be timed here: choose a shorter trace")
-    if policy["offline"] and policy["name"] != "opt":
-        raise ValueError(f"{policy['name']} looks into the future; of such policies only opt can be timed")
-    blocks, ahead = len(trace.address), array("q")
-    if policy["offline"]:
-        kernel, ahead = timed.Foresight(capacity, blocks), timed.following(trace.ids, blocks)
+    def __init__(self, about, arrays):
+        Kind.__init__(self, about["data"], None)
+        self.mechanics, self.settings = disks.Mechanics(*arrays, *about["arguments"]), about["settings"]
+
+
+def plan(trace, policies, sizes, by_bytes, device):
+    """The replays that these settings ask for: pairs of policy and size, in blocks or, with `by_bytes`, in bytes."""
+    opened = TRACES[trace]
+    if not policies:
+        raise ParameterError("no policy is chosen")
+    if by_bytes:
+        if odd := [policy for policy in policies if policy not in RULES]:
+            raise ParameterError(
+                f"{', '.join(odd)}: not defined for objects of different sizes; those that are: {', '.join(RULES)}"
+            )
+        found = [parse_byte_size(size, opened.footprint_bytes) for size in sizes.split(",")]
     else:
-        kernel = cache(trace, policy, capacity)
-    write = trace.marks.translate(bytes([1, 0]) + bytes(254)) if 0 in trace.marks else b""
-    made, lbn, sectors = behind(trace, json.loads(device))
-    arrival = array("q") if clients else array("q", (1000 * interval * i for i in range(len(trace.ids))))
-    counts, latency = timed.Replay(kernel, made, lbn, sectors, 0, False).run(
-        trace.ids, write, arrival, ahead, 0, clients, 0
-    )
-    served = sorted(ns for ns in memoryview(latency) if ns >= 0)
-    n = len(served)
-    row = {"requests": n} | {key: counts[key] for key in ("hits", "delayed_hits", "misses")}
-    row["mean_us"] = (sum(counts[part] for part in PARTS) + counts["delayed"]) / n / 1000
-    for share in (50, 95, 99):
-        row[f"p{share}_us"] = served[-(-n * share // 100) - 1] / 1000
-    row["delayed_us"] = counts["delayed"] / n / 1000
-    return json.dumps(row | {f"{part}_us": counts[part] / n / 1000 for part in PARTS})
+        found = parse_sizes(sizes, opened)
+    if device and len(opened) > MOST_TIMED:
+        raise ParameterError(
+            f"{len(opened)} references; at most {MOST_TIMED} can be timed in a browser: choose a shorter trace, or use"
+            " the command line"
+        )
+    if device and not is_time(device) and device not in DRIVES:
+        raise ParameterError(f"device {device!r}: expected a time such as 5ms, or a drive from the list")
+    return [[policy, size] for policy in policies for size in dict.fromkeys(found)]
+
+
+def replay(trace, policy, size, by_bytes, device, load, amount):
+    """One replay: a row of `hit_ratio_curve`, `byte_hit_ratio_curve` or, with a device, `penalty`.
+
+    `load` is ``clients`` or ``interval``, whose value is `amount`, or ``times``, those of the trace.
+    """
+    opened = TRACES[trace]
+    if device:
+        given = {} if load == "times" else {load: _whole(amount) if load == "clients" else amount}
+        drive = DRIVES.get(device, device)
+        table = misspenalty.penalty(opened, policy, size, drive, threads=1, **given)
+    elif by_bytes:
+        table = misspenalty.byte_hit_ratio_curve(opened, policy, size, threads=1)
+    else:
+        table = misspenalty.hit_ratio_curve(opened, policy, size, threads=1)
+    (row,) = table.to_dict("records")
+    if "hit_ratio" not in row:
+        row["hit_ratio"] = row["hits"] / row["requests"]
+    return row
+
+
+def _whole(text):
+    if not text.strip().isdigit():
+        raise ParameterError(f"{text!r} clients; expected a whole number")
+    return int(text)
+
+
+def about():
+    """What the page lists: policies with their summaries, and formats."""
+    return {
+        "policies": [{"name": name, "summary": known.summary} for name, known in misspenalty.policies().items()],
+        "formats": list(misspenalty.traces.formats()),
+        "python": sys.version.split()[0],
+    }

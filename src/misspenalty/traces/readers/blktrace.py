@@ -60,9 +60,7 @@ def _records(path):
                     break
                 places.append(at)
                 at += length
-            whole = np.frombuffer(data, np.uint8)
-            index = np.array(places, np.int64)[:, None] + np.arange(RECORD.itemsize)
-            yield whole[index].view(RECORD).ravel() if places else np.empty(0, RECORD)
+            yield np.frombuffer(b"".join(data[place : place + RECORD.itemsize] for place in places), RECORD)
             data, done = data[at:], done + at
     if data:
         raise InputError("the file ends within a record", path=path, byte=done, remedy="it may be truncated")

@@ -1,0 +1,350 @@
+"""Stands in for NumPy in the browser: the part of it that reading and replaying a trace call, on Python's buffers.
+
+There is no NumPy for Pyodide in a package registry, so the page brings this. Arrays have one or two dimensions and the
+types of `dtypes`; every value is the one that NumPy computes, and what is not listed here raises an AttributeError.
+A test replays every format, policy and device in a browser and compares the results with NumPy's.
+"""
+
+import builtins
+import itertools
+import math
+import operator
+import os
+
+from numpy.arrays import Records, column, ndarray, stored
+from numpy.dtypes import (
+    bool_,
+    dtype,
+    float64,
+    floating,
+    generic,
+    int8,
+    int16,
+    int32,
+    int64,
+    integer,
+    number,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+__all__ = ["bool_", "dtype", "float64", "floating", "generic", "int8", "int16", "int32", "int64", "integer", "ndarray"]
+__all__ += ["number", "uint8", "uint16", "uint32", "uint64"]
+nan = math.nan
+
+
+def empty(shape, dtype=float64):
+    """An array of zeros, which are cheaper here than what happens to be in memory."""
+    kind = _dtype(dtype)
+    shape = (int(shape),) if isinstance(shape, int) else tuple(map(int, shape))
+    if kind.names:
+        return Records(memoryview(bytearray(shape[0] * kind.itemsize)), kind)
+    return ndarray(memoryview(bytearray(math.prod(shape) * kind.itemsize)).cast(kind.char), kind, shape)
+
+
+zeros = empty
+
+
+def full(shape, value, dtype=None):
+    """An array of one value."""
+    made = empty(shape, dtype or (bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else float64))
+    made[:] = value
+    return made
+
+
+def ones(shape, dtype=float64):
+    """An array of ones."""
+    return full(shape, 1, dtype)
+
+
+def zeros_like(values):
+    """Zeros of the shape and type of `values`."""
+    return empty(values.shape, values.dtype)
+
+
+def ones_like(values):
+    """Ones of the shape and type of `values`."""
+    return full(values.shape, 1, values.dtype)
+
+
+def array(values, dtype=None):
+    """A new array of these values."""
+    made = asarray(values, dtype)
+    return made.copy() if made is values else made
+
+
+def asarray(values, dtype=None):
+    """`values` as an array, itself where it is one of this type."""
+    if isinstance(values, ndarray | Records):
+        return values if dtype is None or values.dtype == dtype else values.astype(dtype)
+    if isinstance(values, int | float):
+        made = stored([values], _kind_of([values]), ())
+    elif isinstance(values, list | tuple | range) or not _has_buffer(values):
+        values = list(values)
+        if values and isinstance(values[0], list | tuple | ndarray):
+            rows = [asarray(row) for row in values]
+            kind = _common([row.dtype for row in rows])
+            flat = list(itertools.chain.from_iterable(row.tolist() for row in rows))
+            made = stored(flat, kind, (len(rows), len(rows[0])))
+        else:
+            made = stored(values, _kind_of(values))
+    else:
+        view = memoryview(values)
+        kind = _dtype(view.format)
+        made = ndarray(memoryview(bytearray(view.cast("B"))).cast(kind.char), kind, view.shape)
+    return made if dtype is None else made.astype(dtype)
+
+
+def ascontiguousarray(values, dtype=None):
+    """`values` as an array whose numbers lie next to each other."""
+    made = asarray(values, dtype)
+    return made if made.contiguous else made.copy()
+
+
+def _has_buffer(values):
+    try:
+        memoryview(values)
+    except TypeError:
+        return False
+    return True
+
+
+def _kind_of(values):
+    kinds = {bool if isinstance(value, bool) else int if isinstance(value, int) else type(value) for value in values}
+    if kinds <= {bool}:
+        return _dtype(bool_ if values else float64)
+    if kinds <= {int, bool}:
+        return _dtype(uint64 if builtins.max(values) >> 63 else int64)
+    return _dtype(float64)
+
+
+def _common(kinds):
+    first = kinds[0]
+    return first if builtins.all(kind == first for kind in kinds) else max(kinds, key=lambda kind: kind.rank)
+
+
+_dtype = dtype
+
+
+def frombuffer(data, dtype, count=-1):
+    """The numbers or records in some bytes, of either byte order; all of them, or the first `count`."""
+    kind = _dtype(dtype)
+    view = memoryview(data).cast("B")
+    view = view if count < 0 else view[: count * kind.itemsize]
+    if len(view) % kind.itemsize:
+        raise ValueError("buffer size must be a multiple of element size")
+    if kind.names:
+        return Records(view, kind)
+    if kind.swapped:
+        return column(view, kind, 0, kind.itemsize)
+    return ndarray(view.cast(kind.char), kind, (len(view) // kind.itemsize,))
+
+
+def fromfile(file, dtype, count=-1):
+    """Numbers read from a file or path, at most `count`."""
+    kind = _dtype(dtype)
+    if isinstance(file, str | os.PathLike):
+        with open(file, "rb") as opened:
+            return fromfile(opened, kind, count)
+    data = bytearray(file.read(count * kind.itemsize if count >= 0 else -1))
+    return frombuffer(memoryview(data)[: len(data) // kind.itemsize * kind.itemsize], kind)
+
+
+def memmap(path, dtype, mode, shape=None):
+    """A column's file; there is nothing to map here, so it is read."""
+    made = fromfile(path, dtype)
+    return made if shape is None else made[: shape[0]]
+
+
+def arange(begin, end=None, dtype=None):
+    """Numbers from `begin` up to but excluding `end`, by 1."""
+    begin, end = (0, begin) if end is None else (begin, end)
+    return stored(range(int(begin), int(end)), _dtype(dtype or int64))
+
+
+def concatenate(parts):
+    """Arrays one after another."""
+    parts = [asarray(part) for part in parts]
+    kind = _common([part.dtype for part in parts])
+    if kind.names:
+        return Records(memoryview(b"".join(part.view for part in parts)), kind)
+    made = empty(builtins.sum(part.size for part in parts), kind)
+    at = 0
+    for part in parts:
+        made[at : at + part.size] = part
+        at += part.size
+    return made
+
+
+append = lambda values, more: concatenate([values, asarray(more)])  # noqa: E731
+
+
+def stack(columns, axis):
+    """Columns of equal length next to each other."""
+    assert axis == 1
+    rows = list(zip(*(one.tolist() for one in columns), strict=True))
+    return stored(itertools.chain.from_iterable(rows), columns[0].dtype, (len(rows), len(columns)))
+
+
+def split(values, at):
+    """The parts of an array between these places."""
+    ends = [0, *(int(place) for place in at), len(values)]
+    return [values[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+def repeat(values, times):
+    """Each value so many times."""
+    if isinstance(times, int):
+        return stored([value for value in values.tolist() for _ in range(times)], values.dtype)
+    times = times.tolist()
+    return stored(itertools.chain.from_iterable(map(itertools.repeat, values.tolist(), times)), values.dtype)
+
+
+def diff(values, prepend=None):
+    """Differences of neighbours."""
+    given = values.tolist()
+    given = given if prepend is None else [prepend, *given]
+    return stored(map(operator.sub, given[1:], given), values.dtype)
+
+
+def cumsum(values):
+    """Running sums."""
+    kind = values.dtype
+    kind = kind if kind.kind == "f" else _dtype(uint64 if kind.kind == "u" else int64)
+    return stored(itertools.accumulate(values.tolist()), kind)
+
+
+def argsort(values, kind=None):
+    """Places of the values in ascending order, equal ones in order of place."""
+    given = values.tolist()
+    return stored(sorted(range(len(given)), key=given.__getitem__), _dtype(int64))
+
+
+def sort(values):
+    """The values in ascending order."""
+    return stored(sorted(values.tolist()), values.dtype)
+
+
+def partition(values, places):
+    """The values, with those at these places where sorting would put them."""
+    return sort(values)
+
+
+def unique(values, axis=None, return_index=False, return_inverse=False):
+    """Distinct values or, with ``axis=0``, distinct rows, in ascending order."""
+    given = list(map(tuple, values.tolist())) if axis == 0 else values.tolist()
+    first = {}
+    for place, value in enumerate(given):
+        first.setdefault(value, place)
+    order = sorted(first)
+    shape = (len(order), values.shape[1]) if axis == 0 else None
+    flat = itertools.chain.from_iterable(order) if axis == 0 else order
+    found = [stored(flat, values.dtype, shape)]
+    if return_index:
+        found.append(stored([first[value] for value in order], _dtype(int64)))
+    if return_inverse:
+        rank = {value: place for place, value in enumerate(order)}
+        found.append(stored([rank[value] for value in given], _dtype(int64)))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def searchsorted(values, wanted, side="left", sorter=None):
+    """Where values would have to be inserted into ascending ones."""
+    import bisect
+
+    find = bisect.bisect_left if side == "left" else bisect.bisect_right
+    given = values.tolist() if sorter is None else values[sorter].tolist()
+    if isinstance(wanted, ndarray):
+        return stored([find(given, one) for one in wanted.tolist()], _dtype(int64))
+    return find(given, wanted)
+
+
+def bincount(values, minlength=0):
+    """How often each number from 0 on occurs."""
+    counts = [0] * builtins.max(minlength, values.max(initial=-1) + 1)
+    for value in values.tolist():
+        counts[value] += 1
+    return stored(counts, _dtype(int64))
+
+
+def flatnonzero(values):
+    """Places of values other than 0."""
+    return stored(itertools.compress(itertools.count(), asarray(values).tolist()), _dtype(int64))
+
+
+def count_nonzero(values):
+    """How many values are not 0."""
+    values = asarray(values)
+    if values.dtype.itemsize == 1 and values.contiguous:
+        return values.size - bytes(values.data).count(0)
+    return builtins.sum(map(bool, values.tolist()))
+
+
+def isin(values, among, invert=False):
+    """Which values are among some, or are not."""
+    values, among = values.tolist() if isinstance(values, ndarray) else values, set(among)
+    return stored([(value in among) != invert for value in values], _dtype(bool_))
+
+
+def where(chosen, one, other):
+    """`one` where chosen, `other` elsewhere."""
+    size = len(chosen)
+    one, other = (each if isinstance(each, ndarray) else full(size, each) for each in (one, other))
+    pairs = zip(chosen.tolist(), one.tolist(), other.tolist(), strict=True)
+    return stored([a if which else b for which, a, b in pairs], _common([one.dtype, other.dtype]))
+
+
+def all(values):
+    """Whether every value is true."""
+    return asarray(values).all()
+
+
+def max(values, key=None):
+    """The largest value."""
+    return values.max() if isinstance(values, ndarray) else builtins.max(values, key=key)
+
+
+class _Extreme:
+    """`minimum` or `maximum`, value by value."""
+
+    def __init__(self, choose):
+        self.choose = choose
+
+    def __call__(self, one, other):
+        if isinstance(one, ndarray):
+            return one.combined(other, self.choose)
+        return other.combined(one, self.choose) if isinstance(other, ndarray) else self.choose(one, other)
+
+    def accumulate(self, values):
+        """The extreme of the values so far."""
+        return stored(itertools.accumulate(values.tolist(), self.choose), values.dtype)
+
+
+minimum, maximum = _Extreme(builtins.min), _Extreme(builtins.max)
+
+
+def clip(values, low, high):
+    """Values moved into a range."""
+    return minimum(maximum(values, low), high)
+
+
+def rint(values):
+    """Values rounded to whole ones, halves to even ones; their type is a float's."""
+    if isinstance(values, int | float):
+        return float(round(values))
+    return stored([float(round(value)) for value in values.tolist()], _dtype(float64), values.shape)
+
+
+round = rint
+
+
+def isfinite(value):
+    """Whether a number is finite."""
+    return math.isfinite(value)
+
+
+def isscalar(value):
+    """Whether a value is one number or text."""
+    return isinstance(value, int | float | str | bytes)

@@ -1,0 +1,367 @@
+"""Arrays on Python's buffers."""
+
+import builtins
+import itertools
+import operator
+from array import array as packed
+
+from numpy.dtypes import bool_, dtype, float64, int64, uint64, wrapped
+
+ARRAY_CODES = {"?": "B"}  # of types that the module `array` lacks
+
+
+def stored(values, kind, shape=None):
+    """An array of these values, which wrap around where they exceed the type."""
+    char = ARRAY_CODES.get(kind.char, kind.char)
+    values = values if isinstance(values, list | range) else list(values)
+    try:
+        made = packed(char, values)
+    except OverflowError:
+        made = packed(char, [wrapped(value, kind.kind, 8 * kind.itemsize) for value in values])
+    return ndarray(memoryview(made).cast("B").cast(kind.char), kind, (len(values),) if shape is None else shape)
+
+
+def column(view, kind, first, step):
+    """Numbers that lie `step` bytes apart in some bytes, of either byte order, in an array of their own."""
+    size, count = kind.itemsize, len(view) // step
+    made = bytearray(size * count)
+    for byte in range(size):
+        place = size - 1 - byte if kind.swapped else byte
+        made[place::size] = view[first + byte : len(view) : step]
+    plain = dtype(kind.type)
+    return ndarray(memoryview(made).cast(plain.char), plain, (count,))
+
+
+class ndarray:
+    """Numbers in a buffer, in one or two dimensions; slices share it."""
+
+    def __init__(self, flat, kind, shape, step=None):
+        self.flat, self.dtype, self.shape = flat, kind, tuple(shape)
+        self.step = step if step is not None else self.shape[1] if len(self.shape) == 2 else 1  # between rows
+        self.flags = _Flags()
+
+    ndim = property(lambda self: len(self.shape))
+    itemsize = property(lambda self: self.dtype.itemsize)
+    nbytes = property(lambda self: self.size * self.dtype.itemsize)
+
+    @property
+    def T(self):
+        """Columns as rows."""
+        return stored(itertools.chain.from_iterable(zip(*self.tolist(), strict=True)), self.dtype, self.shape[::-1])
+
+    @property
+    def size(self):
+        """Numbers in all."""
+        return self.shape[0] * self.shape[1] if len(self.shape) == 2 else self.shape[0] if self.shape else 1
+
+    @property
+    def contiguous(self):
+        """Whether the numbers lie next to each other."""
+        return self.flat.contiguous and (len(self.shape) != 2 or self.step == self.shape[1])
+
+    @property
+    def data(self):
+        """The buffer."""
+        return self.__buffer__(0)
+
+    def __buffer__(self, flags):
+        if not self.contiguous:
+            raise BufferError("ndarray is not C-contiguous")
+        flat = self.flat if len(self.shape) < 2 else self.flat[: self.size]
+        flat = flat if self.flags.writeable else flat.toreadonly()
+        return flat.cast("B").cast(self.dtype.char, self.shape) if len(self.shape) == 2 and self.size else flat
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __iter__(self):
+        return iter([self[i] for i in range(len(self))] if len(self.shape) == 2 else self.tolist())
+
+    def _row(self, place):
+        place = place + len(self) if place < 0 else place
+        if not 0 <= place < len(self):
+            raise IndexError(f"index {place} is out of bounds for size {len(self)}")
+        begin = place * self.step
+        return ndarray(self.flat[begin : begin + self.shape[1]], self.dtype, (self.shape[1],))
+
+    def _rows(self, part):
+        begin, end, by = part.indices(len(self))
+        assert by == 1
+        return ndarray(
+            self.flat[begin * self.step :], self.dtype, (builtins.max(end - begin, 0), self.shape[1]), self.step
+        )
+
+    def __getitem__(self, key):
+        if isinstance(key, tuple) and len(self.shape) == 2:
+            rows, columns = key
+            part = self[rows] if isinstance(rows, slice) else self._row(rows)
+            if len(part.shape) == 1:
+                return part[columns]
+            if isinstance(columns, slice):
+                begin, end, _ = columns.indices(self.shape[1])
+                return ndarray(part.flat[begin:], self.dtype, (len(part), end - begin), part.step)
+            flat = part.flat[columns :: part.step][: len(part)]
+            return ndarray(flat, self.dtype, (len(flat),))
+        if isinstance(key, slice):
+            if len(self.shape) == 2:
+                return self._rows(key)
+            flat = self.flat[key]
+            return self._like(flat, (len(flat),))
+        if isinstance(key, ndarray | list):
+            return self._chosen(key)
+        if key is Ellipsis:
+            return self
+        return self._row(operator.index(key)) if len(self.shape) == 2 else self.flat[operator.index(key)]
+
+    def _like(self, flat, shape):
+        made = ndarray(flat, self.dtype, shape)
+        made.flags.writeable = self.flags.writeable
+        return made
+
+    def _chosen(self, key):
+        mask = isinstance(key, ndarray) and key.dtype == bool_
+        if mask and len(key) != len(self):
+            raise IndexError(f"boolean index of {len(key)} for {len(self)}")
+        places = key.tolist() if isinstance(key, ndarray) else key
+        if len(self.shape) == 2:
+            rows = self.tolist()
+            chosen = list(itertools.compress(rows, places)) if mask else [rows[place] for place in places]
+            return stored(itertools.chain.from_iterable(chosen), self.dtype, (len(chosen), self.shape[1]))
+        given = self.tolist()
+        return stored(itertools.compress(given, places) if mask else map(given.__getitem__, places), self.dtype)
+
+    def __setitem__(self, key, value):
+        if not self.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        if isinstance(key, slice) and len(self.shape) == 1:
+            place = self.flat[key]
+            self.flat[key] = _as_values(value, self.dtype, len(place)).flat
+        elif isinstance(key, ndarray | list):
+            if isinstance(key, ndarray) and key.dtype == bool_:
+                places = list(itertools.compress(range(len(self)), key.tolist()))
+            else:
+                places = list(key)
+            flat = self.flat
+            for place, one in zip(places, _as_values(value, self.dtype, len(places)).tolist(), strict=True):
+                flat[place] = one
+        elif len(self.shape) == 2 and isinstance(key, slice):
+            for row in range(*key.indices(len(self))):
+                self._row(row)[:] = value
+        elif len(self.shape) == 2:
+            self._row(key)[:] = value
+        else:
+            self.flat[operator.index(key)] = value
+
+    def tolist(self):
+        """The numbers as Python's."""
+        if len(self.shape) == 2:
+            return [self._row(row).tolist() for row in range(len(self))]
+        return self.flat.tolist() if self.shape else self.flat[0]
+
+    def copy(self):
+        """The same numbers in a buffer of their own."""
+        made = bytearray(self.nbytes)
+        into = memoryview(made).cast(self.dtype.char)
+        if len(self.shape) == 2:
+            for row in range(len(self)):
+                into[row * self.shape[1] : (row + 1) * self.shape[1]] = self._row(row).flat
+        else:
+            into[:] = self.flat
+        return ndarray(into, self.dtype, self.shape)
+
+    def astype(self, kind):
+        """The numbers as another type, cut to whole ones and wrapped around where they have to be."""
+        kind = dtype(kind)
+        if kind == self.dtype:
+            return self.copy()
+        if kind.kind == "b":
+            return stored(map(bool, self._values()), kind, self.shape)
+        values = map(int, self._values()) if self.dtype.kind == "f" and kind.kind in "iu" else self._values()
+        return stored(values, kind, self.shape)
+
+    def _values(self):
+        return (
+            list(itertools.chain.from_iterable(self.tolist()))
+            if len(self.shape) == 2
+            else (self.flat.tolist() if self.shape else [self.flat[0]])
+        )
+
+    def view(self, kind):
+        """The same bytes as another type."""
+        kind = dtype(kind)
+        flat = self.flat if self.contiguous else self.copy().flat
+        made = flat.cast("B").cast(kind.char)
+        return ndarray(made, kind, (len(made),))
+
+    def reshape(self, rows, columns=None):
+        """The same numbers in rows, as many as there are for -1, or in one."""
+        if columns is None:
+            return ndarray(self.flat[: self.size], self.dtype, (self.size,))
+        return ndarray(self.flat, self.dtype, (self.size // columns if rows == -1 else rows, columns))
+
+    def ravel(self):
+        """The numbers in one dimension."""
+        return self if len(self.shape) == 1 else self.copy().reshape(-1)
+
+    def tofile(self, file):
+        """Write the numbers to an open file or a path."""
+        if hasattr(file, "write"):
+            file.write(bytes(self.copy().flat.cast("B")))
+        else:
+            with open(file, "wb") as opened:
+                self.tofile(opened)
+
+    def tobytes(self):
+        """The numbers' bytes."""
+        return bytes(self.copy().flat.cast("B"))
+
+    def max(self, initial=None):
+        """The largest number, at least `initial`."""
+        values = self._values()
+        return builtins.max(values if initial is None else [*values, initial])
+
+    def min(self):
+        """The smallest number."""
+        return builtins.min(self._values())
+
+    def sum(self):
+        """The sum of the numbers."""
+        return builtins.sum(self._values())
+
+    def all(self):
+        """Whether every number is other than 0."""
+        return builtins.all(self._values())
+
+    def any(self):
+        """Whether a number is other than 0."""
+        return builtins.any(self._values())
+
+    def argmin(self):
+        """Place of the smallest number."""
+        values = self._values()
+        return values.index(builtins.min(values))
+
+    def combined(self, other, operation, kind=None, swapped=False):
+        """An operation on each number and its partner, or one partner for all."""
+        mine = self._values()
+        if isinstance(other, list):
+            other = stored(other, self.dtype)
+        if isinstance(other, ndarray):
+            theirs, partner = other._values(), other.dtype
+            if len(theirs) != len(mine):
+                theirs = theirs * len(mine) if len(theirs) == 1 else theirs
+                if len(theirs) != len(mine):
+                    raise ValueError(f"operands could not be broadcast together: {self.shape}, {other.shape}")
+        else:
+            theirs, partner = itertools.repeat(other, len(mine)), _weak(other, self.dtype)
+        kind = kind or _together(self.dtype, partner)
+        pairs = (theirs, mine) if swapped else (mine, theirs)
+        return stored(map(operation, *pairs), kind, self.shape)
+
+    def __invert__(self):
+        if self.dtype == bool_:
+            return stored(map(operator.not_, self._values()), self.dtype, self.shape)
+        return stored(map(operator.invert, self._values()), self.dtype, self.shape)
+
+    def __neg__(self):
+        return stored(map(operator.neg, self._values()), self.dtype, self.shape)
+
+    __hash__ = None
+
+
+def _as_values(value, kind, count):
+    """A value or values as an array of a type and length."""
+    if isinstance(value, ndarray):
+        if value.dtype != kind:
+            value = value.astype(kind)
+        if len(value) != count:
+            raise ValueError(f"could not broadcast input array from {len(value)} into {count}")
+        return value if value.dtype.char == kind.char else value.view(kind)
+    values = [value] * count if isinstance(value, int | float) else list(value)
+    if len(values) != count:
+        raise ValueError(f"could not broadcast input array from {len(values)} into {count}")
+    return stored([bool(one) for one in values] if kind.kind == "b" else values, kind)
+
+
+def _weak(value, kind):
+    """The type that a Python number has next to an array of a type."""
+    if isinstance(value, float):
+        return dtype(float64)
+    if isinstance(value, bool):
+        return dtype(bool_)
+    return dtype(int64) if kind.kind == "b" else kind
+
+
+def _together(one, other):
+    """The type that holds the values of both."""
+    if one == other or other.kind == "b":
+        return one
+    if one.kind == "b":
+        return other
+    if "f" in (one.kind, other.kind):
+        return dtype(float64)
+    if one.kind == other.kind:
+        return max(one, other, key=lambda kind: kind.itemsize)
+    signed, unsigned = (one, other) if one.kind == "i" else (other, one)
+    if unsigned.itemsize == dtype(uint64).itemsize:
+        return dtype(float64)
+    return signed if signed.itemsize > unsigned.itemsize else dtype(f"i{2 * unsigned.itemsize}")
+
+
+def _operation(function, kind=None, swapped=False):
+    return lambda self, other: self.combined(other, function, kind and dtype(kind), swapped)
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor"):
+    _function = getattr(operator, {"and": "and_", "or": "or_"}.get(_name, _name))
+    setattr(ndarray, f"__{_name}__", _operation(_function))
+    setattr(ndarray, f"__r{_name}__", _operation(_function, None, True))
+ndarray.__truediv__ = _operation(operator.truediv, float64)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(ndarray, f"__{_name}__", _operation(getattr(operator, _name), bool_))
+
+
+def _in_place(name):
+    def run(self, other):
+        self[:] = getattr(self, f"__{name}__")(other)
+        return self
+
+    return run
+
+
+for _name in ("add", "sub", "mul", "and", "or"):
+    setattr(ndarray, f"__i{_name}__", _in_place(_name))
+
+
+class _Flags:
+    """Whether the numbers may be changed through this array."""
+
+    def __init__(self):
+        self.writeable = True
+
+
+class Records:
+    """Records of fields, whose columns are arrays of their own."""
+
+    def __init__(self, view, kind):
+        self.view, self.dtype, self.itemsize = view, kind, kind.itemsize
+        self.size = len(view) // kind.itemsize
+        self.shape, self.nbytes, self.contiguous = (self.size,), len(view), True
+
+    def __len__(self):
+        return self.size
+
+    def __buffer__(self, flags):
+        return self.view
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            kind, first = self.dtype.fields[key]
+            return column(self.view, kind, first, self.itemsize)
+        size = self.itemsize
+        if isinstance(key, slice):
+            begin, end, by = key.indices(self.size)
+            assert by == 1
+            return Records(self.view[begin * size : builtins.max(end, begin) * size], self.dtype)
+        places = itertools.compress(range(self.size), key.tolist()) if key.dtype == bool_ else key.tolist()
+        return Records(memoryview(b"".join(self.view[at * size : (at + 1) * size] for at in places)), self.dtype)

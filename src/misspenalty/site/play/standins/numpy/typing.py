@@ -1,0 +1,6 @@
+"""Names that annotations use."""
+
+from typing import Any
+
+ArrayLike = Any
+NDArray = Any

@@ -1,0 +1,3 @@
+"""Stands in for PyYAML in the browser, where drives come as JSON."""
+
+SafeLoader = None
