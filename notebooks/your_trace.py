@@ -158,8 +158,9 @@ ratios = pd.DataFrame({"policy": ["CLOCK (yours)", "CLOCK", "LRU", "MQ", "OPT"]}
 ratios.assign(hit_ratio_pct=[100 * row.hit_ratio for row in rows])
 
 # %% [markdown]
-# OPT knows the future and has the most hits over all references, writes included; a policy above it has a bug. Your
-# CLOCK and the package's are the same policy, and their results agree.
+# OPT knows the future and has the most hits over all references, writes included, of all caches that load every block
+# they miss, as yours does; one that may leave blocks out is compared with `opt_bypass`. Your CLOCK and the package's
+# are the same policy, and their results agree.
 #
 # On the command line, a class in a file of your own is named by file and class: `--policy ./mine.py:Clock`. For the
 # speed of the others, start a package of your own, outside of this one:

@@ -26,8 +26,8 @@ A policy of your own is a class with ``access``, and can be used wherever a name
 ...         if len(self.cached) < self.capacity:
 ...             self.cached.add(block)
 ...         return hit
->>> misspenalty.simulate(trace, Keep, 2).hits
-6
+>>> misspenalty.simulate(trace, Keep, 4).hits
+7
 """
 
 from misspenalty import policies

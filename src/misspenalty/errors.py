@@ -1,11 +1,10 @@
 """The errors a user can cause. Each message says what was wrong, where, and what to do."""
 
 import difflib
+import numbers
 import os
 from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
 
 
 class MissPenaltyError(ValueError):
@@ -59,6 +58,10 @@ class ParameterError(MissPenaltyError):
     """A parameter that does not exist or has an invalid value."""
 
 
+class MissPenaltyWarning(UserWarning):
+    """A result that is right, and easy to misread; the command line prints it on standard error."""
+
+
 def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") -> int:
     """`value` as an int.
 
@@ -79,10 +82,11 @@ def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") ->
 
     Examples
     --------
-    >>> check_whole("threads", np.int8(3), 1, 8)
+    >>> check_whole("threads", 3, 1, 8)
     3
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or not least <= int(value) <= most:
         raise ParameterError(f"{what} is {value!r}{unit}; expected a whole number from {least} to {most}")
     return int(value)
 
@@ -92,10 +96,10 @@ def check_flag(what: str, value: Any) -> bool:
 
     Examples
     --------
-    >>> check_flag("progress", np.True_)
+    >>> check_flag("progress", True)
     True
     """
-    if not isinstance(value, bool | np.bool_):
+    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's own, too
         raise ParameterError(f"{what} is {value!r}; expected True or False")
     return bool(value)
 

@@ -228,8 +228,10 @@ def test_installed_command_and_closed_pipe(arc):
 def test_several_policies_in_one_call_in_any_case(capsys, arc, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(
-        "class Mine:\n    def __init__(self, capacity, first=1): self.first = first\n"
-        "    def access(self, block): return block >= self.first\n"
+        "class Mine:\n    def __init__(self, capacity, first=1):\n"
+        "        self.room, self.held = first * (capacity >= first), set()\n"
+        "    def access(self, block):\n        hit = block in self.held\n"
+        "        if len(self.held) < self.room: self.held.add(block)\n        return hit\n"
     )
     plot = tmp_path / "x.svg"
     options = ["--size", "20%,60%,2KB", "--set", "queues=2", "--set", "first=3", "--plot", str(plot), "--csv"]

@@ -225,6 +225,17 @@ def test_opt_has_to_load_what_is_used():
     assert outcome("opt", 1, "ABAA") == "mmmh"
 
 
+def test_opt_with_bypass_leaves_out_what_is_used_last():
+    # one block: B and C are never used again, so A stays; with two, C (next at 5) is left out for A (3) and B (4)
+    assert outcome("opt_bypass", 1, "ABACA") == "mmhmh"
+    assert outcome("opt_bypass", 2, "ABCABC") == "mmmhhm"
+
+
+def test_opt_with_bypass_keeps_one_of_two_alternating_blocks():
+    assert outcome("opt_bypass", 1, "ABABAB") == "mmhmhm"
+    assert outcome("opt", 1, "ABABAB") == "mmmmmm"
+
+
 def test_opt_on_the_textbook_string():
     # 9 faults with three frames
     assert outcome("opt", 3, "70120304230321201701").count("m") == 9

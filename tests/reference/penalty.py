@@ -22,7 +22,9 @@ class LRU:
 
 
 class OPT:
-    """A cache that knows the future; it may refuse a block."""
+    """A cache that knows the future."""
+
+    bypass = False  # whether it may refuse a block
 
     def __init__(self, capacity):
         self.capacity, self.cached = capacity, {}
@@ -33,10 +35,14 @@ class OPT:
     def access(self, block, coming):
         if block not in self.cached and len(self.cached) == self.capacity:
             victim = max(self.cached, key=self.cached.get)
-            if coming >= self.cached[victim]:
+            if self.bypass and coming >= self.cached[victim]:
                 return
             del self.cached[victim]
         self.cached[block] = coming
+
+
+class OPTBypass(OPT):
+    bypass = True
 
 
 class Fixed:

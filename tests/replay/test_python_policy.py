@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from misspenalty import ParameterError, Trace, hit_ratio_curve, simulate
+from misspenalty import ParameterError, Trace, hit_ratio_curve, penalty, simulate
+from misspenalty.errors import MissPenaltyWarning
 from misspenalty.policies import find_policy, known_policies, register, registry
 from misspenalty.policies.python_policy import load_class
 
@@ -104,9 +105,9 @@ def test_what_needs_a_kernel_says_so():
 def test_classes_from_files(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
-        "class Mine:\n    def __init__(self, capacity): pass\n    def access(self, block): return block == 2\n"
+        "class Mine:\n    def __init__(self, capacity): pass\n    def access(self, block): return block > 2\n"
     )
-    assert simulate([1, 2, 2], load_class(f"{path}:Mine"), 1).hits == 2
+    assert simulate([1, 2, 2], load_class(f"{path}:Mine"), 1).hits == 0
     with pytest.raises(ParameterError, match="has no class 'Yours'; it has Mine"):
         load_class(f"{path}:Yours")
     path.write_text("import nowhere_at_all\n")
@@ -160,7 +161,9 @@ def test_installed_packages_register_by_entry_point(tmp_path):
         "class First(Reference):\n"
         '    """Hits block 1."""\n'
         "    def __init__(self, capacity): pass\n"
-        "    def access(self, block): return block == 1\n"
+        "    def access(self, block):\n"
+        "        self.known, known = True, hasattr(self, 'known')\n"
+        "        return known and block == 1\n"
     )
     info = tmp_path / "outside-1.0.dist-info"
     info.mkdir()
@@ -171,7 +174,152 @@ def test_installed_packages_register_by_entry_point(tmp_path):
         "with warnings.catch_warnings(record=True) as told:\n"
         "    warnings.simplefilter('always')\n"
         "    import misspenalty\n"
-        "print(misspenalty.simulate([1, 2, 1], 'first', 1).hits, 'lru' in misspenalty.policies(), told[0].message)\n"
+        "print(misspenalty.simulate([1, 1, 1], 'first', 1).hits, 'lru' in misspenalty.policies(), told[0].message)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("2 True policy 'broken' of outside was not registered: ")
+
+
+class Cheat:
+    """Says that every block was there."""
+
+    def __init__(self, capacity): ...
+
+    def access(self, block):
+        return True
+
+
+class Over:
+    """Forgets to evict."""
+
+    def __init__(self, capacity):
+        self.held = set()
+
+    def access(self, block):
+        hit = block in self.held
+        self.held.add(block)
+        return hit
+
+
+class OverAndTells(Over):
+    def __contains__(self, block):
+        return block in self.held
+
+
+class Late(Over):
+    """Cannot be copied, and forgets to evict."""
+
+    def __deepcopy__(self, memory):
+        raise TypeError("no copies")
+
+
+class Contradicts(Over):
+    def __contains__(self, block):
+        return block in self.held
+
+    def access(self, block):
+        super().access(block)
+        return False
+
+
+SHORT = [1, 2, 1, 3, 1, 2, 4, 1]
+
+
+@pytest.mark.parametrize("run", [lambda *given: simulate(*given), lambda *given: hit_ratio_curve(*given)])
+@pytest.mark.parametrize(
+    ("cls", "blocks", "message"),
+    [
+        (Cheat, SHORT, r"policy Cheat: access\(1\) returned True at the first reference to block 1"),
+        (Over, SHORT, "policy Over holds 4 blocks at the end; expected at most its capacity of 2"),
+        (OverAndTells, SHORT, "policy OverAndTells holds 4 blocks at the end; expected at most its capacity of 2"),
+        (Late, [5, 6, 7, 5, 6, 7], r"Late: access\(7\) returned True, but .* more than its capacity of 2 blocks"),
+    ],
+)
+def test_what_no_cache_can_do_is_refused(run, cls, blocks, message):
+    with pytest.raises(ParameterError, match=message):
+        run(blocks, cls, 2)
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (OverAndTells, "OverAndTells holds 4 blocks at the end"),
+        (type("Sure", (Cheat,), {"__contains__": lambda self, block: True}), "at the first reference to block 1"),
+        (Contradicts, r"access\(1\) returned False after __contains__\(1\) returned True"),
+    ],
+)
+def test_what_no_cache_can_do_is_refused_by_penalty_too(cls, message):
+    with pytest.raises(ParameterError, match=message):
+        penalty(SHORT, cls, 2, "1ms")
+
+
+class Keep(Over):
+    """Leaves out what finds no room."""
+
+    def __init__(self, capacity):
+        super().__init__(capacity)
+        self.capacity = capacity
+
+    def access(self, block):
+        return block in self.held if len(self.held) == self.capacity else super().access(block)
+
+
+def test_better_than_opt_is_never_printed_without_a_word():
+    """[1, 2] * 50 with one block: opt has to load each, and has no hit; Keep and the optimum with bypass have 49."""
+    expected = "Keep has more hits than opt at 1 blocks: opt loads every block that it misses"
+    for policies in ([Keep], [Keep, "opt"], [Keep, "opt", "opt_bypass"]):
+        for run in (simulate, hit_ratio_curve):
+            with pytest.warns(MissPenaltyWarning, match=expected) as told:
+                table = run([1, 2] * 50, policies, 1)
+            assert len(told) == 1
+            assert table["policy"].tolist() == [getattr(each, "__name__", each) for each in policies]
+            assert table["hits"].tolist() == [49, 0, 49][: len(policies)]
+    with pytest.warns(MissPenaltyWarning, match=expected):
+        assert simulate([1, 2] * 50, Keep, 1).hits == 49
+
+
+def test_of_reads_alone_opt_is_no_bound():
+    """Writes are accesses that do not count: Keep has the hit of the read, the optimum the two of the writes."""
+    trace = Trace.from_blocks([1, 2, 3, 2, 3, 1], write=[False, True, True, True, True, False])
+    with pytest.warns(MissPenaltyWarning) as told:
+        hit_ratio_curve(trace, [type("First", (Keep,), {}), "opt_bypass"], 2)
+    assert "First has more hits than opt_bypass at 2 blocks: opt_bypass is no bound for part" in str(told[-1].message)
+
+
+def test_evictions_are_those_of_the_requests():
+    """By hand, one block: every reference loads, and all but the first evict; references 2 to 4 count, of which 3 is a
+    write.
+    """
+    trace = Trace.from_blocks([1, 2, 3, 4, 5], write=[False, False, False, True, False])
+    for policy in (*(name for name, p in known_policies().items() if name != "opt_bypass"), Recent):
+        result = simulate(trace, policy, 1, warm_up=2)
+        assert (result.evictions, result.total_evictions) == (2, 4), policy
+    table = hit_ratio_curve(trace, "lru", warm_up=2, totals=True)
+    assert table["evictions"].tolist() == [2, 2, 1, 1, 0]
+    assert table["total_evictions"].tolist() == [4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("policy", ["lru", "arc", "sarc", Recent])
+@pytest.mark.parametrize("options", [{}, {"warm_up": 700}, {"writes": "refresh"}, {"writes": "only", "warm_up": 9}])
+def test_evictions_of_the_requests_are_the_growth_at_each(policy, options):
+    """Against a replay of one reference at a time."""
+    size, writes = 30, options.get("writes", "count")
+    kernel = find_policy(policy).cache(size, TRACE.address, {})
+    expected, one = 0, np.zeros(1, np.uint8)
+    for number, (block, write) in enumerate(zip(TRACE.ids, TRACE.write, strict=True)):
+        if writes == "only" and not write:
+            continue
+        before, refresh = kernel.evictions, np.array([writes == "refresh" and write], np.uint8)
+        kernel.replay(np.array([block], np.uint32), one, refresh)
+        counts = number >= options.get("warm_up", 0) and write == (writes == "only")
+        expected += kernel.evictions - before if counts else 0
+    result = simulate(TRACE, policy, size, **options)
+    assert (result.evictions, result.total_evictions) == (expected, kernel.evictions)
+    assert expected > 0
+
+
+@pytest.mark.parametrize("value", [None, "many", -1, 1.5])
+def test_counts_of_a_policy_are_numbers(value):
+    odd = type("Odd", (Keep,), {"evictions": value})
+    with pytest.raises(ParameterError, match=r"policy Odd: evictions is .*; expected a whole number from 0 to"):
+        simulate([1, 2], odd, 1)

@@ -22,7 +22,9 @@ from misspenalty.site.pages import build_site
 
 ROOT = Path(__file__).parents[2]
 POLICIES = list(known_policies())
-TIMED = [name for name, definition in known_policies().items() if not definition.offline or name == "opt"]
+TIMED = [
+    name for name, definition in known_policies().items() if not definition.offline or name in ("opt", "opt_bypass")
+]
 COUNTED = ("requests", "hits", "delayed_hits", "misses")
 PARQUET = ("capture", "parquet")
 FORMATS = [name for name in corpus.TRACES if name not in PARQUET]

@@ -7,13 +7,14 @@ import itertools
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import misspenalty
 from misspenalty.cli import completion, disks, new, penalty, policies, record, replay, traces
 from misspenalty.cli.output import encodable, show
-from misspenalty.errors import MissPenaltyError, did_you_mean
+from misspenalty.errors import MissPenaltyError, MissPenaltyWarning, did_you_mean
 
 COMMANDS = (traces, replay, penalty, disks, policies, new, record, completion)  # modules, in the order of the help
 EXAMPLES = """examples:
@@ -38,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for characters that the terminal's encoding lacks
     try:
-        return _run(arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MissPenaltyWarning)
+            warnings.showwarning = _show_warning
+            return _run(arguments)
     except BrokenPipeError:
         _drop_output()
         return 0
@@ -78,6 +82,10 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 def _refused(message: str) -> int:
     print(f"misspenalty: {encodable(message)}", file=sys.stderr)
     return 2
+
+
+def _show_warning(message: Warning | str, *place: Any) -> None:
+    print(f"misspenalty: {encodable(str(message))}", file=sys.stderr)
 
 
 def _drop_output() -> None:

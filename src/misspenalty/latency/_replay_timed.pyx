@@ -9,7 +9,6 @@ from misspenalty.disks.drive._state cimport IDLE, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-from misspenalty.policies.python_policy import was_held
 from misspenalty.systems.engine._engine cimport queue_t, pop, schedule
 from misspenalty.traces.quantities import LATEST as _LATEST
 
@@ -29,12 +28,14 @@ cdef int64_t LATEST = _LATEST       # of all simulated times, ns; four of them f
 
 
 cdef class Foresight(Policy):
-    """Belady's choice for a live cache that knows the next request for each block; it may refuse to admit a block."""
+    """Belady's choice for a live cache that knows the next request for each block; with `bypass` it may refuse one."""
 
     cdef int64_t* upcoming          # next request for each block, as of the last one
     cdef farthest_t f
+    cdef bint bypass
 
-    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks):
+    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, bint bypass):
+        self.bypass = bypass
         self.f.heap = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
         self.f.place = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
         self.f.coming = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
@@ -54,7 +55,7 @@ cdef class Foresight(Policy):
                 postpone(&self.f, ids[i], coming)
                 continue
             if self.f.size == self.capacity:
-                if coming >= self.f.coming[self.f.heap[0]]:
+                if self.bypass and coming >= self.f.coming[self.f.heap[0]]:
                     continue
                 take_farthest(&self.f)
                 self.evictions += 1
@@ -62,35 +63,32 @@ cdef class Foresight(Policy):
 
 
 cdef class PythonCache(Policy):
-    """A policy written in Python as a live cache, asked by ``__contains__`` and ``access``; it holds the GIL for that."""
+    """A policy written in Python as a live cache, asked by ``holds`` and ``access``; it holds the GIL for that."""
 
-    cdef object policy, address
-    cdef str name
-    cdef readonly object failure            # first exception that it raised, Ctrl-C among them, or None
+    cdef readonly object policy             # a PythonPolicy
+    cdef object failure                     # first exception that it raised, Ctrl-C among them, or None
     cdef bint failed
 
-    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, str name, policy, address):
-        self.name, self.policy, self.address = name, policy, address
+    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, policy):
+        self.policy = policy
         self.allocate(1, 1)
 
     cdef bint holds(self, block_t block) noexcept nogil:
         with gil:
-            return self.ask(block, True)
+            return self.ask(self.policy.holds, block)
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Py_ssize_t i
         with gil:
             for i in range(n):
-                hit[i] = self.ask(ids[i], False)
+                hit[i] = self.ask(self.policy.access, ids[i])
 
-    cdef bint ask(self, block_t block, bint whether) noexcept:
-        """Whether it holds a block or, with an access, whether it held it; `failed` if the answer is not one."""
+    cdef bint ask(self, what, block_t block) noexcept:
+        """Its answer; `failed` if that is not one."""
         if self.failed:
             return False
         try:
-            if whether:
-                return self.address[block] in self.policy
-            return was_held(self.name, self.address[block], self.policy.access(self.address[block]))
+            return what(block)
         except BaseException as error:
             self.failure, self.failed = error, True
             return False

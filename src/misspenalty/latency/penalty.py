@@ -21,9 +21,9 @@ request arrives.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
-- **Policies.** All of the registry, and (slowly) classes with ``access`` and ``__contains__``. ``opt`` evicts, or does
-  not admit, the block whose next reference is farthest away in the trace; that gives the most hits, not the least
-  waiting.
+- **Policies.** All of the registry, and (slowly) classes with ``access`` and ``__contains__``. ``opt`` evicts the
+  block whose next reference is farthest away in the trace, and ``opt_bypass`` leaves out the fetched block if that is
+  the one; this gives the most hits, not the least waiting.
 """
 
 import functools
@@ -45,7 +45,7 @@ from misspenalty.latency._devices import Disk, FixedTime
 from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.policies import find_policy
-from misspenalty.policies.python_policy import shown
+from misspenalty.replay.result import warn_if_better_than_opt
 from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, is_time, parse_time
@@ -54,6 +54,7 @@ from misspenalty.traces.selection import check, check_size
 COMPONENTS = ("hit", "delayed", *disks.COMPONENTS)
 PERCENTILES = (50, 95, 99)
 WRITES = ("count", "ignore")
+FORESIGHT = ("opt", "opt_bypass")
 MAX_REQUESTS = 2**31 - 1
 MAX_CLIENTS = 1 << 20
 
@@ -161,32 +162,30 @@ def penalty(
         raise ParameterError(f"scheduler {scheduler!r}: expected one of {', '.join(disks.SCHEDULERS)}")
     load = _load(trace, clients, think, speed, interval)
     part = _selected(trace, writes, warm_up)
-    future = following(part["ids"], trace.blocks) if any(p.name == "opt" for p in policies) else None
+    future = following(part["ids"], trace.blocks) if any(p.name in FORESIGHT for p in policies) else None
     kinds = [_device(device, trace, scheduler) for device in devices]
     hit_ns = parse_time(hit_time, "hit_time")
 
     def run(policy, own, size, kind, advance):
-        cache = Foresight(size, trace.blocks) if policy.name == "opt" else _cache(policy, size, trace, own)
+        cache = _cache(policy, size, trace, own)
         replay = Replay(cache, kind["make"](), kind["lbn"], kind["sectors"], hit_ns, write_through)
-        ahead = future if policy.name == "opt" else np.empty(0, np.int64)
+        ahead = future if policy.name in FORESIGHT else np.empty(0, np.int64)
         try:
             counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead,
                                          part["warm_up"], load["clients"], load["think"], advance)  # fmt: skip
-        except ParameterError:
-            raise
-        except Exception as error:
-            if isinstance(cache, PythonCache) and error is cache.failure:
-                raise ParameterError(f"policy {policy.name}: raised {shown(error)}") from error
-            if isinstance(error, OverflowError):
-                raise _too_late(policy.name, size, kind["name"], error) from error
-            raise
+        except OverflowError as error:
+            raise _too_late(policy.name, size, kind["name"], error) from error
+        if isinstance(cache, PythonCache):
+            cache.policy.check_size()
         latency = np.asarray(latency)
         return {"policy": policy.name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
                 "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
 
     chosen = itertools.product(zip(policies, settings, strict=True), sizes, kinds)
     jobs = [functools.partial(run, policy, own, size, kind) for (policy, own), size, kind in chosen]
-    return pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
+    table = pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
+    warn_if_better_than_opt(table, ("cache_blocks", "device"))
+    return table
 
 
 def _too_late(policy, size, device, error):
@@ -199,8 +198,9 @@ def _too_late(policy, size, device, error):
 
 def _settings(definition, parameters, several):
     """The parameters of a policy, checked; with several policies, each takes those that it has."""
-    if definition.offline and definition.name != "opt":
-        raise ParameterError(f"{definition.name} looks into the future; of such policies only opt can be timed")
+    if definition.offline and definition.name not in FORESIGHT:
+        known = " and ".join(FORESIGHT)
+        raise ParameterError(f"{definition.name} looks into the future; of such policies only {known} can be timed")
     own = parameters if several == 1 else {name: v for name, v in parameters.items() if definition.takes(name)}
     definition.check(own)
     if definition.kernel is None and not hasattr(definition.reference, "__contains__"):
@@ -213,9 +213,11 @@ def _settings(definition, parameters, several):
 
 def _cache(policy, size, trace, parameters):
     """A live cache under a policy."""
+    if policy.name in FORESIGHT:
+        return Foresight(size, trace.blocks, policy.name == "opt_bypass")
     cache = policy.cache(size, trace.address, parameters)
     if policy.kernel is None:
-        return PythonCache(size, trace.blocks, policy.name, cache.policy, trace.address.tolist())
+        return PythonCache(size, trace.blocks, cache)
     return cache
 
 

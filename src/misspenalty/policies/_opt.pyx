@@ -1,10 +1,13 @@
-"""Kernel of OPT; the definition is in opt.py.
+"""Kernels of OPT, with and without bypass, and of the check of claimed hits; the definitions are in opt.py.
 
 Whether the optimum keeps a block between two uses can be told at the second use, without looking ahead (as OPTgen of
-A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot except the one the current block needs is
-busy up to some access; at each re-use, in order of time, give the stay since the previous use to the slot that became
-free last before it began, if any: a hit; else a miss. This packs the most stays into the slots, and the stays it drops
-are those MIN cuts short.
+A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot is busy up to some access; at each re-use,
+in order of time, give the stay since the previous use to the slot that became free last before it began, if any: a
+hit; else a miss. This packs the most stays into the slots, and the stays it drops are those MIN cuts short.
+
+With bypass, a stay takes a slot from one use of its block up to the next one. Without, one slot belongs to the block
+that is being accessed, whatever it is, so a stay takes one of the others from the access after that use on; and a
+block that is used twice in a row is a hit.
 
 The ends of the slots' stays are marks on the axis of accesses, at most one per access. The last mark at or below a
 position is found by union-find: a position without a mark points to a lower one. When the axis is full, only the
@@ -16,93 +19,130 @@ from libc.stdint cimport uint8_t, uint32_t
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
-    NEVER = 0                   # `last` of a block not used yet
+    NEVER = 0                   # `since` of a block not used yet
     BASE = 1                    # position before all accesses, where slots never used are free
 
 
+cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spare) noexcept nogil:
+    """Give the slot that became free last at or before `at`, if any, to a stay up to `end`."""
+    cdef uint32_t next
+    while True:
+        next = lower[at]
+        if next == at:
+            break
+        lower[at] = lower[next]
+        at = next
+    if at != BASE:
+        lower[at] = lower[at - 1]
+    elif spare[0]:
+        spare[0] -= 1
+    else:
+        return False
+    lower[end] = end
+    return True
+
+
 cdef class OPT(Policy):
-    cdef uint32_t* last         # position of a block's last access; one per block
+    cdef uint32_t* since        # of each block: from where a stay up to its next access would take a slot
     cdef uint32_t* lower        # the position itself if marked, else a lower one, with no mark in between
-    cdef uint32_t end           # position of the coming access; `lower` is set up to end - 2
+    cdef uint32_t end           # position of the coming access; `lower` is set up to the one before
     cdef uint32_t limit         # length of the axis
     cdef uint32_t spare         # slots never used
+    cdef bint bypass
     cdef block_t newest         # most recently used block
     cdef bint begun             # whether there is one
 
     def __cinit__(self, capacity, blocks):
         self.offline = True
-        self.last = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
+        self.since = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         self.limit = <uint32_t>min(self.max_resident() + 2 * blocks + 4096, 0xFFFFFFF0)
         self.lower = <uint32_t*>self.allocate(self.limit, sizeof(uint32_t))
         self.lower[BASE] = BASE
-        self.end = BASE + 2
+        self.end = BASE + 1
         self.spare = <uint32_t>max(self.max_resident() - 1, 0)
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
-        cdef uint32_t* last = self.last
+        cdef uint32_t* since = self.since
         cdef uint32_t* lower = self.lower
-        cdef uint32_t end = self.end, at, next
+        cdef uint32_t end = self.end, spare = self.spare, at
+        cdef bint forced = not self.bypass
         cdef Py_ssize_t i, misses = 0
-        cdef block_t block, newest = self.newest
-        if not self.begun:
-            self.begun = True
-            newest = ~ids[0]
+        cdef block_t block, newest = self.newest if self.begun else ~ids[0]
         for i in range(n):
             if i + AHEAD < n:
-                prefetch(&last[ids[i + AHEAD]])
-                prefetch(&lower[last[ids[i + NEAR]]])
+                prefetch(&since[ids[i + AHEAD]])
+                prefetch(&lower[since[ids[i + NEAR]]])
             block = ids[i]
-            if block == newest:
+            if block == newest and forced:
                 hit[i] = True
                 continue
             newest = block
             if end == self.limit:
-                self.end = end
-                self.renumber()
-                end = self.end
-            at = last[block]
-            last[block] = end
-            lower[end - 1] = lower[end - 2]
-            end += 1
-            hit[i] = False
-            if at != NEVER:
-                while True:
-                    next = lower[at]
-                    if next == at:
-                        break
-                    lower[at] = lower[next]
-                    at = next
-                if at != BASE:
-                    lower[at] = lower[at - 1]
-                    lower[end - 2] = end - 2
-                    hit[i] = True
-                elif self.spare:
-                    self.spare -= 1
-                    lower[end - 2] = end - 2
-                    hit[i] = True
+                end = self.renumber(end)
+            at = since[block]
+            since[block] = end + forced
+            lower[end] = lower[end - 1]
+            hit[i] = at != NEVER and give(lower, at, end, &spare)
             misses += not hit[i]
-        self.newest = newest
-        self.end = end
+            end += 1
+        self.newest, self.begun, self.end, self.spare = newest, True, end, spare
         self.evictions += misses - min(misses, self.capacity - self.resident)
         self.resident += min(misses, self.capacity - self.resident)
 
-    cdef void renumber(self) noexcept nogil:
-        """Keep only the marks: a block's position becomes that of the last mark at or below it.
+    cdef uint32_t renumber(self, uint32_t end) noexcept nogil:
+        """Keep only the marks: a block's position becomes that of the last mark at or below it; returns the new end.
 
-        But the newest block's stays above them: the next mark may come to where it is.
+        But the position of the coming access, `end`, stays above them.
         """
         cdef uint32_t* lower = self.lower
         cdef uint32_t x, mark = BASE
         cdef Py_ssize_t block
-        for x in range(BASE + 1, self.end - 1):
+        for x in range(BASE + 1, end):
             mark += lower[x] == x
             lower[x] = mark
-        lower[self.end - 1] = mark + 1
+        lower[end] = mark + 1
         for block in range(self.blocks):
             if block + AHEAD < self.blocks:
-                prefetch(&lower[self.last[block + AHEAD]])
-            if self.last[block] != NEVER:
-                self.last[block] = lower[self.last[block]]
+                prefetch(&lower[self.since[block + AHEAD]])
+            if self.since[block] != NEVER:
+                self.since[block] = lower[self.since[block]]
         for x in range(BASE, mark + 1):
             lower[x] = x
-        self.end = mark + 2
+        return mark + 1
+
+
+cdef class OPTBypass(OPT):
+    def __cinit__(self, capacity, blocks):
+        self.bypass = True
+        self.spare = <uint32_t>self.max_resident()
+
+
+cdef class Claims(OPTBypass):
+    """Whether a cache of `capacity` blocks, which loads only what is referenced, can have the hits that a policy claims."""
+
+    def add(self, const block_t[::1] ids, const uint8_t[::1] hit):
+        """The next references: (number of the first claim that is impossible, whether its block was referenced before).
+
+        (n, False) if all n claims are possible; after an impossible one nothing more can be added.
+
+        Raises
+        ------
+        IndexError
+            An id is not below `blocks`, or `hit` is shorter than `ids`.
+        """
+        cdef Py_ssize_t i, n = ids.shape[0]
+        cdef uint32_t at
+        if hit.shape[0] < n:
+            raise IndexError(f"hit has {hit.shape[0]} places for {n} ids")
+        for i in range(n):
+            if ids[i] >= self.blocks:
+                raise IndexError(f"ids hold block {ids[i]}; expected ids below {self.blocks}")
+            if self.end == self.limit:
+                self.end = self.renumber(self.end)
+            at = self.since[ids[i]]
+            self.since[ids[i]] = self.end
+            self.lower[self.end] = self.lower[self.end - 1]
+            if hit[i] and not (at != NEVER and give(self.lower, at, self.end, &self.spare)):
+                return i, at != NEVER
+            self.end += 1
+        return n, False

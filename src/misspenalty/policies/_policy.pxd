@@ -23,6 +23,7 @@ cdef class Policy(Kernel):
     cdef readonly int64_t evictions         # blocks evicted so far
     cdef readonly int64_t ghost_hits        # misses whose block the history still knew
     cdef readonly int64_t memory            # bytes of all arrays
+    cdef bint prefetches                    # whether it also loads, and evicts for, blocks that are not referenced
     cdef readonly bint offline              # whether outcomes depend on the future, so that no live cache can be asked
     cdef Py_ssize_t beyond                  # ids after those of a `run` that may be read, to prefetch their nodes
     cdef void* arrays[ARRAYS]               # freed with the policy

@@ -1,5 +1,6 @@
 """Base of the replacement kernels."""
 
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 
 from misspenalty._kernel cimport SLICE, Kernel, check_signals
@@ -64,10 +65,13 @@ cdef class Policy(Kernel):
         self.check_unused()
         return 0 <= block < self.blocks and self.holds(block)
 
-    def replay(self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None):
+    def replay(
+        self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None, uint32_t[::1] evicted=None
+    ):
         """Replay a slice of references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is ignored unless its block is in the cache.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` tells how many
+        blocks the reference evicted.
 
         Returns
         -------
@@ -79,7 +83,7 @@ cdef class Policy(Kernel):
         Raises
         ------
         IndexError
-            `hit` or `refresh` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
+            `hit`, `refresh` or `evicted` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
         OverflowError
             There are more references in total than the kernel's clock can count; nothing was replayed.
         """
@@ -90,6 +94,8 @@ cdef class Policy(Kernel):
             raise IndexError(f"hit has {hit.shape[0]} places for {n} ids")
         if refresh is not None and refresh.shape[0] < n:
             raise IndexError(f"refresh has {refresh.shape[0]} places for {n} ids")
+        if evicted is not None and evicted.shape[0] < n:
+            raise IndexError(f"evicted has {evicted.shape[0]} places for {n} ids")
         if n > MAX_BLOCKS - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MAX_BLOCKS} can be replayed")
         if n:
@@ -100,7 +106,10 @@ cdef class Policy(Kernel):
             with self, nogil:
                 while begin < n:
                     part = min(n - begin, <Py_ssize_t>SLICE)
-                    if refresh is None:
+                    if evicted is not None:
+                        run_counting(self, &ids[begin], NULL if refresh is None else &refresh[begin], part, &hit[begin],
+                                     &evicted[begin])
+                    elif refresh is None:
                         self.run(&ids[begin], part, &hit[begin])
                     else:
                         run_refreshing(self, &ids[begin], &refresh[begin], part, &hit[begin])
@@ -126,6 +135,35 @@ cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refre
     policy.beyond = 0
     if begin < n:
         policy.run(&ids[begin], n - begin, &hit[begin])
+
+
+cdef void run_counting(
+    Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit, uint32_t* evicted
+) noexcept nogil:
+    """Replay references and count what each evicts: a policy that loads only what is missed evicts a block per miss.
+
+    `refresh` is NULL or marks references to skip if their block is not in the cache.
+    """
+    cdef Py_ssize_t i, room = policy.capacity - policy.resident
+    cdef int64_t before
+    if not policy.prefetches:
+        if refresh == NULL:
+            policy.run(ids, n, hit)
+        else:
+            run_refreshing(policy, ids, refresh, n, hit)
+        for i in range(n):
+            evicted[i] = 0
+            if not hit[i] and (refresh == NULL or not refresh[i]):
+                evicted[i] = room <= 0
+                room -= 1
+        return
+    for i in range(n):
+        before = policy.evictions
+        if refresh == NULL:
+            policy.run(&ids[i], 1, &hit[i])
+        else:
+            run_refreshing(policy, &ids[i], &refresh[i], 1, &hit[i])
+        evicted[i] = <uint32_t>(policy.evictions - before)
 
 
 cdef inline int64_t hits_in(const uint8_t* hit, Py_ssize_t n) noexcept nogil:

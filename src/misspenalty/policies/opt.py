@@ -1,22 +1,33 @@
-"""OPT: evict the block whose next use is farthest in the future, or that is never used again.
+"""OPT: the most hits that a cache can have that knows the future, with and without the choice to refuse a block.
 
-No policy has fewer misses.
+``opt`` loads every block that it misses and evicts the one whose next use is farthest in the future, or that is never
+used again. No policy that loads every block it misses has fewer misses. One that may leave a block out of the cache can
+have fewer: on 1 2 1 2 … a cache of one block that keeps block 1 hits every other access, ``opt`` none.
+
+``opt_bypass`` also leaves out the missed block if its own next use is farther than that of every cached block. No cache
+has fewer misses that holds only blocks which were referenced, whether it loads every miss or not.
+
+Both count every reference that they are given, so the optimum is that of all references: of a trace with writes or a
+warm-up, another policy may have more hits among those that count.
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
-1966 (MIN); proof of optimality in Mattson et al. 1970.
-Deviations: none in the outcome of any access. The reference is MIN as published; the kernel finds the same hits and
-misses, and thus the same number of evictions, without looking ahead and without naming victims (see its head).
+1966 (MIN); proof of optimality in Mattson et al. 1970. With bypass: S. McFarling, "Cache replacement with dynamic
+exclusion", ISCA 1992 (its optimal direct-mapped cache is the case of one block).
+Deviations: none in the outcome of any access. The references decide by looking ahead, as published; the kernels find
+the same hits and misses without that, and without naming victims (see their head). A block that ``opt_bypass`` leaves
+out counts as evicted at once.
 """
 
 from collections import defaultdict, deque
 
 from misspenalty.policies._opt import OPT as Kernel
+from misspenalty.policies._opt import OPTBypass as BypassKernel
 from misspenalty.policies.registry import Reference, register
 
 
 @register("opt", Kernel, offline=True)
 class OPT(Reference):
-    """Optimal: the off-line bound of Belady (MIN)."""
+    """Optimal for a cache that loads every block it misses: the off-line bound of Belady (MIN)."""
 
     def __init__(self, capacity, future):
         self.capacity = capacity
@@ -29,10 +40,26 @@ class OPT(Reference):
         """Reference `block`; returns whether it was in the cache."""
         self.uses[block].popleft()
         hit = block in self.cached
-        if not hit and len(self.cached) == self.capacity:
-            self.cached.remove(max(self.cached, key=self._next_use))
-        self.cached.add(block)
+        if not hit:
+            self.load(block)
         return hit
 
-    def _next_use(self, block):
+    def load(self, block):
+        """Take in a missed block."""
+        if len(self.cached) == self.capacity:
+            self.cached.remove(max(self.cached, key=self.next_use))
+        self.cached.add(block)
+
+    def next_use(self, block):
+        """Number of the block's next access."""
         return self.uses[block][0] if self.uses[block] else float("inf")
+
+
+@register("opt_bypass", BypassKernel, offline=True)
+class OPTBypass(OPT):
+    """Optimal for a cache that may leave out a block it misses: the bound for every policy."""
+
+    def load(self, block):
+        """Take in a missed block, unless all cached ones are used earlier."""
+        if len(self.cached) < self.capacity or self.next_use(block) < max(map(self.next_use, self.cached)):
+            super().load(block)

@@ -6,6 +6,7 @@ parameters; a second argument called ``future`` makes it an offline policy, whic
 all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``, too.
 """
 
+import copy
 import importlib.util
 import inspect
 import sys
@@ -16,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, check_whole
+from misspenalty.policies._opt import Claims
 
+MAX_COUNT = (1 << 63) - 1
 BOOLEANS = (int, np.integer, np.bool_)  # what counts as an answer; a bool is an int
 
 
 class PythonPolicy:
-    """A Python policy behind the interface of a kernel.
+    """A Python policy behind the interface of a kernel, which does not believe hits that no cache could have.
 
     Evictions are those of a cache that loads every miss, unless the policy has its own count, ``evictions``; ghost
     hits are the policy's ``ghost_hits``, 0 if it has none.
@@ -42,21 +45,34 @@ class PythonPolicy:
     def __init__(self, name: str, policy: Any, capacity: int, address: np.ndarray) -> None:
         self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
         self.blocks, self.requests, self.misses = len(address), 0, 0
+        self._claims, self._found = Claims(capacity, len(address)), np.empty(1, np.uint8)
+        self._said = -1  # the block that the policy has just said to hold, by id
 
     @property
     def evictions(self) -> int:
         """Blocks evicted so far."""
-        return int(getattr(self.policy, "evictions", max(self.misses - self.capacity, 0)))
+        return self._count("evictions", max(self.misses - self.capacity, 0))
 
     @property
     def ghost_hits(self) -> int:
         """Misses whose block the policy's history still knew."""
-        return int(getattr(self.policy, "ghost_hits", 0))
+        return self._count("ghost_hits", 0)
 
-    def replay(self, ids: np.ndarray, hit: np.ndarray, refresh: np.ndarray | None = None) -> int:
+    def _count(self, name: str, default: int) -> int:
+        value = getattr(self.policy, name, default)
+        return check_whole(f"policy {self.name}: {name}", value, 0, MAX_COUNT)
+
+    def replay(
+        self,
+        ids: np.ndarray,
+        hit: np.ndarray,
+        refresh: np.ndarray | None = None,
+        evicted: np.ndarray | None = None,
+    ) -> int:
         """Replay references; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is ignored unless its block is in the cache.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` tells how many
+        blocks the reference evicted.
 
         Returns
         -------
@@ -66,29 +82,100 @@ class PythonPolicy:
         Raises
         ------
         ParameterError
-            ``access`` raised an exception, or returned something other than a boolean; or `refresh` is given and the
-            policy has no ``__contains__``.
+            ``access`` raised an exception, returned something other than a boolean, or claims a hit that a cache of
+            this capacity cannot have; or `refresh` is given and the policy has no ``__contains__``.
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
                 f"policy {self.name} cannot tell what it holds, which writes='refresh' needs; give the class a method"
                 " __contains__(block), or choose another rule for writes"
             )
-        access, hits, left_out = self.policy.access, 0, 0
+        hits = 0
+        accessed = np.ones(len(ids), bool)
         for number, block in enumerate(self.address[ids].tolist()):
-            if refresh is not None and refresh[number] and block not in self.policy:
-                hit[number] = False
-                left_out += 1
-                continue
-            try:
-                found = access(block)
-            except Exception as error:
-                raise ParameterError(f"policy {self.name}: access({block}) raised {shown(error)}") from error
-            hit[number] = was_held(self.name, block, found)
-            hits += bool(found)
+            before = 0 if evicted is None else self.evictions
+            refreshes = refresh is not None and refresh[number]
+            if refreshes and not self._ask("__contains__", block):
+                hit[number] = accessed[number] = False
+            else:
+                hit[number] = found = self._reference(block, refreshes)
+                hits += found
+                self.misses += not found
+            if evicted is not None:
+                evicted[number] = max(self.evictions - before, 0)
         self.requests += len(ids)
-        self.misses += len(ids) - hits - left_out
+        self._check(np.ascontiguousarray(ids[accessed]), hit[: len(ids)][accessed])
         return hits
+
+    def access(self, number: int) -> bool:
+        """Reference the block of this id; returns whether it was in the cache."""
+        self._found[0] = self._reference(int(self.address[number]), number == self._said)
+        self._said = -1
+        self._check(np.array([number], np.uint32), self._found)
+        return bool(self._found[0])
+
+    def holds(self, number: int) -> bool:
+        """Whether the policy says that it has the block of this id."""
+        held = bool(self._ask("__contains__", int(self.address[number])))
+        self._said = number if held else -1
+        return held
+
+    def _reference(self, block: int, said: bool) -> bool:
+        """The outcome of ``access``; `said` tells whether the policy has just said that it has the block."""
+        found = was_held(self.name, block, self._ask("access", block))
+        if said and not found:
+            raise ParameterError(
+                f"policy {self.name}: access({block}) returned False after __contains__({block}) returned True;"
+                " expected both to tell whether the block is in the cache"
+            )
+        return found
+
+    def check_size(self) -> None:
+        """Raise a `ParameterError` if the policy now has more blocks than its capacity.
+
+        A policy with ``__contains__`` is asked for every block; of another one, a copy is made to access every block,
+        if it can be copied and does not look into the future.
+        """
+        if hasattr(self.policy, "__contains__"):
+            held = sum(bool(self._ask("__contains__", block)) for block in self.address.tolist())
+        else:
+            held = self._held_by_copy()
+        if held > self.capacity:
+            raise ParameterError(
+                f"policy {self.name} holds {held} blocks at the end; expected at most its capacity of {self.capacity}:"
+                " evict a block before you add another"
+            )
+
+    def _held_by_copy(self) -> int:
+        try:
+            copied = copy.deepcopy(self.policy)
+            return sum(bool(copied.access(block)) for block in self.address.tolist())
+        except Exception:
+            return 0
+
+    def _ask(self, method: str, block: int) -> Any:
+        try:
+            return getattr(self.policy, method)(block)
+        except ParameterError:
+            raise
+        except Exception as error:
+            raise ParameterError(f"policy {self.name}: {method}({block}) raised {shown(error)}") from error
+
+    def _check(self, ids: np.ndarray, hit: np.ndarray) -> None:
+        """Raise a `ParameterError` if a cache of this capacity cannot have these hits after the earlier ones."""
+        first, known = self._claims.add(ids, hit)
+        if first == len(ids):
+            return
+        block = self.address[ids[first]]
+        if not known:
+            raise ParameterError(
+                f"policy {self.name}: access({block}) returned True at the first reference to block {block}; expected"
+                " False until an access has put the block into the cache"
+            )
+        raise ParameterError(
+            f"policy {self.name}: access({block}) returned True, but with the other hits so far the cache would have"
+            f" held more than its capacity of {self.capacity} blocks; evict a block before you add another"
+        )
 
 
 def was_held(name: str, block: int, found: Any) -> bool:

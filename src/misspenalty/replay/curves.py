@@ -32,12 +32,15 @@ class _Stack:
         self.stack = StackDistances(blocks)
         self.counted, self.everything = np.zeros(blocks + 1, np.int64), np.zeros(blocks + 1, np.int64)
         self.distances = np.empty(0, np.uint32)
+        self.first_counted: list[np.ndarray] = []  # of each block, in order of first use: whether that use counts
 
     def feed(self, ids: np.ndarray, counted: np.ndarray) -> None:
         if self.distances.size < ids.size:
             self.distances = np.empty(ids.size, np.uint32)
         self.stack.feed(ids, self.distances)
         tally(self.distances[: ids.size], counted, self.counted, self.everything)
+        first = self.distances[: ids.size] == 0
+        self.first_counted.append(counted[: ids.size][first] if counted.size else np.ones(first.sum(), np.uint8))
 
     def misses(self, depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Misses, of the requests and of all references, in caches that hold the top `depth` blocks of the stack."""
@@ -45,6 +48,11 @@ class _Stack:
         histograms = self.counted, self.everything
         counted, everything = (each.sum() - (np.cumsum(each) - each[0])[depth] for each in histograms)
         return counted, everything
+
+    def fills(self, depth: np.ndarray) -> np.ndarray:
+        """Requests among the misses that fill such caches, and so evict nothing."""
+        counted = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self.first_counted]))
+        return counted[np.minimum(depth, self.stack.live)]
 
 
 def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writes: str = "count") -> np.ndarray:
@@ -145,10 +153,9 @@ def _exact(
     sizes = np.arange(1, max(lru.stack.live, 1) + 1) if sizes is None else sizes
     misses, loads = lru.misses(sizes)
     requests = int(lru.counted.sum())
-    evictions = loads - np.minimum(sizes, lru.stack.live)
-    return _table(
-        sizes, requests, requests - misses, (requests - misses) / max(requests, 1), int(lru.counted[0]), evictions
-    )
+    ratio = (requests - misses) / max(requests, 1)
+    total = loads - np.minimum(sizes, lru.stack.live)
+    return _table(sizes, requests, requests - misses, ratio, int(lru.counted[0]), misses - lru.fills(sizes), total)
 
 
 def _sampled(
@@ -175,26 +182,36 @@ def _sampled(
     check_counted(int(whole.counted.sum()), rate, requests)
     if sizes is None:
         sizes = np.unique(np.round(1 + np.arange(max(whole.stack.live, 1)) / rate).astype(np.int64))
-    ratio, loads = _estimate(whole, sizes, rate, requests)
+    ratio, misses, loads = _estimate(whole, sizes, rate, requests)
     others = np.array([_estimate(stack, sizes, rate / PARTS, requests)[0] for stack in parts])
     hits = np.round(ratio * requests).astype(np.int64)
-    evictions = np.maximum(np.round(loads - np.minimum(sizes, whole.stack.live / rate)), 0).astype(np.int64)
-    table = _table(sizes, requests, hits, ratio, cold_misses(trace, writes, warm_up), evictions)
+    depth, filling = scaled(sizes, rate), np.minimum(sizes, whole.stack.live / rate)
+    fills = whole.fills(depth) / np.maximum(np.minimum(depth, whole.stack.live), 1) * filling
+    evictions, total = (np.maximum(np.round(each), 0).astype(np.int64) for each in (misses - fills, loads - filling))
+    table = _table(sizes, requests, hits, ratio, cold_misses(trace, writes, warm_up), evictions, total)
     return table.assign(hit_ratio_error=others.std(axis=0, ddof=1) / PARTS**0.5)
 
 
-def _estimate(stack: _Stack, sizes: np.ndarray, rate: float, requests: int) -> tuple[np.ndarray, np.ndarray]:
-    """Hit ratio, and misses of all references, at each size.
+def _estimate(
+    stack: _Stack, sizes: np.ndarray, rate: float, requests: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hit ratio, and misses of the requests and of all references, at each size.
 
     References missing from the sample, or too many in it, are treated as hits at the smallest distance (SHARDS-adj), so
     only the sample's misses matter.
     """
     misses, loads = stack.misses(scaled(sizes, rate))
-    return adjusted(misses, rate, requests), loads / rate
+    return adjusted(misses, rate, requests), misses / rate, loads / rate
 
 
 def _table(
-    sizes: np.ndarray, requests: int, hits: np.ndarray, ratio: np.ndarray, cold: int, evictions: np.ndarray
+    sizes: np.ndarray,
+    requests: int,
+    hits: np.ndarray,
+    ratio: np.ndarray,
+    cold: int,
+    evictions: np.ndarray,
+    total: np.ndarray,
 ) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -207,5 +224,6 @@ def _table(
             "cold_misses": cold,
             "evictions": evictions,
             "ghost_hits": 0,
+            "total_evictions": total,
         }
     )

@@ -79,6 +79,7 @@ def estimate(
         "cold_misses": cold,
         "evictions": round(whole.evictions / rate) if whole else 0,
         "ghost_hits": round(whole.ghost_hits / rate) if whole else 0,
+        "total_evictions": round(whole.total_evictions / rate) if whole else 0,
         "hit_ratio_error": np.std(others, ddof=1) / PARTS**0.5,
     }
     return pd.DataFrame([row])

@@ -1,7 +1,18 @@
-"""Result of one replay."""
+"""Result of one replay, and the warning that goes with results better than OPT's."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from typing import Any
+
+import pandas as pd
+
+from misspenalty.errors import MissPenaltyWarning
+
+OPTIMA = {
+    "opt": "opt loads every block that it misses, and opt_bypass is the bound for a policy that leaves blocks out;"
+    " neither is one",
+    "opt_bypass": "opt_bypass is no bound",
+}
 
 
 @dataclass(frozen=True)
@@ -19,7 +30,9 @@ class Result:
     cold_misses : int
         Requests that no cache of any size could serve: no earlier reference to their block, including warm-up and
         writes, reached the cache.
-    evictions, ghost_hits : int
+    evictions : int
+        Blocks that the requests evicted.
+    ghost_hits, total_evictions : int
         Over the whole replay, including warm-up and writes.
     """
 
@@ -30,6 +43,7 @@ class Result:
     cold_misses: int
     evictions: int
     ghost_hits: int
+    total_evictions: int = field(default=0, repr=False)
 
     @property
     def misses(self) -> int:
@@ -42,7 +56,7 @@ class Result:
         return self.hits / self.requests if self.requests else float("nan")
 
     def row(self) -> dict[str, Any]:
-        """The result as a flat dict, including the hit ratio."""
+        """The result as a flat dict, including the hit ratio but not `total_evictions`."""
         return {
             "policy": self.policy,
             "cache_blocks": self.cache_blocks,
@@ -54,3 +68,32 @@ class Result:
             "evictions": self.evictions,
             "ghost_hits": self.ghost_hits,
         }
+
+
+def warn_if_better_than_opt(table: pd.DataFrame, given: tuple[str, ...] = ("cache_blocks",)) -> None:
+    """Warn of policies with more hits than ``opt`` or ``opt_bypass`` in the same cache, and say how that is possible.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With at least ``policy``, ``hits`` and the columns `given`, which tell caches apart.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     warn_if_better_than_opt(pd.DataFrame({"policy": ["opt", "lru"], "cache_blocks": 9, "hits": [1, 2]}))
+    >>> str(told[0].message).partition(":")[0]
+    'lru has more hits than opt at 9 blocks'
+    """
+    for optimum, why in OPTIMA.items():
+        others = table[~table["policy"].isin(OPTIMA)]
+        both = others.merge(table[table["policy"] == optimum], on=list(given), suffixes=("", "_opt"))
+        for policy, better in both[both["hits"] > both["hits_opt"]].groupby("policy", sort=False):
+            sizes = ", ".join(str(size) for size in better["cache_blocks"].unique())
+            warnings.warn(
+                f"{policy} has more hits than {optimum} at {sizes} blocks: {why} for part of the references (without"
+                " writes or a warm-up), or for a sample",
+                MissPenaltyWarning,
+                stacklevel=3,
+            )

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from misspenalty.errors import ParameterError, check_flag
+from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay import miniature
 from misspenalty.replay.curves import lru_curve
-from misspenalty.replay.result import Result
+from misspenalty.replay.result import Result, warn_if_better_than_opt
 from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, check_sample, choose
 from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
@@ -105,7 +106,11 @@ def simulate(
     for definition, own in zip(definitions, settings, strict=True):
         with _bar(len(opened), progress, definition.name) as bar:
             results.append(_replay(opened, definition, size, prefetch, writes, warm_up, hits, own, bar.update))
-    return pd.DataFrame([result.row() for result in results]) if several else results[0]
+    if _needs_opt(definitions):
+        results.append(_replay(opened, find_policy("opt"), size, None, writes, warm_up, None, {}, _Silent.update))
+    table = pd.DataFrame([result.row() for result in results])
+    warn_if_better_than_opt(table)
+    return table[: len(definitions)] if several else results[0]
 
 
 def hit_ratio_curve(
@@ -120,6 +125,7 @@ def hit_ratio_curve(
     writes: str = "count",
     warm_up: int = 0,
     progress: bool = False,
+    totals: bool = False,
     **parameters: Any,
 ) -> pd.DataFrame:
     """Replay a trace through caches of several sizes.
@@ -144,12 +150,15 @@ def hit_ratio_curve(
         Seed that chooses the sampled blocks.
     progress : bool
         Whether to show a progress bar on the terminal.
+    totals : bool
+        Whether to add ``total_evictions``, those of all references, writes and warm-up included.
 
     Returns
     -------
     DataFrame
         One row per policy and size, both in the order given: ``policy, cache_blocks, requests, hits, misses,
-        hit_ratio`` (a fraction), ``cold_misses, evictions, ghost_hits``; estimates with ``hit_ratio_error`` after them.
+        hit_ratio`` (a fraction), ``cold_misses, evictions, ghost_hits`` (see `Result`); estimates with
+        ``hit_ratio_error`` after them, and with `totals` ``total_evictions``.
 
     Raises
     ------
@@ -181,6 +190,9 @@ def hit_ratio_curve(
         raise ParameterError("a sample does not show what a prefetcher reads ahead; leave out sample or prefetch")
     opened = as_trace(trace)
     check(opened, writes, warm_up)
+    bound = _needs_opt(definitions)
+    if bound:
+        definitions, settings, stacks = [*definitions, find_policy("opt")], [*settings, {}], [*stacks, False]
     jobs: list[Job] = []
     cold = None if all(stacks) and sizes is None else cold_misses(opened, writes, warm_up)
     miniatures = None if sample is None else _Miniatures(opened, writes, warm_up, *check_sample(sample, sample_seed))
@@ -193,7 +205,10 @@ def hit_ratio_curve(
         else:
             jobs += [_one_size(opened, definition, size, prefetch, writes, warm_up, own, cold) for size in sizes or ()]
     with _bar(len(jobs) * len(opened), progress, ", ".join(d.name for d in definitions)) as bar:
-        return pd.concat(in_threads(jobs, bar.update, threads), ignore_index=True)
+        table = pd.concat(in_threads(jobs, bar.update, threads), ignore_index=True)
+    warn_if_better_than_opt(table)
+    table = table[: len(table) - len(sizes)] if bound and sizes is not None else table
+    return table if totals else table.drop(columns="total_evictions")
 
 
 def _whole_curve(
@@ -249,7 +264,7 @@ def _one_size(
 ) -> Job:
     def run(advance: Callable[[int], Any]) -> pd.DataFrame:
         result = _replay(trace, definition, size, prefetch, writes, warm_up, None, parameters, advance, cold)
-        return pd.DataFrame([result.row()])
+        return pd.DataFrame([result.row() | {"total_evictions": result.total_evictions}])
 
     return run
 
@@ -273,6 +288,11 @@ def _policies(
     for definition, own in zip(definitions, settings, strict=True):
         definition.check(own)
     return definitions, settings, several
+
+
+def _needs_opt(definitions: list[Definition]) -> bool:
+    """Whether OPT has to be replayed although it was not asked for: to check a policy that exists only in Python."""
+    return any(d.kernel is None and not d.offline for d in definitions) and all(d.name != "opt" for d in definitions)
 
 
 def _sizes(cache_blocks: int | Iterable[int] | None) -> list[int] | None:
@@ -348,16 +368,21 @@ def _replay(
     kernel = _kernel(trace, definition, size, prefetch, parameters, future)
     cold = cold_misses(trace, writes, warm_up) if cold is None else cold
     outcome = np.empty(SLICE, np.uint8)
-    requests = found = 0
+    evicted = np.empty(SLICE, np.uint32)
+    requests = found = evictions = 0
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
         refresh = trace.write[part].view(np.uint8) if writes == "refresh" and trace.write is not None else None
-        all_hits = kernel.replay(ids, outcome, refresh)
+        before = kernel.evictions
+        all_hits = kernel.replay(ids, outcome, refresh, None if counted is None else evicted)
+        evictions += kernel.evictions - before if counted is None else int(evicted[: ids.shape[0]][counted].sum())
         hit = outcome[: ids.shape[0]]
         _record(trace, writes, part, hit, hits)
         requests += ids.shape[0] if counted is None else int(np.count_nonzero(counted))
         found += all_hits if counted is None else int(np.count_nonzero(hit[counted]))
         advance(part.stop - part.start)
-    return Result(definition.name, size, requests, found, cold, kernel.evictions, kernel.ghost_hits)
+    if isinstance(kernel, PythonPolicy):
+        kernel.check_size()
+    return Result(definition.name, size, requests, found, cold, evictions, kernel.ghost_hits, kernel.evictions)
 
 
 def _record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.ndarray | None) -> None:

@@ -70,7 +70,8 @@ def replay(
     Returns
     -------
     DataFrame
-        ``cache_mb, policy, writes, hit_ratio_pct, requests, hits, evictions, ghost_hits, parameters``.
+        ``cache_mb, policy, writes, hit_ratio_pct, requests, hits, evictions, ghost_hits, parameters``; evictions and
+        ghost hits are those of all references, writes and warm-up included.
     """
     options = {"label": label, "warm_up": warm_up, "threads": threads, "progress": progress}
     choices = itertools.product(writes, _combinations(parameters, grid))
@@ -87,7 +88,15 @@ def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, 
     """Hit ratios of one policy with these parameters over cache sizes, in the columns of `replay`."""
     sizes = [blocks_of(trace, mb) for mb in cache_mb]
     curve = hit_ratio_curve(
-        trace, policy, sizes, threads=threads, writes=mode, warm_up=warm_up, progress=progress, **parameters
+        trace,
+        policy,
+        sizes,
+        threads=threads,
+        writes=mode,
+        warm_up=warm_up,
+        progress=progress,
+        totals=True,
+        **parameters,
     )
     curve.insert(0, "cache_mb", list(cache_mb))
     curve["policy"] = label or policy
@@ -101,6 +110,7 @@ def _best(curves):
     """The combination of a policy's grid with the most hits at each size; the first of equals."""
     table = pd.concat(curves, ignore_index=True)
     best = table.sort_values("hits", ascending=False, kind="stable").drop_duplicates(KEYS).sort_index()
+    best = best.assign(evictions=best["total_evictions"])
     columns = [*KEYS, "hit_ratio_pct", "requests", "hits", "evictions", "ghost_hits", "parameters"]
     return best.sort_values(["writes", "cache_mb"], kind="stable")[columns].reset_index(drop=True)
 
