@@ -66,7 +66,13 @@ NEAREST = {
     "studies/points.py": ("tests/studies/test_statistics.py",),
     "studies/hac/*": ("tests/studies/test_study_hac.py",),
     "studies/mq/*": ("tests/studies/test_study_mq.py",),
-    "reporting/*": ("tests/reporting", "tests/project/test_workflow.py"),
+    "reporting/*": ("tests/reporting",),
+    "site/*": (
+        "tests/site/test_charts.py",
+        "tests/site/test_readings.py",
+        "tests/site/test_notebooks.py",
+        "tests/site/test_pages.py",
+    ),
     "disks/*": ("tests/disks", "tests/cli/test_disk_commands.py"),
     "latency/*": ("tests/latency",),
     "objects/*": ("tests/objects",),
@@ -81,7 +87,7 @@ POLICIES = sorted(  # whose tests bear their names
 CALLED = {"lruk": "lru2", "twoq": "2q", "random_replacement": "random", "oracle_general": "oracleGeneral"}
 DEFAULT = (
     *("policies/*", "prefetch/*", "disks/*", "replay/*", "traces/*.py", "traces/*.pyx", "traces/readers/*"),
-    *("claims/*.py", "io/*.py", "reporting/provenance.py", "studies/statistics.py"),
+    *("claims/*.py", "io/*.py", "latency/*", "reporting/*", "site/*", "studies/statistics.py"),
     *("studies/points.py", "studies/hac/prices.py", "studies/hac/seeds.py", "studies/mq/rates.py"),
 )
 # A test has noticed a fault when it takes LONGER times its CPU time without one, and at least LEAST; where that is not

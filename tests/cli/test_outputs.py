@@ -5,9 +5,12 @@ import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
+from misspenalty.cli.main import main
 
 COMMAND = [sys.executable, "-m", "misspenalty"]
 TRACE = "".join(f"{n * n % 977}\n" for n in range(20_000))
@@ -139,3 +142,105 @@ def test_no_plot_path_is_made_by_accident(trace, tmp_path, plot):
     before = sorted(tmp_path.iterdir())
     error = refused(run("curve", trace, "--size", "9", "--plot", plot.format(folder=tmp_path)))
     assert "--plot" in error and sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "closed, arguments", [([1], ["--help"]), ([1], ["trace", "info"]), ([0, 1, 2], ["trace", "convert"])]
+)
+def test_a_closed_standard_output_is_told(trace, tmp_path, arguments, closed):
+    """And a file that is opened later does not take its place."""
+    if arguments[0] == "trace":
+        arguments = [*arguments, trace, *([tmp_path / "x.trace"] if arguments[1] == "convert" else [])]
+    done = run_closed(closed, *arguments)
+    told = b"" if 2 in closed else b"misspenalty: standard output is closed; send it to a file, or to /dev/null\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", told)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.lirs"]
+
+
+def test_a_closed_standard_error_hides_messages_and_nothing_else(trace, tmp_path):
+    assert run_closed([2], "curve", trace, "--size", "2").stdout.startswith(b"policy")
+    done = run_closed([2], "trace", "info", tmp_path / "missing")
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
+    written = run_closed([0, 2], "trace", "convert", trace, tmp_path / "x.trace")
+    assert written.returncode == 0 and (tmp_path / "x.trace").is_dir()
+
+
+def run_closed(closed, *arguments):
+    """Run a command with these file descriptors closed, as ``>&-`` in a shell."""
+    words = " ".join(f"{number}>&-" for number in closed)
+    command = f'exec "$@" {words}'
+    return subprocess.run(["sh", "-c", command, "sh", *COMMAND, *map(os.fspath, arguments)], capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["policies"],
+        ["curve", "{trace}", "--policy", "lru,arc,opt", "--size", "9"],
+        ["penalty", "{trace}", "--size", "9", "--device", "hp97560,5ms", "--interval", "1ms"],
+    ],
+)
+def test_python_without_docstrings_and_assertions(trace, arguments):
+    """With -OO, the same output, except for what is said in docstrings."""
+    arguments = [argument.format(trace=trace) for argument in arguments]
+    plain, optimised = (
+        subprocess.run([sys.executable, *flag, "-m", "misspenalty", *arguments], capture_output=True, text=True)
+        for flag in ([], ["-OO"])
+    )
+    assert (optimised.returncode, optimised.stderr) == (0, plain.stderr)
+    if arguments[0] == "policies":
+        assert [line.split()[0] for line in optimised.stdout.splitlines()] == [
+            line.split()[0] for line in plain.stdout.splitlines()
+        ]
+    elif arguments != ["--help"]:
+        assert optimised.stdout == plain.stdout
+
+
+@pytest.mark.parametrize("link", [None, os.link, os.symlink])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["curve", "{trace}", "--size", "9", "--plot", "{output}"],
+        ["penalty", "{trace}", "--size", "9", "--device", "5ms", "--interval", "1ms", "--plot", "{output}"],
+        ["penalty", "{other}", "--size", "9", "--device", "{trace}", "--interval", "1ms", "--plot", "{output}"],
+        ["curve", "{other}", "--size", "9", "--warm-up", "{trace}", "--plot", "{output}"],
+        ["disk", "replay", "hp97560", "{trace}", "--records", "{output}"],
+        ["disk", "replay", "{trace}", "{other}", "--records", "{output}"],
+    ],
+)
+def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
+    """Not even one that is named in another way."""
+    trace, other, output = tmp_path / "x.png", tmp_path / "other.lirs", tmp_path / "y.png"
+    trace.write_text(TRACE)
+    other.write_text(TRACE)
+    if link:
+        link(trace, output)
+    else:
+        output = f"{tmp_path}/./x.png"
+    assert main([argument.format(trace=trace, other=other, output=output) for argument in arguments]) == 2
+    assert f"{Path(output)} is read by this command" in capsys.readouterr().err
+    assert trace.read_text() == other.read_text() == TRACE
+
+
+@pytest.mark.parametrize("name, options", [("x", ["--format", "u64le"]), ("x.xz", []), ("x.csv", []), ("x.lcs", [])])
+def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
+    """A terabyte of zeros that takes no space on the disk."""
+    with open(tmp_path / name, "wb") as file:
+        file.truncate(1 << 40)
+    assert main(["trace", "info", str(tmp_path / name), *options]) == 2
+    assert "is a sparse file with holes of more than 256 MB" in capsys.readouterr().err
+
+
+def test_small_holes_are_zeros(tmp_path, capsys):
+    with open(tmp_path / "x", "wb") as file:
+        file.write((7).to_bytes(8, "little") * 512)
+        file.seek(8 * 65536)
+        file.write((8).to_bytes(8, "little"))
+    assert main(["trace", "info", str(tmp_path / "x"), "--format", "u64le", "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split(",")[2] == "65537"
+
+
+def test_the_seed_of_a_sample_needs_a_sample(trace, capsys):
+    assert main(["curve", str(trace), "--size", "9", "--sample-seed", "1"]) == 2
+    assert "set --sample as well" in capsys.readouterr().err

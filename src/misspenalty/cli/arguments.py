@@ -6,6 +6,7 @@ Each module of commands has ``add(commands)``, which adds its own to the parser 
 import argparse
 import inspect
 import math
+import os
 import re
 
 import misspenalty
@@ -208,14 +209,35 @@ def refuse_existing(path):
         raise ParameterError(f"{path} exists; choose another name or remove it")
 
 
-def plot_path(path):
-    """`path`, after checking that a plot can be written there.
+def refuse_input(path, *inputs):
+    """Refuse to write over a file that the command reads.
+
+    Parameters
+    ----------
+    path : Path
+        The output.
+    *inputs : str
+        Files that are read; what names no file is ignored.
 
     Raises
     ------
     ParameterError
-        The name has no known suffix, or the folder does not exist.
+        The output is one of them, perhaps by another name.
     """
+    for name in inputs:
+        if path.exists() and os.path.exists(name) and os.path.samefile(path, name):
+            raise ParameterError(f"{path} is read by this command; choose another name for the output")
+
+
+def plot_path(path, *inputs):
+    """Return `path`, after checking that a plot can be written there.
+
+    Raises
+    ------
+    ParameterError
+        The name has no known suffix, the folder does not exist, or the file is one of the `inputs`.
+    """
+    refuse_input(path, *inputs)
     if path.suffix not in PLOTS:
         raise ParameterError(f"--plot {path}; expected a name that ends in {', '.join(PLOTS)}")
     if not path.parent.is_dir():

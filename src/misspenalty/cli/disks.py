@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from misspenalty.cli.arguments import add_command, refuse_existing, whole_number
+from misspenalty.cli.arguments import add_command, refuse_existing, refuse_input, whole_number
 from misspenalty.io.files import write_csv
 
 
@@ -160,6 +160,8 @@ def _flash_summary(kind):
 def _replay(options):
     from misspenalty.disks import requests as disk_replay
 
+    if options.records:
+        refuse_input(options.records, options.requests, options.drive)
     kind = _load(options.drive)
     if options.literal:
         kind = kind.as_disksim()

@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status: 0, 2 for bad input or an output that cannot be written, 130 after Ctrl-C.
     """
+    if _closed():
+        return _refused("standard output is closed; send it to a file, or to /dev/null")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for characters that the terminal's encoding lacks
@@ -49,6 +51,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _drop_output()
         return _refused(f"{error.filename or 'the output'}: cannot be written ({error.strerror or error})")
+
+
+def _closed() -> bool:
+    """Whether standard output is closed; what is closed is opened on the null device.
+
+    Otherwise a file that is opened later would take its place, and receive messages that a library prints.
+    """
+    closed = sys.stdout is None
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, for the rest of the process
+    return closed
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -160,7 +179,7 @@ def parser() -> argparse.ArgumentParser:
         prog="misspenalty",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=(misspenalty.__doc__ or "").splitlines()[0],
+        description=(misspenalty.__doc__ or "").partition("\n")[0],
     )
     made.set_defaults(whole=made)  # used by `completion`
     made.add_argument("--version", action="version", version=f"misspenalty {misspenalty.__version__}")

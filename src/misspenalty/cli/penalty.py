@@ -97,7 +97,8 @@ def overrun(table):
 def _penalty(options):
     policies = parse_policies(options.policy)
     settings = policy_settings(options, policies, misspenalty.penalty)
-    plot = None if options.plot is None else plot_path(options.plot)
+    read = (options.trace, options.warm_up, *options.device.split(","))
+    plot = None if options.plot is None else plot_path(options.plot, *read)
     trace, warm = open_warmed(options)
     table = misspenalty.penalty(
         trace,

@@ -62,7 +62,7 @@ def add(commands):
         help="estimate from this share of the blocks, such as 0.01, with error bars",
     )
     curve.add_argument(
-        "--sample-seed", metavar="N", type=whole_number, default=0, help="seed that chooses the blocks (default: 0)"
+        "--sample-seed", metavar="N", type=whole_number, help="seed that chooses the blocks of --sample (default: 0)"
     )
     curve.add_argument(
         "--by-bytes",
@@ -87,8 +87,8 @@ def _simulate(options):
 
 
 def _by_bytes(options):
-    if options.set or options.prefetch or options.sample or options.plot:
-        raise ParameterError("--by-bytes cannot be combined with --set, --prefetch, --sample or --plot")
+    if options.set or options.prefetch or options.sample or options.sample_seed or options.plot:
+        raise ParameterError("--by-bytes cannot be combined with --set, --prefetch, --sample, --sample-seed or --plot")
     names = [name.strip() for name in options.policy.split(",")]
     trace, warm = open_warmed(options)
     sizes = [parse_byte_size(size, trace.footprint_bytes) for size in options.size.split(",")]
@@ -100,9 +100,11 @@ def _by_bytes(options):
 def _curve(options):
     if options.by_bytes:
         return _by_bytes(options)
+    if options.sample_seed is not None and options.sample is None:
+        raise ParameterError("--sample-seed chooses the blocks of a sample; set --sample as well")
     policies = parse_policies(options.policy)
     settings = replay_settings(options, policies)
-    plot = None if options.plot is None else plot_path(options.plot)
+    plot = None if options.plot is None else plot_path(options.plot, options.trace, options.warm_up)
     trace, settings["warm_up"] = open_warmed(options)
     every = options.size.strip().lower() == "all"
     table = misspenalty.hit_ratio_curve(
@@ -111,7 +113,7 @@ def _curve(options):
         None if every else parse_sizes(options.size, trace),
         threads=options.threads,
         sample=options.sample,
-        sample_seed=options.sample_seed,
+        sample_seed=options.sample_seed or 0,
         **settings,
     )
     if plot:

@@ -120,7 +120,7 @@ class Definition:
     @property
     def summary(self) -> str:
         """One line."""
-        return (inspect.getdoc(self.reference) or self.name).splitlines()[0].rstrip(".")
+        return (self.reference.__doc__ or self.name).strip().splitlines()[0].rstrip(".")
 
     def takes(self, name: str) -> bool:
         """Whether it has a parameter of this name."""

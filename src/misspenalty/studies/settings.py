@@ -39,7 +39,7 @@ MARKERS = ("<!-- keys -->", "<!-- /keys -->")
 
 
 def _block(model):
-    return setting({}, model.__doc__.strip())
+    return setting({}, (model.__doc__ or "").strip())
 
 
 class Configuration(Settings):

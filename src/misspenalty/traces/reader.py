@@ -331,13 +331,40 @@ def open_stream(path):
     Raises
     ------
     InputError
-        The file cannot be read.
+        The file cannot be read, or is a sparse file with large holes.
     """
     try:
+        _check_holes(path)
         with _OPENERS.get(path.suffix, lambda p: open(p, "rb"))(path) as stream:
             yield stream
     except OSError as error:
         raise unreadable(error, path) from error
+
+
+MOST_HOLES = 1 << 28  # bytes
+
+
+def _check_holes(path):
+    """Refuse a sparse file, whose holes would be read as zeros: a terabyte of them takes no space on the disk."""
+    with open(path, "rb") as file:
+        size, place, holes = os.fstat(file.fileno()).st_size, 0, 0
+        while place < size and size > MOST_HOLES:
+            start = place
+            try:
+                data = os.lseek(file.fileno(), start, os.SEEK_DATA)
+                place = os.lseek(file.fileno(), data, os.SEEK_HOLE)
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # the file system cannot tell
+                    return
+                data = place = size  # the rest is a hole
+            holes += data - start
+            if holes > MOST_HOLES:
+                raise InputError(
+                    f"is a sparse file with holes of more than {MOST_HOLES >> 20} MB",
+                    path=path,
+                    expected="a trace",
+                    remedy="if zeros belong to it, write them out: cp --sparse=never",
+                )
 
 
 def read_some(stream, size, path):
