@@ -219,6 +219,14 @@ def test_report_is_one_self_contained_page(tree, first_run):
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=[\"']?https?:", page)
 
 
+def test_a_folder_with_braces_is_refused(tmp_path):
+    """Snakemake would take it for a wildcard, and end in a traceback."""
+    done = snakemake(copy_tree(tmp_path / "{x}" / "tree"), "--dry-run")
+    assert done.returncode != 0
+    assert "Snakemake takes braces in a path for a wildcard; move the checkout" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
 def test_package_built_from_other_sources_is_refused(tree, first_run):
     source = tree / "src" / "misspenalty" / "studies" / "mq" / "runs.py"
     before = source.read_text()

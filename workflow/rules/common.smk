@@ -27,6 +27,10 @@ except MissPenaltyError as error:  # only the message, without lines of this fil
     raise SystemExit(str(error)) from None
 
 CHECKOUT = Path(str(workflow.current_basedir)).parents[1]
+if set("{}") & set(f"{CHECKOUT}{Path.cwd()}"):
+    raise SystemExit(
+        f"{CHECKOUT}: Snakemake takes braces in a path for a wildcard; move the checkout to a folder without them"
+    )
 CAPTURES = list(config["captures"])
 MQ = config["mq"]
 VLOG = config["vlog"]
