@@ -50,7 +50,7 @@ test: build  ## the tests, including an end-to-end run on a small trace
 
 # Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer. Python itself does not free everything when
 # it exits, so leaks are not reported; libCacheSim's binding, which some tests load, uses C's free on memory from C++'s new.
-SANITIZED := tests/policies tests/prefetch tests/disks tests/traces tests/fuzz tests/project/test_kernels.py
+SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/replay tests/traces tests/fuzz tests/project/test_kernels.py
 test-sanitizers: environment  ## the kernels' tests on a build with sanitizers and bounds checks
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
 	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root

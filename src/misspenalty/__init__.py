@@ -30,6 +30,7 @@ A policy of your own is a class with ``access``, and can be used wherever a name
 7
 """
 
+from misspenalty import signals  # noqa: F401, I001, first: nothing else has been imported when it handles signals
 from misspenalty import policies
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
 from misspenalty.latency.penalty import penalty

@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src"
 PACKAGE = "misspenalty"
 FLOORS = (  # from the ground up; a package imports from the floors below its own and from itself
-    ("errors", "_kernel", "_divide"),
+    ("errors", "signals", "_kernel", "_divide"),
     ("io",),
     ("machine", "settings", "traces", "claims", "reporting", "record"),
     ("policies", "plotting"),

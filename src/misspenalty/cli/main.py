@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import misspenalty
+from misspenalty import signals
 from misspenalty.cli import completion, disks, new, penalty, policies, record, replay, traces
 from misspenalty.cli.output import encodable, show
 from misspenalty.errors import MissPenaltyError, MissPenaltyWarning, did_you_mean
@@ -33,8 +34,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, 2 for bad input or an output that cannot be written, 130 after Ctrl-C.
+        The exit status: 0, 2 for bad input or an output that cannot be written, 130 after Ctrl-C, 143 after SIGTERM,
+        129 after SIGHUP.
     """
+    if arguments is not None:
+        return _guarded(arguments)
+    signals.stop_at_signals()
+    try:
+        return _guarded(sys.argv[1:])
+    finally:
+        signals.leave_at_signals()  # all is written, and the interpreter's end has no place for exceptions
+
+
+def _guarded(arguments: Sequence[str]) -> int:
+    """Run the command line, and turn what can go wrong into one line and an exit status."""
     if _closed():
         return _refused("standard output is closed; send it to a file, or to /dev/null")
     for stream in (sys.stdout, sys.stderr):
@@ -45,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", MissPenaltyWarning)
             warnings.showwarning = _show_warning
             return _run(arguments)
+    except (KeyboardInterrupt, signals.Stopped) as error:
+        _drop_output()
+        return signals.say_stopped(error)
     except BrokenPipeError:
         _drop_output()
         return 0
@@ -70,10 +86,12 @@ def _closed() -> bool:
     return closed
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    arguments, rest = _split(sys.argv[1:] if arguments is None else list(arguments))
+def _run(arguments: Sequence[str]) -> int:
+    arguments, rest = _split(list(arguments))
     try:
         options = parser().parse_args(arguments, argparse.Namespace(rest=rest))
+    except signals.Stopped:
+        raise
     except SystemExit:  # after --help, or a wrong argument
         sys.stdout.flush()
         raise
@@ -84,9 +102,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _refused(str(error))
     except MemoryError as error:
         return _refused(f"out of memory ({error}); choose a smaller trace or cache")
-    except KeyboardInterrupt:
-        _refused("interrupted; nothing was written")
-        return 130
     return 0
 
 

@@ -11,6 +11,7 @@ import lzma
 import os
 import shutil
 import socket
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,15 +61,44 @@ def atomic_path(path):
         _remove(partial)
 
 
+@contextlib.contextmanager
+def temporary_folder():
+    """Yield a new folder below ``TMPDIR``, which is removed at the end.
+
+    Those of processes on this machine that were killed are removed as well.
+
+    Examples
+    --------
+    >>> with temporary_folder() as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    prefix = f"misspenalty-{_host()}."
+    _remove_abandoned(Path(tempfile.gettempdir()), prefix, ".*")
+    folder = None
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}."))
+        yield folder
+    finally:
+        if folder is not None:
+            _remove(folder)
+
+
+def _host():
+    return socket.gethostname()[:32]
+
+
 def _partial_prefix(path):
     """Prefix of the temporary files' names for `path`: short however long its name, and specific to this host."""
     digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]
-    return f".{digest}.{socket.gethostname()[:32]}."
+    return f".{digest}.{_host()}."
 
 
-def _remove_abandoned(folder, prefix):
+def _remove_abandoned(folder, prefix, rest=".partial*"):
     """Remove temporary files of processes on this host that no longer exist."""
-    for left in folder.glob(f"{glob.escape(prefix)}*.partial*"):
+    for left in folder.glob(f"{glob.escape(prefix)}*{rest}"):
         number = left.name[len(prefix) :].partition(".")[0]
         if number.isdecimal() and not _is_running(int(number)):
             _remove(left)

@@ -9,8 +9,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.files import temporary_folder
 from misspenalty.traces._compile import new_blocks
 from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format, unreadable
@@ -149,19 +148,17 @@ def _open_raw(
     form = find_format(path, format)
     form.check(options)
     size = form.block_bytes if block_bytes is None else check_block(block_bytes)
-    folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
     try:
-        _compile(path, name, form, size, most_references, options, folder)
-        trace = _open_compiled(folder, verify=False)
-        trace._known["checked"] = True  # the interner made the ids
-        return trace
+        with temporary_folder() as folder:  # the mappings outlive their names
+            _compile(path, name, form, size, most_references, options, folder)
+            trace = _open_compiled(folder, verify=False)
+            trace._known["checked"] = True  # the interner made the ids
+            return trace
     except OSError as error:
         raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a larger disk") from error
     except (MemoryError, OverflowError) as error:
         remedy = "choose larger blocks (--block-size, block_bytes=…) or a shorter trace"
         raise InputError(f"has too many distinct blocks to compile here ({error})", path=path, remedy=remedy) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)  # the mappings outlive their names
 
 
 def _is_compiled(path: Path) -> bool:

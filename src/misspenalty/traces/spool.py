@@ -2,15 +2,14 @@
 
 import contextlib
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from misspenalty.errors import InputError
+from misspenalty.io.files import temporary_folder
 from misspenalty.traces.reader import is_compressed, unreadable
 from misspenalty.traces.text import MOST_IDLE
 
@@ -36,16 +35,14 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         yield path, path.name
         return
     name = "standard input" if piped else path.name
-    folder = Path(tempfile.mkdtemp(prefix="misspenalty-"))
-    copy = folder / ("standard_input" if piped else path.name)
-    try:
-        copy = _with_suffix(_copy(path, copy, piped))
-        yield copy, name
-    except InputError as error:
-        shown = str(error).replace(str(copy), name if piped else str(path))
-        raise InputError(shown) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with temporary_folder() as folder:
+        copy = folder / ("standard_input" if piped else path.name)
+        try:
+            copy = _with_suffix(_copy(path, copy, piped))
+            yield copy, name
+        except InputError as error:
+            shown = str(error).replace(str(copy), name if piped else str(path))
+            raise InputError(shown) from error
 
 
 def _is_pipe(path: Path) -> bool:

@@ -1,0 +1,87 @@
+"""Signals while `misspenalty` runs as a command: it ends with one line, and leaves nothing half-written.
+
+`misspenalty/__init__.py` imports this first. Until all is imported, nothing is open and a signal ends the process at
+once; after that, it ends the run by an exception, so that temporary files are removed. A program that imports the
+package keeps its own handlers.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+NAMES = ("misspenalty", "misspenalty.exe")
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+class Stopped(SystemExit):
+    """Raised by a signal other than Ctrl-C's; the exit status is 128 and its number, as a shell reports it."""
+
+
+def is_command() -> bool:
+    """Whether this process is the command, as ``misspenalty`` or ``python -m misspenalty``.
+
+    Examples
+    --------
+    >>> is_command()
+    False
+    """
+    program = os.path.basename(sys.argv[0]) if sys.argv else ""
+    if program != "-m":
+        return program in NAMES
+    words = sys.orig_argv
+    return words[words.index("-m") + 1 : words.index("-m") + 2] == ["misspenalty"]
+
+
+def _handle(handler: Callable[[int, FrameType | None], Any]) -> None:
+    """Handle the signals that would end the process; those that it was told to ignore, as by nohup, stay ignored."""
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _say(number: int) -> None:
+    why = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
+    with contextlib.suppress(OSError):  # closed
+        os.write(2, f"misspenalty: {why}; no output was left half-written\n".encode())
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    _say(number)
+    os._exit(128 + number)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise Stopped(128 + number)
+
+
+def stop_at_signals() -> None:
+    """From now on, signals raise `KeyboardInterrupt` or `Stopped`."""
+    _handle(_stop)
+
+
+def leave_at_signals() -> None:
+    """From now on, signals end the process at once."""
+    _handle(_leave)
+
+
+def say_stopped(error: BaseException) -> int:
+    """Print the line for a `KeyboardInterrupt` or `Stopped`, and return the exit status.
+
+    Examples
+    --------
+    >>> say_stopped(Stopped(143))
+    143
+    """
+    status = int(error.code) if isinstance(error, Stopped) and error.code else 128 + signal.SIGINT
+    _say(status - 128)
+    return status
+
+
+if is_command():
+    leave_at_signals()

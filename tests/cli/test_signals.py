@@ -1,0 +1,121 @@
+"""Signals end the command with one line, and leave neither partial outputs nor temporary files."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from misspenalty import open_trace
+from misspenalty.io.files import temporary_folder
+
+LINES = {
+    signal.SIGINT: "misspenalty: interrupted; no output was left half-written\n",
+    signal.SIGTERM: "misspenalty: stopped by SIGTERM; no output was left half-written\n",
+    signal.SIGHUP: "misspenalty: stopped by SIGHUP; no output was left half-written\n",
+}
+SIGNALS = pytest.mark.parametrize("number", LINES, ids=lambda number: number.name)
+COMMANDS = pytest.mark.parametrize(
+    "command", [[str(Path(sys.executable).with_name("misspenalty"))], [sys.executable, "-m", "misspenalty"]]
+)
+
+
+class Run:
+    """A command whose trace comes from a pipe, with temporary files of its own."""
+
+    def __init__(self, command, folder):
+        self.temporary, self.output = folder / "temporary", folder / "output"
+        self.temporary.mkdir()
+        self.output.mkdir()
+        arguments = ["trace", "convert", "-", str(self.output / "made"), "--format", "spc"]
+        environment = os.environ | {"TMPDIR": str(self.temporary)}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [*command, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, env=environment, text=True
+        )
+
+    def wait_until(self, reached):
+        """Wait until `reached()`; the process must not have ended before."""
+        end = time.monotonic() + 120
+        while not reached():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.001)
+
+    def is_importing(self):
+        """Whether NumPy is being or has been imported, but no trace has been asked for."""
+        return "numpy" in Path(f"/proc/{self.process.pid}/maps").read_text()
+
+    def stop(self, number):
+        """Send a signal; exit status, standard output and standard error, and what is left behind."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=120)
+        return self.process.returncode, out, err, [*self.temporary.iterdir(), *self.output.iterdir()]
+
+
+@SIGNALS
+@COMMANDS
+def test_while_it_imports(command, number, tmp_path):
+    run = Run(command, tmp_path)
+    run.wait_until(run.is_importing)
+    assert run.stop(number) == (128 + number, "", LINES[number], [])
+
+
+@SIGNALS
+def test_while_it_copies_a_pipe(number, tmp_path):
+    run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
+    run.process.stdin.write("0,8,4096,R,0.0\n" * 200_000)
+    run.wait_until(lambda: any(run.temporary.iterdir()))
+    assert run.stop(number) == (128 + number, "", LINES[number], [])
+
+
+@SIGNALS
+@pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])
+def test_while_it_compiles(number, after_s, tmp_path):
+    """The pipe is closed at once, and the signal comes while the copy is read, or after all is done."""
+    run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
+    run.process.stdin.write("".join(f"0,{8 * (n * 7919 % 100_003)},4096,R,{n}.0\n" for n in range(300_000)))
+    run.process.stdin.close()
+    run.process.stdin = None
+    run.wait_until(lambda: any(run.temporary.glob("*/*")))
+    time.sleep(after_s)
+    status, _, err, left = run.stop(number)
+    assert (status, err) in [(0, ""), (128 + number, LINES[number]), (-number, "")]  # the last as the interpreter ends
+    assert [path.name for path in left] == ["made"] if status == 0 else not {path.name for path in left} - {"made"}
+    for made in left:
+        assert len(open_trace(made)) == 300_000
+
+
+def test_what_is_ignored_stays_ignored():
+    """As under nohup."""
+    code = (
+        "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); sys.argv = ['misspenalty', '--version'];"
+        "from misspenalty.cli.main import main\n"
+        "assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN and callable(signal.getsignal(signal.SIGTERM))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_program_that_imports_the_package_keeps_its_handlers():
+    code = (
+        "import signal, misspenalty; assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL;"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with temporary_folder() as mine:
+        (mine / "file").write_text("in use")
+        left = mine.with_name(mine.name.replace(str(os.getpid()), str(gone.pid)))
+        left.mkdir()
+        with temporary_folder():
+            assert not left.exists()
+        assert (mine / "file").read_text() == "in use"
+    assert not list(tmp_path.iterdir())
