@@ -6,8 +6,8 @@ Systems Journal 9(2), 1970: a reference hits in every cache that is at least as 
 Sampled: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, at a
 fixed rate R (section 3) with the adjustment of section 3.4 (SHARDS-adj). Blocks whose hashed address falls below a
 threshold are kept with all their references. Deviations: of a stack distance d, which counts the block itself, only the
-d - 1 other blocks are divided by R; the standard error is that of eight samples at rate R / 8 each, into which the
-sample is split by the same hash (the paper has no error bars).
+d - 1 other blocks are divided by R; the error bar comes from eight samples at rate R / 8 each, into which the sample is
+split by the same hash (the paper has none); see `misspenalty.replay.sampling.error_bar`.
 """
 
 import os
@@ -18,7 +18,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from misspenalty.replay.sampling import PARTS, SLICE, Choice, adjusted, check_counted, check_sample, choose, scaled
+from misspenalty.replay.sampling import (
+    PARTS,
+    SLICE,
+    Choice,
+    check_counted,
+    check_sample,
+    choose,
+    error_bar,
+    estimated,
+    scaled,
+)
 from misspenalty.traces._stack import StackDistances, sampled, tally
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import as_mask, check_size, check_stack, cold_misses, slices
@@ -122,7 +132,7 @@ def lru_curve(
     -------
     DataFrame
         As in `hit_ratio_curve`. With a sample, hits, misses and evictions are estimates, requests and cold misses are
-        exact, and ``hit_ratio_error`` is the standard error of the hit ratio.
+        exact, and ``hit_ratio_error`` is the error bar of the hit ratio.
 
     Raises
     ------
@@ -184,12 +194,13 @@ def _sampled(
         sizes = np.unique(np.round(1 + np.arange(max(whole.stack.live, 1)) / rate).astype(np.int64))
     ratio, misses, loads = _estimate(whole, sizes, rate, requests)
     others = np.array([_estimate(stack, sizes, rate / PARTS, requests)[0] for stack in parts])
+    bar, ratio = error_bar(ratio, others), np.clip(ratio, 0, 1)
     hits = np.round(ratio * requests).astype(np.int64)
     depth, filling = scaled(sizes, rate), np.minimum(sizes, whole.stack.live / rate)
     fills = whole.fills(depth) / np.maximum(np.minimum(depth, whole.stack.live), 1) * filling
     evictions, total = (np.maximum(np.round(each), 0).astype(np.int64) for each in (misses - fills, loads - filling))
     table = _table(sizes, requests, hits, ratio, cold_misses(trace, writes, warm_up), evictions, total)
-    return table.assign(hit_ratio_error=others.std(axis=0, ddof=1) / PARTS**0.5)
+    return table.assign(hit_ratio_error=bar)
 
 
 def _estimate(
@@ -201,7 +212,7 @@ def _estimate(
     only the sample's misses matter.
     """
     misses, loads = stack.misses(scaled(sizes, rate))
-    return adjusted(misses, rate, requests), misses / rate, loads / rate
+    return estimated(misses, rate, requests), misses / rate, loads / rate
 
 
 def _table(

@@ -6,8 +6,9 @@ of the whole. Deviations: the sample and its error bar are those of `misspenalty
 adjusted as for LRU (SHARDS-adj), so that LRU's is that of `lru_curve`; a parameter that counts accesses is scaled with
 the sample; a policy that looks at neighbours is given groups of 32 adjacent addresses, sampled together.
 
-The error bar covers only the sampling. Anything that depends on absolute numbers adds a bias: MQ's lifeTime is a power
-of two and may be the next one in a sample, which is three points of hit ratio on the trace OLTP.
+The error bar covers the choice of the blocks, and what a cache of an eighth of the size shows of the scale. Something
+that depends on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a sample,
+which is three points of hit ratio on the trace OLTP.
 
 The eight parts have caches of an eighth of the sample's. If these hold only a few blocks, both the estimate and its
 error bar are rough: a size should be at least 100 / R blocks.
@@ -16,12 +17,11 @@ error bar are rough: a size should be at least 100 / R blocks.
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from misspenalty.policies.registry import Definition
 from misspenalty.replay.result import Result
-from misspenalty.replay.sampling import PARTS, Piece, Sample, adjusted, scaled
+from misspenalty.replay.sampling import Piece, Sample, error_bar, estimated, scaled
 
 Replay = Callable[[Piece, int, dict[str, Any]], Result]
 
@@ -62,10 +62,11 @@ def estimate(
         return replay(piece, int(scaled(size, piece.rate)), definition.in_sample(parameters, piece.rate))
 
     def ratio(piece: Piece, result: Result | None) -> float:
-        return float(adjusted(result.misses if result else 0, piece.rate, requests))
+        return float(estimated(result.misses if result else 0, piece.rate, requests))
 
     whole = run(sample.whole)
-    found = ratio(sample.whole, whole)
+    uncut = ratio(sample.whole, whole)
+    found = min(max(uncut, 0.0), 1.0)
     hits = round(found * requests)
     rate = sample.whole.rate
     others = [ratio(piece, run(piece)) for piece in sample.parts]
@@ -80,6 +81,6 @@ def estimate(
         "evictions": round(whole.evictions / rate) if whole else 0,
         "ghost_hits": round(whole.ghost_hits / rate) if whole else 0,
         "total_evictions": round(whole.total_evictions / rate) if whole else 0,
-        "hit_ratio_error": np.std(others, ddof=1) / PARTS**0.5,
+        "hit_ratio_error": error_bar(uncut, others),
     }
     return pd.DataFrame([row])

@@ -1,8 +1,8 @@
 """A sample of a trace's blocks, by their hashed addresses, with all the references to them.
 
 C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, section 3:
-blocks whose hashed address falls below a threshold are kept. The same hash splits the sample into eight, from whose
-spread the standard error is computed (the paper has no error bars).
+blocks whose hashed address falls below a threshold are kept. The same hash splits the sample into eight, from which the
+error bar is computed (the paper has none); see `error_bar`.
 """
 
 from dataclasses import dataclass
@@ -38,13 +38,40 @@ def scaled(blocks: Any, rate: float) -> Any:
     return (1 + np.rint((np.asarray(blocks, np.int64) - 1) * rate)).astype(np.int64)
 
 
-def adjusted(misses: Any, rate: float, requests: int) -> Any:
-    """Hit ratio of all requests from the misses of a sample.
+def estimated(misses: Any, rate: float, requests: int) -> Any:
+    """Hit ratio of all requests from the misses of a sample; below 0 if they stand for more than all requests.
 
     References missing from the sample, or too many in it, are treated as hits (SHARDS-adj): they belong to the few
     blocks with the most references, so only the sample's misses matter.
     """
-    return np.clip(1 - misses / rate / max(requests, 1), 0, 1)
+    return 1 - misses / rate / max(requests, 1)
+
+
+def adjusted(misses: Any, rate: float, requests: int) -> Any:
+    """The hit ratio of `estimated`, cut to 0 to 1."""
+    return np.clip(estimated(misses, rate, requests), 0, 1)
+
+
+def error_bar(whole: Any, parts: Any) -> Any:
+    """Error bar of a sample's hit ratios, from `estimated` of the sample and of its eight parts.
+
+    The standard error from the spread of the parts, which covers the choice of the blocks; widened by how far the mean
+    of the parts is from the sample. On most traces that is little. It is large where the hit ratio of a small cache
+    on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU among many blocks that
+    are used once.
+
+    Parameters
+    ----------
+    whole : float or float, shape (sizes,)
+    parts : array of float, shape (8,) or (8, sizes)
+
+    Examples
+    --------
+    >>> float(error_bar(0.5, [0.5] * 8)), round(float(error_bar(0.5, [0.4, 0.5] * 4)), 3)
+    (0.0, 0.054)
+    """
+    parts = np.asarray(parts)
+    return np.hypot(parts.std(axis=0, ddof=1) / PARTS**0.5, parts.mean(axis=0) - whole)
 
 
 def check_counted(references: int, rate: float, requests: int) -> None:
