@@ -104,6 +104,19 @@ def check_flag(what: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_choice(what: str, value: Any, choices: Iterable[str], why: str = "") -> str:
+    """`value`, or a `ParameterError` that lists the choices if it is none of them, and ends in `why`.
+
+    Examples
+    --------
+    >>> check_choice("writes", "count", ["count", "ignore"])
+    'count'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(f"{what} is {value!r}; expected one of {', '.join(choices)}{why}")
+    return value
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question suggesting the known name nearest to `name`, ignoring case; empty if none is near.
 

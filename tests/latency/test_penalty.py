@@ -255,7 +255,7 @@ def test_rows_and_threads():
         ({"think": "1ms"}, "only the clients of a closed loop think"),
         ({"interval": "fast"}, "interval is 'fast'; expected a time such as 5ms"),
         ({"hit_time": "1"}, "hit_time is '1'"),
-        ({"scheduler": "best"}, "scheduler 'best': expected one of fcfs"),
+        ({"scheduler": "best"}, "scheduler is 'best'; expected one of fcfs"),
         ({"threads": 0}, "threads is 0"),
         ({"warm_up": 4}, "warm_up is 4; expected a whole number from 0 to 3"),
         ({"queues": 2}, "lru has no parameter 'queues'"),

@@ -40,7 +40,7 @@ import pandas as pd
 
 from misspenalty import disks
 from misspenalty.disks.drive.description import Kind
-from misspenalty.errors import ParameterError, check_flag, check_whole, did_you_mean
+from misspenalty.errors import ParameterError, check_choice, check_flag, check_whole, did_you_mean
 from misspenalty.latency._devices import Disk, FixedTime
 from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
@@ -143,10 +143,9 @@ def penalty(
     (1, 2, 1, 1125.0)
     """
     trace = as_trace(trace)
+    check_choice("writes", writes, WRITES, ": a write is never waited for")
     check(trace, writes, warm_up)
     check_flag("write_through", write_through)
-    if writes not in WRITES:
-        raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}: a write is never waited for")
     if len(trace) > MAX_REQUESTS:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MAX_REQUESTS} can be timed")
     policies, sizes, devices = _listed(policy), [check_size(size) for size in _listed(cache_blocks)], _listed(device)
@@ -158,8 +157,8 @@ def penalty(
         if not any(name in own for own in settings):
             known = [parameter.name for definition in policies for parameter in definition.parameters]
             raise ParameterError(f"no policy has a parameter {name!r}{did_you_mean(name, known)}")
-    if scheduler is not None and scheduler not in disks.SCHEDULERS:
-        raise ParameterError(f"scheduler {scheduler!r}: expected one of {', '.join(disks.SCHEDULERS)}")
+    if scheduler is not None:
+        check_choice("scheduler", scheduler, disks.SCHEDULERS)
     load = _load(trace, clients, think, speed, interval)
     part = _selected(trace, writes, warm_up)
     future = following(part["ids"], trace.blocks) if any(p.name in FORESIGHT for p in policies) else None

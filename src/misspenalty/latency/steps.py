@@ -110,7 +110,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     >>> outcome.hits, outcome.delayed_hits, outcome.misses, outcome.total_latency
     (1, 1, 1, 4)
     """
-    if policy not in POLICIES:
+    if not isinstance(policy, str) or policy not in POLICIES:
         raise ParameterError(f"unknown policy {policy!r} of the step model; known: {', '.join(POLICIES)}")
     capacity, z = (
         check_whole(name, value, 1, MAX_STEPS)

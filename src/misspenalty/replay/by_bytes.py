@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.errors import ParameterError, check_whole, did_you_mean
 from misspenalty.policies._bytes import ByteCache
 from misspenalty.replay.simulation import SLICE, TraceLike
 from misspenalty.replay.threads import Job, check_threads, in_threads
@@ -68,18 +68,17 @@ def byte_hit_ratio_curve(
     >>> byte_hit_ratio_curve(trace, "lru", 30)[["hits", "hit_bytes", "requested_bytes", "refused"]].values.tolist()
     [[2, 20, 149, 1]]
     """
-    names = [name.strip().lower() for name in ([policy] if isinstance(policy, str) else policy)]
+    asked = [policy] if isinstance(policy, str) or not isinstance(policy, Iterable) else list(policy)
+    names = [name.strip().lower() if isinstance(name, str) else repr(name) for name in asked]
     for name in names:
         if name not in RULES:
             raise ParameterError(
                 f"policy {name!r} is not defined for objects of different sizes{did_you_mean(name, RULES)};"
                 f" those that are: {', '.join(RULES)}"
             )
-    sizes = [cache_bytes] if isinstance(cache_bytes, int | np.integer) else list(cache_bytes)
-    for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size < LARGEST:
-            raise ParameterError(f"cache size is {size!r} bytes; expected a whole number from 1 to {LARGEST - 1}")
-    if writes == "refresh":
+    given = list(cache_bytes) if isinstance(cache_bytes, Iterable) else [cache_bytes]
+    sizes = [check_whole("cache size", size, 1, LARGEST - 1, " bytes") for size in given]
+    if isinstance(writes, str) and writes == "refresh":
         raise ParameterError("writes is 'refresh', which is not defined for objects of different sizes")
     opened = as_trace(trace)
     check(opened, writes, warm_up)

@@ -24,7 +24,12 @@ def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
     """Share of the blocks and seed, or a `ParameterError` if they are invalid."""
     if not isinstance(sample, float | np.floating) or not 0 < sample < 1:
         raise ParameterError(f"sample is {sample!r}; expected a share of the blocks above 0 and below 1, such as 0.01")
-    return float(sample), check_whole("sample_seed", seed, 0, (1 << 64) - 1)
+    return float(sample), check_seed(seed)
+
+
+def check_seed(seed: Any) -> int:
+    """`sample_seed` as an int, or a `ParameterError`."""
+    return check_whole("sample_seed", seed, 0, (1 << 64) - 1)
 
 
 def scaled(blocks: Any, rate: float) -> Any:
@@ -68,7 +73,7 @@ def error_bar(whole: Any, parts: Any) -> Any:
     Examples
     --------
     >>> float(error_bar(0.5, [0.5] * 8)), round(float(error_bar(0.5, [0.4, 0.5] * 4)), 3)
-    (0.0, 0.054)
+    (0.0, 0.053)
     """
     parts = np.asarray(parts)
     return np.hypot(parts.std(axis=0, ddof=1) / PARTS**0.5, parts.mean(axis=0) - whole)

@@ -18,7 +18,7 @@ from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay import miniature
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.result import Result, warn_if_better_than_opt
-from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, check_sample, choose
+from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, check_sample, check_seed, choose
 from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, counted_requests, slices
@@ -180,6 +180,8 @@ def hit_ratio_curve(
     """
     definitions, settings, _ = _policies(policy, parameters)
     threads = check_threads(threads)
+    check_flag("totals", totals)
+    check_seed(sample_seed)
     sizes = _sizes(cache_blocks)
     stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
     if not all(stacks) and sizes is None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import temporary_folder
 from misspenalty.traces._compile import new_blocks
 from misspenalty.traces.numbering import CHUNK, Numbering
@@ -122,6 +122,8 @@ def open_trace(
     ...     open_trace(file)
     <Trace 'mine.spc' (spc): 3 references (2 reads, 1 write) to 2 blocks of 4096 bytes, footprint 8 KB>
     """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise ParameterError(f"path is {path!r}; expected the path of a trace")
     if not os.fspath(path):
         raise InputError("the name of the trace is empty", expected="a trace file or a compiled trace")
     if "\0" in os.fsdecode(path):
@@ -131,8 +133,8 @@ def open_trace(
         if format or block_bytes is not None or most_references is not None or options:
             raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
         return _check_ids(_open_compiled(path, verify=True), path)
-    if most_references is not None and not 1 <= most_references <= MOST_REFERENCES:
-        raise ParameterError(f"most_references is {most_references}; expected 1 to {MOST_REFERENCES}")
+    if most_references is not None:
+        check_whole("most_references", most_references, 1, MOST_REFERENCES)
     with spooled(path) as (file, name):
         return _open_raw(file, name, format, block_bytes, most_references, options)
 

@@ -246,10 +246,10 @@ def find_format(path, name=None):
     """
     known = formats()
     if name is not None:
-        asked, lower = name.strip().lower(), {each.lower(): form for each, form in known.items()}
+        asked, lower = str(name).strip().lower(), {each.lower(): form for each, form in known.items()}
         if asked not in lower:
             raise ParameterError(
-                f"unknown trace format {name!r}{did_you_mean(name, known)}; known formats: {', '.join(known)}"
+                f"unknown trace format {name!r}{did_you_mean(asked, known)}; known formats: {', '.join(known)}"
             )
         return lower[asked]
     with open_stream(path) as stream:

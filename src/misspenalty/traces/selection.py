@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from misspenalty.errors import ParameterError, check_whole
+from misspenalty.errors import ParameterError, check_choice, check_whole
 from misspenalty.traces._stack import first_uses
 from misspenalty.traces.trace import Trace
 
@@ -17,8 +17,7 @@ NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 def check(trace: Trace, writes: str, warm_up: int) -> None:
     """Raise a `ParameterError` if `writes` or `warm_up` is invalid for this trace; also checks its ids."""
     trace.check()
-    if writes not in WRITES:
-        raise ParameterError(f"writes is {writes!r}; expected one of {', '.join(WRITES)}")
+    check_choice("writes", writes, WRITES)
     check_whole("warm_up", warm_up, 0, len(trace) - 1)
 
 

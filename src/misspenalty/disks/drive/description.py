@@ -1,6 +1,7 @@
 """Drive descriptions: YAML files of ``data/drives``, checked against their schema, each value with its source."""
 
 import copy
+import os
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -11,7 +12,7 @@ from misspenalty.disks.drive import layout
 from misspenalty.disks.drive._drive import Drive
 from misspenalty.disks.drive._mechanics import Mechanics
 from misspenalty.disks.drive._replay import one_by_one
-from misspenalty.errors import InputError, ParameterError, did_you_mean
+from misspenalty.errors import InputError, ParameterError, check_choice, did_you_mean
 from misspenalty.io.documents import read_yaml, worst_error
 from misspenalty.io.plugins import add_plugins
 
@@ -203,9 +204,13 @@ def load(name_or_path, kind=None):
     InputError
         There is no such drive, it is of another kind, or the file is not a valid description.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise ParameterError(f"drive is {name_or_path!r}; expected a name or the path of a description")
+    if kind is not None:
+        check_choice("kind", kind, KINDS)
     if str(name_or_path).lower() in names():
         found = _packaged(str(name_or_path).lower())
-    elif Path(name_or_path).is_file():
+    elif _is_file(name_or_path):
         found = _read(Path(name_or_path))
     else:
         known = ", ".join(names())
@@ -216,6 +221,13 @@ def load(name_or_path, kind=None):
     if kind is not None and found.data["kind"] != kind:
         raise InputError(f"{name_or_path} is of kind {found.data['kind']}", expected=f"a drive of kind {kind}")
     return found
+
+
+def _is_file(path):
+    try:
+        return Path(path).is_file()
+    except OSError:  # the name is too long
+        return False
 
 
 @cache

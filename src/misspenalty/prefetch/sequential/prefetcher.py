@@ -27,6 +27,8 @@ Deviations and decisions:
   reference; the remedy would be a second reference and is left out.
 """
 
+from collections.abc import Mapping
+
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies.registry import Parameter, find_policy
@@ -79,8 +81,8 @@ def check(settings):
     if settings is None:
         return None
     settings = {"kind": settings} if isinstance(settings, str) else settings
-    kind = settings.get("kind", NAME) if hasattr(settings, "keys") else settings
-    if kind not in tuple(KINDS):
+    kind = settings.get("kind", NAME) if isinstance(settings, Mapping) else settings
+    if not isinstance(kind, str) or kind not in KINDS:
         names = " or ".join(map(repr, KINDS))
         raise ParameterError(f"prefetch is {kind!r}; expected {names}, or settings by name")
     known = {parameter.name: parameter for parameter in KINDS[kind]}
