@@ -297,6 +297,12 @@ class Trial:
     def with_items(self, items):
         """Try every fault; called by pytest when it has collected the tests."""
         self.items = items
+        for path in {self.faults[number].path for number in self.inside}:
+            module = importlib.import_module(module_of(path))
+            if not hasattr(module, "_switch_"):
+                raise RuntimeError(
+                    f"{module.__file__} is imported instead of the copy: install the package by `make build`"
+                )
         order = sorted(self.faults, key=lambda number: (number not in self.inside, number))
         waiting, running = order[::-1], {}
         while waiting or running:

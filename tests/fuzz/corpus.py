@@ -1,4 +1,4 @@
-"""What is fuzzed: every trace format, compiled traces, captures, drives, DiskSim's files, requests, YAML.
+"""What is fuzzed: every trace format, compiled traces, captures, drives, DiskSim's files, requests, YAML, and results.
 
 Seeds are small valid inputs, made here, or files of the repository cut to a few kilobytes.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import targets
 
 from misspenalty import open_trace, simulate
 from misspenalty.disks import load
@@ -291,5 +292,7 @@ TARGETS |= {
     "machine": Target(read_machine, lambda: files("data/machines/hac_testbed.yaml")),
     "yaml": Target(read_yaml, lambda: files("environment.yml", "CITATION.cff")),
 }
+TARGETS |= {name: Target(*parts) for name, parts in targets.TARGETS.items()}
+TARGETS["replayed"] = Target(targets.read_and_replay, lambda: {"seed": SPC})
 missing = set(formats()) - set(TARGETS)
 assert not missing, f"formats without seeds: {missing}"

@@ -28,6 +28,7 @@ from pathlib import Path
 import corpus
 import pandas as pd
 
+import misspenalty
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import write_csv
 
@@ -81,6 +82,36 @@ def timed_out(*_):
     raise TimeoutError(f"more than {SECONDS} s")
 
 
+class Watch:
+    """Notes what a reader does that SECURITY.md excludes: opens other files, starts a program, connects."""
+
+    FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect")
+
+    def __init__(self, target):
+        self.on, self.seen = False, None
+        own = [
+            sys.prefix,
+            sys.base_prefix,
+            misspenalty.__path__[0],
+            tempfile.gettempdir(),
+            os.getcwd(),
+            "/proc",
+            "/dev/null",
+        ]
+        self.allowed = tuple(own + [str(corpus.ROOT / name) for name in ("data", "src", "build")])
+        self.any_file = target.startswith("disksim")  # whose files name others
+        sys.addaudithook(self.hear)
+
+    def hear(self, event, arguments):
+        """Take an event of the interpreter (PEP 578)."""
+        if not self.on or (event != "open" and event not in self.FORBIDDEN):
+            return
+        path = os.fsdecode(arguments[0]) if event == "open" and isinstance(arguments[0], str | bytes) else "."
+        inside = self.any_file or os.path.abspath(path).startswith(self.allowed)
+        if event != "open" or not inside:
+            self.seen = f"{event} {arguments[:1]}"
+
+
 def work(name, executions, seed, first=0):
     """Run a target in this process; print what happened as JSON. The input under way lies in the working folder."""
     faulthandler.enable()
@@ -92,7 +123,7 @@ def work(name, executions, seed, first=0):
     seeds, layout = list(target.seeds().items()), corpus.Layout(target, Path("input"))
     contents = [content for _, content in seeds]
     counts, rng, note = {"read": 0, "refused": 0}, random.Random(), os.open("number", os.O_WRONLY | os.O_CREAT)
-    around = None
+    around, watch = None, Watch(name)
     for number in range(first, executions):
         rng.seed(zlib.crc32(f"{seed} {name} {number}".encode()))
         place, content = rng.choice(seeds)
@@ -101,6 +132,7 @@ def work(name, executions, seed, first=0):
         path = layout.put(place, content)
         around = around or sorted(os.listdir())
         signal.alarm(SECONDS)
+        watch.on = number > first  # the first execution imports what it needs
         try:
             target.read(path)
             counts["read"] += 1
@@ -109,6 +141,8 @@ def work(name, executions, seed, first=0):
             assert str(error), "a refusal without a word"
         finally:
             signal.alarm(0)
+            watch.on = False
+        assert watch.seen is None, f"a reader may not do this: {watch.seen}"
         assert number % 64 or sorted(os.listdir()) == around, "a file left behind"
     print(json.dumps(counts))
 

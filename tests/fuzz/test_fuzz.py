@@ -72,6 +72,30 @@ def test_a_file_that_a_reader_leaves_is_a_failure(tmp_path):
     assert "a file left behind" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "does",
+    [
+        "open('/etc/hosts')",
+        "os.system('true')",
+        "subprocess.run(['true'])",
+        "socket.create_connection(('127.0.0.1', 9))",
+    ],
+)
+def test_a_reader_that_leaves_its_input_is_a_failure(tmp_path, does):
+    program = (
+        "import contextlib, corpus, fuzz, os, socket, subprocess\n"
+        "def read(path):\n"
+        f"    with contextlib.suppress(OSError): {does}\n"
+        "corpus.TARGETS['spc'] = corpus.Target(read, lambda: {'seed': corpus.SPC})\n"
+        "fuzz.work('spc', 100, 1)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "a reader may not do this" in done.stderr
+
+
 def test_one_file_of_a_layout_changes_at_a_time(tmp_path):
     whole = {"a": b"1", "b": b"2"}
     layout = corpus.Layout(corpus.Target(print, dict, lambda: whole), tmp_path / "input")

@@ -31,3 +31,12 @@ def test_targets_exist():
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
     assert targets == {"smoke", "reproduce", "archive", "verify", "test"}
     assert targets <= set(phony)
+
+
+def test_every_promise_of_security_names_tests_that_exist():
+    text = (ROOT / "SECURITY.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", text, re.MULTILINE)[2:]
+    assert len(rows) >= 8
+    for promise, tests in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)`", tests)
+        assert named and all((ROOT / name).is_file() for name in named), promise

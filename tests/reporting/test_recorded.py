@@ -81,12 +81,17 @@ def test_changed_files_are_named(tmp_path):
     assert changed_files(described, tmp_path) == ["a", "b", "c", "d/e"]
     (tmp_path / "c").mkdir()
     assert changed_files({"c": described["c"]}, tmp_path) == ["c"]
+    assert changed_files({"/dev/zero": {"bytes": 0, "sha256": ""}}, tmp_path) == ["/dev/zero"]  # it never ends
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", '{"inputs": {}}', '{"inputs": {}, "outputs": []}', "[" * 99999]
-    + [json.dumps({"inputs": {}, "outputs": {"a": one}}) for one in (1, {"bytes": 1}, {"sha256": ""}, None)],
+    + [json.dumps({"inputs": {}, "outputs": {"results/a": one}}) for one in (1, {"bytes": 1}, {"sha256": ""}, None)]
+    + [
+        json.dumps({"inputs": {}, "outputs": {name: {"bytes": 1, "sha256": ""}}})
+        for name in ("a", "/results/a", "results/../a", "results//a", "results/a\0", "")
+    ],
 )
 def test_an_unusable_manifest_is_refused(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
@@ -96,5 +101,7 @@ def test_an_unusable_manifest_is_refused(tmp_path, text):
 
 def test_a_manifest_is_read(tmp_path):
     assert read_manifest(tmp_path / "manifest.json") is None
-    (tmp_path / "manifest.json").write_text(json.dumps({"inputs": {}, "outputs": {"a": {"bytes": 1, "sha256": "2"}}}))
-    assert read_manifest(tmp_path / "manifest.json")["outputs"]["a"] == {"bytes": 1, "sha256": "2"}
+    (tmp_path / "manifest.json").write_text(
+        json.dumps({"inputs": {}, "outputs": {"results/a": {"bytes": 1, "sha256": "2"}}})
+    )
+    assert read_manifest(tmp_path / "manifest.json")["outputs"]["results/a"] == {"bytes": 1, "sha256": "2"}

@@ -1,6 +1,7 @@
 """Compare files with the digests that were recorded of them: by a capture program, or in the manifest of a run."""
 
 import json
+import posixpath
 from pathlib import Path
 
 from misspenalty.errors import InputError
@@ -30,7 +31,9 @@ def read_manifest(path):
     try:
         found = json.loads(text)
         for part in ("inputs", "outputs"):
-            for described in found[part].values():
+            for name, described in found[part].items():
+                if "\0" in name or (part == "outputs" and not _is_result(name)):  # `make reproduce` may delete it
+                    raise ValueError(f"{name!r} is not a path below results/")
                 described["bytes"], described["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
@@ -39,6 +42,10 @@ def read_manifest(path):
             remedy="delete it, and `make reproduce` writes it again",
         ) from error
     return found
+
+
+def _is_result(name):
+    return name.startswith("results/") and posixpath.normpath(name) == name
 
 
 def changed_files(described, root="."):
@@ -61,8 +68,9 @@ def changed_files(described, root="."):
 
 def _equals(path, described):
     try:
-        return path.stat().st_size == described["bytes"] and file_digest(path) == described["sha256"]
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        same_size = path.is_file() and path.stat().st_size == described["bytes"]
+        return same_size and file_digest(path) == described["sha256"]
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 
