@@ -437,6 +437,20 @@ def small_archive(tmp_path_factory):
     return folder / "changed.zip", checkout, content
 
 
+@pytest.mark.parametrize(
+    "change", [("title", "titel"), ("date-released: ", "date-released: x"), ("version", "versions"), ("  - ", "  - - ")]
+)
+def test_a_citation_that_cannot_be_used_is_told(archive, checkout, change, capsys):
+    path = checkout / "CITATION.cff"
+    path.write_text(path.read_text().replace(*change))
+    for command in (["write", "--out", str(checkout)], ["verify", str(archive)]):
+        assert main(["--root", str(checkout), *command]) == 2
+        assert re.search(r"CITATION\.cff.*: (cannot be used|not YAML)", capsys.readouterr().err)
+    path.unlink()
+    assert main(["--root", str(checkout), "verify", str(archive)]) == 2
+    assert "CITATION.cff: no such file; expected the root of a checkout" in capsys.readouterr().err
+
+
 def test_the_commands(checkout, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["--root", str(checkout), "write", "--out", str(out)]) == 0

@@ -8,10 +8,13 @@ from misspenalty.reporting.markers import update_between_markers
 
 def test_text_between_markers_is_replaced_and_nothing_else(tmp_path):
     page = tmp_path / "README.md"
+    page.touch()
+    page.chmod(0o640)
     page.write_text("before\n<!-- claims:start -->\nold\n<!-- claims:end -->\nafter\n")
     assert update_between_markers(page, "claims", "| new |\n")
     expected = "before\n<!-- claims:start -->\n| new |\n<!-- claims:end -->\nafter\n"
     assert page.read_text() == expected
+    assert page.stat().st_mode & 0o777 == 0o640
     stamp = page.stat().st_mtime_ns
     assert not update_between_markers(page, "claims", "| new |")
     assert page.stat().st_mtime_ns == stamp

@@ -8,12 +8,12 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-import yaml
 from rocrate.model.contextentity import ContextEntity
 from rocrate.model.person import Person
 from rocrate.rocrate import ROCrate
 
 from misspenalty.errors import InputError
+from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import atomic_path
 from misspenalty.reporting.provenance import Sources, file_digest
 
@@ -287,5 +287,24 @@ def release_date(citation):
 
 
 def read_citation(root="."):
-    """Content of a checkout's CITATION.cff."""
-    return yaml.safe_load((Path(root) / "CITATION.cff").read_text(encoding="utf-8"))
+    """Read a checkout's CITATION.cff.
+
+    Raises
+    ------
+    InputError
+        The file is missing, or lacks what the archive's metadata say.
+    """
+    path = Path(root) / "CITATION.cff"
+    found = read_yaml(path, "the root of a checkout")
+    try:
+        datetime.date.fromisoformat(str(found["date-released"]))
+        used = {key: found[key] for key in ("title", "abstract", "version", "license", "keywords")}
+        if not all(used.values()) or not all(author["name"] for author in found["authors"]):
+            raise ValueError("a value is empty")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"cannot be used ({type(error).__name__}: {error})",
+            path=path,
+            expected="title, abstract, version, date-released, license, keywords and authors with a name",
+        ) from error
+    return found
