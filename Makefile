@@ -48,10 +48,10 @@ test: build  ## the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
-# Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer. Python itself does not free everything when
+# Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer (overflow too). Python itself does not free all when
 # it exits, so leaks are not reported; libCacheSim's binding, which some tests load, uses C's free on memory from C++'s new.
 SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/replay tests/traces tests/fuzz tests/project/test_kernels.py
-test-sanitizers: environment  ## the kernels' tests on a build with sanitizers and bounds checks
+test-sanitizers: environment  ## the kernels' tests on a build with sanitizers, bounds and overflow checks
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
 	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson install -C build/sanitized --quiet

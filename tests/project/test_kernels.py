@@ -1,10 +1,13 @@
 """Python cannot crash a kernel: no object without its memory, one thread at a time, and Ctrl-C stops a call."""
 
 import importlib
+import json
+import os
 import pkgutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -168,3 +171,18 @@ def test_ctrl_c_stops_a_long_call(call):
     assert done.returncode == 0, done.stderr.decode()
     some, whole = map(int, done.stdout.split())
     assert 0 < some < whole
+
+
+@pytest.mark.parametrize("sanitizers", ["none", "address,undefined"])
+def test_a_debug_build_checks_every_kernel_for_overflow(sanitizers, tmp_path):
+    """The compiler is told so for each; nothing turns signed overflow into wrapping."""
+    root, tools = Path(__file__).parents[2], Path(sys.executable).parent
+    environment = os.environ | {"LD_PRELOAD": "", "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    options = ["--buildtype=debug", f"-Db_sanitize={sanitizers}", "-Db_lundef=false"]
+    command = [tools / "meson", "setup", tmp_path / "build", root, *options]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    commands = [one["command"] for one in json.loads((tmp_path / "build" / "compile_commands.json").read_text())]
+    assert len(commands) == len(list((root / "src" / "misspenalty").rglob("*.pyx"))) + 1  # what Cython's modules share
+    expected = "-fsanitize=signed-integer-overflow,shift" if sanitizers == "none" else "-fsanitize=address,undefined"
+    assert all(expected in one and "-fwrapv" not in one for one in commands)
+    assert all(("trap-on-error" in one) == (sanitizers == "none") for one in commands)
