@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import os
 from pathlib import Path
 
 import numpy as np
@@ -187,6 +188,20 @@ def test_flash_overlaps_on_different_dies_only():
     read = same["p99_us"] - apart["p99_us"]
     assert read >= kind.data["flash"]["read_us"]
     assert same["queue_us"] == pytest.approx(read / 2)
+    assert sum(same[f"{part}_us"] for part in COMPONENTS) == pytest.approx(same["mean_us"], rel=1e-9)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux tells how much memory a process has mapped")
+def test_the_memory_of_waiting_requests_is_given_back():
+    def mapped():
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+    trace = make_trace(np.arange(100_000), time=np.zeros(100_000, np.int64))
+    sizes = [mapped()]
+    for _ in range(12):
+        misspenalty.penalty(trace, "fifo", 1, "dc_p3700", threads=1)
+        sizes.append(mapped())
+    assert sizes[-1] - sizes[2] < 50 << 20  # of those in flight, 17 MB per run
 
 
 def test_a_written_block_needs_no_fetch():

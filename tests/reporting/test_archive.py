@@ -154,6 +154,27 @@ def test_metadata_is_a_workflow_run_crate(archive):
     assert {"@id": TABLE} in run["result"]
 
 
+def test_metadata_name_all_authors(checkout, archive):
+    with zipfile.ZipFile(archive) as stored:
+        one = {entry["@id"]: entry for entry in json.loads(stored.read(METADATA))["@graph"]}
+    assert one["./"]["author"] == one["workflow/Snakefile"]["creator"] == {"@id": "#author-1"}
+    path = checkout / "CITATION.cff"
+    path.write_text(path.read_text().replace("\nauthors:\n", "\nauthors:\n  - name: First\n"))
+    write_archive(archive, checkout)
+    with zipfile.ZipFile(archive) as stored:
+        two = {entry["@id"]: entry for entry in json.loads(stored.read(METADATA))["@graph"]}
+    both = [{"@id": "#author-1"}, {"@id": "#author-2"}]
+    assert two["./"]["author"] == two["workflow/Snakefile"]["creator"] == both
+    assert two["#author-1"]["name"] == "First" and two["#run"]["agent"] == both[0]
+
+
+@pytest.mark.parametrize("words", [[], ["verify"], ["nothing"]])
+def test_wrong_arguments_are_told(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2 and "usage:" in capsys.readouterr().err
+
+
 def test_no_results_are_told(checkout):
     (checkout / "results/claims.csv").unlink()
     with pytest.raises(InputError, match=r"claims\.csv: no such file; run `make reproduce` first"):

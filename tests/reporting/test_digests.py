@@ -58,11 +58,13 @@ def test_kernels_of_a_registry_count():
 def package(tmp_path):
     for name, text in {
         "studies/mq.py": "import os\nfrom misspenalty.replay import simulation\n",
-        "replay/simulation.py": "def f():\n    from misspenalty.policies import (\n        find_policy,\n    )\n",
+        "replay/simulation.py": "import misspenalty.tools\n"
+        "def f():\n    from misspenalty.policies import (\n        find_policy,\n    )\n",
         "policies/__init__.py": "from misspenalty.policies.registry import find_policy\n",
         "policies/registry.py": 'import importlib\nimportlib.import_module(f"misspenalty.policies.{name}")\n',
         "policies/_lru.pyx": "from misspenalty.lists._list cimport append\n",
         "lists/_list.pxd": "# struct\n",
+        "tools.py": "",
         "files.py": "",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +72,9 @@ def package(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("edited", ["replay/simulation.py", "policies/_lru.pyx", "lists/_list.pxd", "studies/mq.py"])
+@pytest.mark.parametrize(
+    "edited", ["replay/simulation.py", "policies/_lru.pyx", "lists/_list.pxd", "studies/mq.py", "tools.py"]
+)
 def test_an_edit_of_what_a_function_imports_changes_its_digest(package, edited):
     before = Sources(package).digest("misspenalty.studies.mq.table")
     (package / edited).write_text((package / edited).read_text() + "# edited\n")

@@ -32,7 +32,6 @@ cdef class FlashDrive(Device):
         record.tag = tag
         waited = min(self.flash.die_wait, record.transfer)
         record.queue = waited
-        record.start = now + waited
         record.transfer -= waited
         schedule(&self.queue, record.done, 0, i)
         self.free = self.flights[i].next

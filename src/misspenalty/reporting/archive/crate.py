@@ -273,7 +273,16 @@ def format_list(contents):
 
 
 def format_json(value):
-    """Return the bytes of a JSON file, which depend only on the value."""
+    """Return the bytes of a JSON file, which depend only on the value.
+
+    Examples
+    --------
+    >>> print(format_json({"b": "é", "a": None}).decode(), end="")
+    {
+     "a": null,
+     "b": "é"
+    }
+    """
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
