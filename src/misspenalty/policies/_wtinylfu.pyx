@@ -3,33 +3,19 @@
 Window, probation and protected segment are logs that share one array, so that a block's position tells where it is.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
-from misspenalty.traces._splitmix cimport GOLDEN, mix
-
-cdef extern from *:
-    int count_ones "__builtin_popcountll" (unsigned long long) noexcept nogil
+from misspenalty.policies._sketch cimport Sketch, draw_of, frequency, increment, line_of, make_sketch
 
 cdef enum:
-    ROWS = 4                    # counters of a block
-    WORDS = 8                   # of a line; two per row
     DRAWS = 16                  # of future requests, more than NEAR; a power of two
-    LINE_BYTES = 64             # of a line, and of one of the processor's cache
-    MAX_COUNT = 15                   # highest value of a counter
 
 
 cdef struct Node:
     uint32_t position           # in a log, or NOWHERE
     uint32_t number             # of the block in order of first use, from 1; 0 = not yet used
-
-
-cdef struct Sketch:
-    uint64_t* words             # 16 counters each
-    uint64_t lines              # a power of two
-    uint64_t sample             # increments after which counters are halved
-    uint64_t size               # increments since, plus what halving left of earlier ones
 
 
 cdef struct State:
@@ -44,60 +30,6 @@ cdef struct State:
     uint32_t in_protected
     uint32_t window_limit       # blocks
     uint32_t protected_limit
-
-
-cdef inline uint64_t* aligned(uint64_t* words) noexcept nogil:
-    """The first cache line of the processor in an array that has one to spare."""
-    return <uint64_t*>((<uintptr_t>words + LINE_BYTES - 1) & ~<uintptr_t>(LINE_BYTES - 1))
-
-
-cdef inline uint64_t draw_of(uint32_t number) noexcept nogil:
-    return mix(<uint64_t>number * <uint64_t>GOLDEN)
-
-
-cdef inline uint64_t* line_of(const Sketch* sketch, uint64_t draw) noexcept nogil:
-    return &sketch.words[WORDS * (draw & (sketch.lines - 1))]
-
-
-cdef inline uint64_t* word_of(uint64_t* line, uint64_t draw, int row) noexcept nogil:
-    return &line[2 * row + ((draw >> (48 + 5 * row)) & 1)]
-
-
-cdef inline int shift_of(uint64_t draw, int row) noexcept nogil:
-    return <int>((draw >> (44 + 5 * row)) & 15) * 4
-
-
-cdef inline int frequency(const Sketch* sketch, uint32_t number) noexcept nogil:
-    cdef uint64_t draw = draw_of(number)
-    cdef uint64_t* line = line_of(sketch, draw)
-    cdef int row, least = MAX_COUNT
-    for row in range(ROWS):
-        least = min(least, <int>((word_of(line, draw, row)[0] >> shift_of(draw, row)) & MAX_COUNT))
-    return least
-
-
-cdef void halve(Sketch* sketch) noexcept nogil:
-    cdef uint64_t i, odd = 0
-    for i in range(WORDS * sketch.lines):
-        odd += count_ones(sketch.words[i] & <uint64_t>0x1111111111111111)
-        sketch.words[i] = (sketch.words[i] >> 1) & <uint64_t>0x7777777777777777
-    sketch.size = (sketch.size - odd // ROWS) >> 1
-
-
-cdef inline void increment(Sketch* sketch, uint64_t draw) noexcept nogil:
-    cdef uint64_t low, any_low = 0
-    cdef uint64_t* line = line_of(sketch, draw)
-    cdef uint64_t* word
-    cdef int row, shift
-    for row in range(ROWS):
-        word = word_of(line, draw, row)
-        shift = shift_of(draw, row)
-        low = ((word[0] >> shift) & MAX_COUNT) != MAX_COUNT
-        word[0] += low << shift
-        any_low |= low
-    sketch.size += any_low
-    if sketch.size >= sketch.sample:
-        halve(sketch)
 
 
 cdef inline void expect(const State* s, const Log* log) noexcept nogil:
@@ -166,9 +98,7 @@ cdef class WTinyLFU(Policy):
         first = make_log(&s.probation, entries, first, live[1])
         make_log(&s.protected, entries, first, live[2])
         s.nodes = <Node*>self.allocate(blocks, sizeof(Node))
-        s.sketch.lines = max(1 << (max_resident - 1).bit_length(), WORDS) // WORDS
-        s.sketch.sample = int(sample_size * capacity)
-        s.sketch.words = aligned(<uint64_t*>self.allocate(WORDS * (s.sketch.lines + 1), sizeof(uint64_t)))
+        make_sketch(&s.sketch, self, max_resident, int(sample_size * capacity))
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.state.nodes[block].position != NOWHERE

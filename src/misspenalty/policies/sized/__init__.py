@@ -1,0 +1,112 @@
+"""Replacement policies for objects of different sizes, in a cache of so many bytes.
+
+`reference` says what they have in common, `queues`, `ranked` and `admission` define them, and ``_queues.pyx`` and so
+on are their kernels.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.policies.registry import Definition, find_policy
+from misspenalty.policies.sized import _admission, _queues, _ranked, admission, queues, ranked
+from misspenalty.policies.sized._sized import CHANGES as SIZE_CHANGES
+from misspenalty.traces.selection import LONGEST
+
+LARGEST = 1 << 62  # bytes of a cache
+
+__all__ = ["LARGEST", "SIZED", "SIZE_CHANGES", "SizedPolicy", "find_sized"]
+
+
+@dataclass(frozen=True)
+class SizedPolicy:
+    """A policy for objects of different sizes.
+
+    Attributes
+    ----------
+    name : str
+        Of the policy for blocks that it is when all objects have one size.
+    kernel, reference : type
+        ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
+    left_out : tuple of str
+        Parameters of the policy for blocks that this one does not have.
+    defaults : mapping
+        What a parameter of None means here, if it means something else for blocks.
+    """
+
+    name: str
+    kernel: Callable[..., Any]
+    reference: Callable[..., Any]
+    left_out: tuple[str, ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def blocks(self) -> Definition:
+        """The policy for blocks."""
+        return find_policy(self.name)
+
+    def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters, with defaults filled in.
+
+        Raises
+        ------
+        ParameterError
+            A name is unknown or a value is invalid.
+        """
+        for name in self.left_out:
+            if name in parameters:
+                raise ParameterError(f"{self.name} has no parameter {name!r} for objects of different sizes")
+        own = {n: value for n, value in self.blocks.check(parameters).items() if n not in self.left_out}
+        return {name: self.defaults.get(name) if value is None else value for name, value in own.items()}
+
+    def cache(self, room: int, sizes: np.ndarray, changes: str, parameters: Mapping[str, Any]) -> Any:
+        """A kernel for a cache of `room` bytes over objects of these sizes, by dense id."""
+        own = self.check(parameters)
+        if self.name == "wtinylfu":
+            own["mean_bytes"] = max(int(sizes.mean()), 1) if len(sizes) else 1
+        return self.kernel(min(room, LONGEST), len(sizes), room=room, sizes=sizes, changes=changes, **own)
+
+
+SIZED = {
+    policy.name: policy
+    for policy in (
+        SizedPolicy("arc", _queues.ARC, queues.ARC),
+        SizedPolicy("clock", _queues.Clock, queues.Clock),
+        SizedPolicy("fifo", _queues.FIFO, queues.FIFO),
+        SizedPolicy("gdsf", _ranked.GDSF, ranked.GDSF, defaults={"bypass": 1}),
+        SizedPolicy("lfu", _ranked.LFU, ranked.LFU),
+        SizedPolicy("lru", _queues.LRU, queues.LRU),
+        SizedPolicy("lru2", _ranked.LRUK, ranked.LRUK, ("correlated_period",)),
+        SizedPolicy("s3fifo", _queues.S3FIFO, queues.S3FIFO),
+        SizedPolicy("sieve", _queues.Sieve, queues.Sieve),
+        SizedPolicy("slru", _queues.SLRU, queues.SLRU, ("fill_up",)),
+        SizedPolicy("wtinylfu", _admission.WTinyLFU, admission.WTinyLFU),
+    )
+}
+
+
+def find_sized(policy: Any) -> SizedPolicy:
+    """The form of a policy for objects of different sizes.
+
+    Raises
+    ------
+    ParameterError
+        The policy is unknown, or has no such form.
+
+    Examples
+    --------
+    >>> find_sized("LRU").name
+    'lru'
+    """
+    name = policy.strip().lower() if isinstance(policy, str) else find_policy(policy).name
+    if name not in SIZED:
+        if isinstance(policy, str) and not did_you_mean(name, SIZED):
+            find_policy(name)
+        raise ParameterError(
+            f"policy {name!r} is not defined for objects of different sizes{did_you_mean(name, SIZED)}; those that are:"
+            f" {', '.join(SIZED)} (and opt, as bounds); or give the cache a size in objects, such as 1000"
+        )
+    return SIZED[name]

@@ -1,0 +1,120 @@
+"""Base of the kernels of caches of objects of different sizes; sized/reference.py has the definitions."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+from misspenalty.policies._list cimport make_list
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+
+from misspenalty.errors import ParameterError
+
+CHANGES = ("keep", "replace", "new")    # in the order of KEEP, REPLACE, NEW
+
+
+cdef class SizedCache(Policy):
+    """A cache of `room` bytes; an object that is larger than `largest` is a miss and changes nothing.
+
+    Parameters
+    ----------
+    capacity, blocks : int
+        As in `Policy`; `capacity` is the room if none is given, and every object then takes one byte.
+    room : int, optional
+        Bytes of the cache.
+    sizes : int64, shape (blocks,), optional
+        Bytes of each object.
+    changes : {"keep", "replace", "new"}
+        What follows if an object in the cache is asked for with another size.
+    """
+
+    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, room=None, const int64_t[::1] sizes=None, changes="replace", **parameters):
+        cdef Py_ssize_t i
+        if sizes is not None and sizes.shape[0] != blocks:
+            raise IndexError(f"sizes has {sizes.shape[0]} places for {blocks} objects")
+        if changes not in CHANGES:
+            raise ParameterError(f"size_changes is {changes!r}; expected one of {', '.join(CHANGES)}")
+        self.changes = KEEP + CHANGES.index(changes)
+        self.room = self.largest = capacity if room is None else room
+        self.nodes = <node_t*>self.allocate(blocks + LISTS, sizeof(node_t))
+        for i in range(LISTS):
+            make_list(self.nodes, sizeof(node_t), <block_t>(blocks + i))
+        for i in range(blocks):
+            self.nodes[i].asked = 1 if sizes is None else sizes[i]
+
+    cdef bint holds(self, block_t block) noexcept nogil:
+        return self.in_cache(block)
+
+    cdef void see(self, block_t block) noexcept nogil:
+        pass
+
+    cdef void touch(self, block_t block) noexcept nogil:
+        pass
+
+    cdef void load(self, block_t block) noexcept nogil:
+        self.make_room(block)
+        self.put(1, block)
+
+    cdef void evict(self) noexcept nogil:
+        self.leave(self.oldest(1), ABSENT)
+
+    cdef void settle(self) noexcept nogil:
+        while self.used_bytes > self.room:
+            self.evict()
+
+    cdef void leave(self, block_t block, int ghosts) noexcept nogil:
+        self.take(block)
+        self.evictions += 1
+        self.evicted_bytes += self.nodes[block].held
+        if ghosts:
+            self.put(ghosts, block)
+
+    cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef node_t* node
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(&self.nodes[ids[i + AHEAD]])
+            node = &self.nodes[ids[i]]
+            if self.sizes != NULL:
+                node.asked = self.sizes[&ids[i] - self.first]
+            self.see(ids[i])
+            hit[i] = self.in_cache(ids[i])
+            if hit[i] and node.held != node.asked and self.changes != KEEP:
+                if self.changes == NEW:
+                    self.leave(ids[i], ABSENT)
+                    hit[i] = 0
+                elif node.asked > self.largest:
+                    self.leave(ids[i], ABSENT)
+                    self.refused += 1
+                    continue
+                else:
+                    self.bytes[node.list] += node.asked - node.held
+                    self.used_bytes += node.asked - node.held
+                    node.held = node.asked
+                    self.touch(ids[i])
+                    self.settle()
+                    continue
+            if hit[i]:
+                self.touch(ids[i])
+            elif node.asked > self.largest:
+                self.refused += 1
+            else:
+                self.load(ids[i])
+
+    def replay_sizes(self, const block_t[::1] ids, const int64_t[::1] sizes, uint8_t[::1] hit, const uint8_t[::1] refresh=None):
+        """Like `replay`, with the bytes that each reference asks for; IndexError if `sizes` is shorter than `ids`."""
+        if sizes.shape[0] < ids.shape[0]:
+            raise IndexError(f"sizes has {sizes.shape[0]} places for {ids.shape[0]} ids")
+        self.check_unused()
+        if not ids.shape[0]:
+            return 0
+        self.sizes, self.first = &sizes[0], &ids[0]
+        try:
+            return self.replay(ids, hit, refresh)
+        finally:
+            self.sizes = NULL
+
+    def ask(self, Py_ssize_t block, int64_t size):
+        """State the bytes that references to an object ask for from now on."""
+        if not 0 <= block < self.blocks or size < 0:
+            raise IndexError(f"object {block} of {size} bytes; expected an object below {self.blocks}, 0 bytes or more")
+        self.check_unused()
+        self.nodes[block].asked = size

@@ -1,0 +1,91 @@
+"""Bounds on what any cache of so many bytes can serve, also one that knows the future.
+
+With objects of different sizes the best decisions cannot be found in reasonable time, but they can be bounded. From
+one reference to an object to its next one, a cache either keeps the object, which takes its bytes for that long and
+makes the next reference a hit, or not.
+
+- At most: all intervals kept together take no more than the cache's bytes times the length of the trace. The most hits
+  under that condition alone are those of the intervals that take least; the most bytes, those of the shortest
+  intervals. This is PFOO-L.
+- At least: the intervals that take least are kept in turn, each if the cache has room for it all the time. That is a
+  schedule that a cache could follow if it knew the future, so the best has at least as many hits. For bytes, the
+  shortest intervals come first.
+
+Both may leave an object out, which no policy here but GDSF does.
+
+Paper: D. S. Berger, N. Beckmann, M. Harchol-Balter, "Practical bounds on optimal caching with variable object sizes",
+Proceedings of the ACM on Measurement and Analysis of Computing Systems 2(2), 2018 (SIGMETRICS).
+
+Deviation: the paper's PFOO-U cuts the trace into pieces and solves a flow problem for each; the lower bound here
+decides one interval after another.
+"""
+
+import numpy as np
+
+from misspenalty.replay._packing import Packing
+
+SLACK = 1e-9  # relative, for sums of products that are too large to be exact
+NAMES = ("opt_at_least", "opt_at_most")
+
+
+class Intervals:
+    """The intervals of a trace whose end would count as a hit.
+
+    Parameters
+    ----------
+    ids : uint32, shape (n,)
+        The references that reach the cache.
+    sizes : int64, shape (n,)
+        Bytes that each asks for.
+    counted : bool, shape (n,), or None
+        Which of them count.
+    changes : {"keep", "replace", "new"}
+        See `misspenalty.policies.sized.reference`.
+    """
+
+    def __init__(self, ids, sizes, counted, changes):
+        self.slots = len(ids)
+        order = np.argsort(ids, kind="stable")
+        same = ids[order][1:] == ids[order][:-1]
+        begin, end = order[:-1][same].astype(np.int64), order[1:][same].astype(np.int64)
+        kept = np.ones(len(begin), bool) if counted is None else counted[end]
+        if changes == "new":
+            kept &= sizes[begin] == sizes[end]
+        self.begin, self.end = begin[kept], end[kept]
+        self.asked = sizes[self.end]
+        if changes == "keep":  # the size of an object that was loaded earlier is one of its sizes
+            blocks = int(ids.max(initial=0)) + 1
+            low, high = np.full(blocks, np.iinfo(np.int64).max), np.zeros(blocks, np.int64)
+            np.minimum.at(low, ids, sizes)
+            np.maximum.at(high, ids, sizes)
+            self.low, self.high = low[ids[self.begin]], high[ids[self.begin]]
+        else:
+            self.low = self.high = sizes[self.begin]
+
+    def at_most(self, room):
+        """Hits, and bytes of hits, that no cache of `room` bytes exceeds."""
+        fits = self.low <= room
+        length = (self.end - self.begin)[fits].astype(float)
+        taken, asked = self.low[fits] * length, self.asked[fits].astype(float)
+        most = room * float(max(self.slots - 1, 0)) * (1 + SLACK)
+        hits = int(np.searchsorted(np.cumsum(np.sort(taken)), most, side="right"))
+        order = np.argsort(np.divide(taken, asked, out=np.full(len(taken), np.inf), where=asked > 0), kind="stable")
+        sums, values = np.cumsum(taken[order]), np.cumsum(asked[order])
+        whole = int(np.searchsorted(sums, most, side="right"))
+        found = values[whole - 1] if whole else 0.0
+        if whole < len(order):  # as much of the next interval as fits
+            before = sums[whole - 1] if whole else 0.0
+            found += asked[order[whole]] * (most - before) / taken[order[whole]]
+        return hits, int(found * (1 + SLACK))
+
+    def at_least(self, room):
+        """Hits, and bytes of hits, that some cache of `room` bytes reaches; by two schedules."""
+        length = self.end - self.begin
+        hits = self._packed(room, np.argsort(self.high * length.astype(float), kind="stable"))
+        found = self._packed(room, np.argsort(length, kind="stable"))
+        return len(hits), int(self.asked[found].sum())
+
+    def _packed(self, room, order):
+        kept = np.zeros(len(order), np.uint8)
+        Packing(max(self.slots, 1), room).pack(self.begin[order], self.end[order], self.high[order], kept)
+        return order[kept.astype(bool)]
