@@ -49,7 +49,7 @@ CASES = (
     Case("delayed_hits", "delayed/sample.csv", device="5us"),
     Case("address", "extras/address_gzip.trace.gz", device="100ns"),
     Case("address_penalties", "extras/address_penalties_gcc.trace.xz", device="100ns"),
-    Case("adapt_size", "extras/adapt_size_request.trace.xz", ("--format", "adapt_size")),
+    Case("adapt_size", "extras/adapt_size_request.trace.xz", ("--format", "adapt_size", "--by-objects")),
     Case("corda", "extras/corda_trace_vaultservice.gz", ("--format", "corda")),
     Case("scarab", "extras/scarab_scarab-recs.trace.xz", ("--format", "scarab")),
     Case("u32be", "traces/objects/web12.trace.xz", ("--format", "u32be")),

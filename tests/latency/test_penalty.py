@@ -19,6 +19,7 @@ from misspenalty.latency._devices import FixedTime
 from misspenalty.latency._replay_timed import Foresight, Replay, following
 from misspenalty.latency.penalty import COMPONENTS, parse_time
 from misspenalty.policies.registry import find_policy
+from misspenalty.policies.sized import SIZED
 from misspenalty.studies.delayed_hits.workloads import read_steps, zipf
 from misspenalty.traces.quantities import LATEST
 
@@ -275,7 +276,8 @@ def test_rows_and_threads():
         ({"warm_up": 4}, "warm_up is 4; expected a whole number from 0 to 3"),
         ({"queues": 2}, "lru has no parameter 'queues'"),
         ({"device": "0ms"}, "device 0ms: expected more than 0"),
-        ({"device": []}, "no policy, cache size or device given"),
+        ({"device": []}, "no policy or device given"),
+        ({"cache_blocks": []}, "no cache size given"),
         ({"policy": "best"}, "unknown policy 'best'"),
         ({"speed": 1e-15}, "the last request arrives after"),
     ],
@@ -464,3 +466,65 @@ def test_kernels_refuse_ids_that_would_leave_their_arrays():
     replay = Replay(Foresight(1, 2, False), FixedTime(1), np.zeros(2, np.int64), 1, 0, False)
     with pytest.raises(IndexError, match="ids hold block 2; expected ids below 2"):
         replay.run(ids, none, np.zeros(2, np.int64), np.zeros(2, np.int64), 0)
+
+
+# --- objects of different sizes
+
+
+def objects(n=2000, count=150, seed=11):
+    random = np.random.default_rng(seed)
+    names = random.zipf(1.3, n) % count
+    sizes = (random.lognormal(8, 1.5, count).astype(np.int64) + 1)[names]
+    time = np.cumsum(random.integers(0, 40 * MS, n))
+    return misspenalty.Trace.from_blocks(names * 977, time=time, object_bytes=sizes)
+
+
+@pytest.mark.parametrize("policy", SIZED)
+def test_a_cache_of_bytes_without_overlap_is_simulate(policy):
+    trace = objects()
+    got = only(misspenalty.penalty(trace, policy, "200KB", "1ns"))
+    assert (got["cache_bytes"], got["delayed_hits"]) == (200 << 10, 0)
+    assert got["hits"] == misspenalty.simulate(trace, policy, "200KB").hits
+
+
+def test_each_object_transfers_its_own_size():
+    """All objects differ, so replaying the drive alone, with the sectors of each where it is packed, takes as long."""
+    kind, random = disks.load("cheetah9lp"), np.random.default_rng(4)
+    sizes = random.integers(1, 200_000, 200)
+    time = np.arange(200) * 100 * MS
+    names = random.permutation(200) * 10
+    trace = misspenalty.Trace.from_blocks(names, time=time, object_bytes=sizes)
+    got = only(misspenalty.penalty(trace, "lru", "1MB", "cheetah9lp"))
+    sectors = -(-sizes // 512)
+    order = np.argsort(names)
+    lbn = np.zeros(200, np.int64)
+    lbn[order] = np.cumsum(sectors[order]) - sectors[order]
+    alone = disks.drive._replay.as_they_arrive(
+        kind.drive(), time, lbn, sectors.astype(np.int32), np.zeros(200, np.uint8)
+    )
+    assert (got["misses"], got["layout"]) == (200, "packed")
+    for part in disks.COMPONENTS:
+        assert got[f"{part}_us"] == pytest.approx(alone[part].mean() / 1000, rel=1e-12), part
+    counted = only(misspenalty.penalty(trace, "lru", 10, "cheetah9lp"))  # objects that count the same transfer as much
+    assert counted["transfer_us"] == got["transfer_us"]
+
+
+def test_changes_of_size_are_fetched_or_not():
+    """By hand, fetches of 1 ms: 7 is loaded with 3 bytes; asked for with 9, it is a hit, or out of date."""
+    trace = misspenalty.Trace.from_blocks([7, 7, 7], time=np.arange(3) * 10 * MS, object_bytes=[3, 9, 9])
+    hits = {
+        rule: only(misspenalty.penalty(trace, "lru", "10B", "1ms", size_changes=rule))["hits"]
+        for rule in ("replace", "keep", "new")
+    }
+    assert hits == {"replace": 2, "keep": 2, "new": 1}
+
+
+def test_what_cannot_be_timed_by_bytes():
+    trace = objects()
+    with pytest.raises(ParameterError, match="opt has no form for objects of different sizes that could be timed"):
+        misspenalty.penalty(trace, "opt", "1MB", "1ms")
+    with pytest.raises(ParameterError, match="policy 'mq' is not defined for objects of different sizes"):
+        misspenalty.penalty(trace, "mq", "1MB", "1ms")
+    huge = misspenalty.Trace.from_blocks([1, 2], object_bytes=[1 << 42, 5])
+    with pytest.raises(ParameterError, match="the largest of 4398046511104; cheetah9lp has 9174214144 bytes"):
+        misspenalty.penalty(huge, "lru", 1, "cheetah9lp")

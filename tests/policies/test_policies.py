@@ -280,10 +280,11 @@ def test_mq_evicts_before_it_looks_into_its_history():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_memory_per_block(name):
-    """At most 32 bytes per distinct block with a cache of a tenth of them, and 16 for the simplest policies."""
+    """At most 32 bytes per distinct block with a cache of a tenth of them; simple policies 16, GDSF 72."""
     definition = find_policy(name)
     kernel = definition.kernel(10_000, 100_000, **definition.check({}))
-    assert 1 <= kernel.memory / 100_000 <= (16 if name in ("lru", "mru", "fifo", "clock", "random", "sieve") else 32)
+    most = dict.fromkeys(("lru", "mru", "fifo", "clock", "random", "sieve"), 16) | {"gdsf": 72}
+    assert 1 <= kernel.memory / 100_000 <= most.get(name, 32)
 
 
 BAD = [float("nan"), float("inf"), -1, True, "7", "x", [1], 10**30]

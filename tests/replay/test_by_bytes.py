@@ -1,86 +1,29 @@
-"""Caches by bytes: an independent program's and libCacheSim's counts, a slow reference, impossible settings."""
+"""Caches by bytes: an independent program's counts, bounds against all schedules, what sizes mean."""
 
-from collections import OrderedDict
+import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from misspenalty import ParameterError, Trace, byte_hit_ratio_curve, open_trace, simulate
+from misspenalty import ParameterError, Trace, byte_hit_ratio_curve, hit_ratio_curve, open_trace, simulate
 from misspenalty.cli.main import main
-from misspenalty.policies._bytes import ByteCache
-from misspenalty.replay.by_bytes import RULES
+from misspenalty.policies.sized import SIZED
+from misspenalty.replay.byte_bounds import Intervals
 
-LIBCACHESIM = {  # misses of libCacheSim 0.3.5 on the same trace, by bytes of the cache
-    1 << 20: {"fifo": 56260, "lru": 55704, "clock": 55408, "sieve": 54646},
-    1 << 22: {"fifo": 52890, "lru": 52240, "clock": 52034, "sieve": 50746},
-    1 << 24: {"fifo": 49536, "lru": 48598, "clock": 48304, "sieve": 45892},
-    1 << 26: {"fifo": 45247, "lru": 43988, "clock": 43492, "sieve": 42843},
-}
+INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
 
-def slow(rule, blocks, size, room):
-    """Hits of a cache of `room` bytes, read off the definitions."""
-    cache, hits, hand = OrderedDict(), [], None  # object: used again; the oldest first
-    for block in blocks:
-        hits.append(block in cache)
-        if block in cache:
-            cache[block] = True
-            if rule == "lru":
-                cache.move_to_end(block)
-        elif size[block] <= room:
-            while sum(size[one] for one in cache) + size[block] > room:
-                order = list(cache)
-                if rule == "clock":
-                    while cache[order[0]]:
-                        cache[order[0]] = False
-                        cache.move_to_end(order[0])
-                        order = list(cache)
-                    victim = order[0]
-                elif rule == "sieve":
-                    at = order.index(hand) if hand in cache else 0
-                    while cache[order[at]]:
-                        cache[order[at]] = False
-                        at = (at + 1) % len(order)
-                    victim, hand = order[at], order[at + 1] if at + 1 < len(order) else None
-                else:
-                    victim = order[0]
-                del cache[victim]
-            cache[block] = False
-    return sum(hits)
-
-
-@pytest.mark.parametrize("rule", ["fifo", "lru", "clock", "sieve"])
-@given(blocks=st.lists(st.integers(0, 9), min_size=1, max_size=80), room=st.integers(1, 40), seed=st.integers(0, 9))
-def test_kernel_equals_slow_reference(rule, blocks, room, seed):
-    size = np.random.default_rng(seed).integers(1, 15, 10)
-    trace = Trace.from_blocks(blocks, object_bytes=size[blocks])
-    row = byte_hit_ratio_curve(trace, rule, room).iloc[0]
-    assert row["hits"] == slow(rule, blocks, size, room)
-    assert row["refused"] == sum(int(size[block]) > room for block in blocks)
-    assert row["requested_bytes"] == size[blocks].sum()
-
-
-@pytest.mark.parametrize("policy", ["fifo", "lru", "clock", "sieve"])
+@pytest.mark.parametrize(
+    "policy", [name for name in SIZED if name not in ("gdsf", "wtinylfu")]
+)  # the latter: a window below a block
 def test_equal_sizes_are_blocks(policy):
     blocks = np.random.default_rng(3).zipf(1.3, 5000) % 300
     by_bytes = byte_hit_ratio_curve(Trace.from_blocks(blocks, block_bytes=512), policy, 50 * 512).iloc[0]
     assert by_bytes["hits"] == simulate(blocks, policy, 50).hits
-
-
-@pytest.mark.parametrize("policy", RULES)
-def test_a_cache_tells_what_it_holds_and_what_it_has_evicted(policy):
-    ids = (np.random.default_rng(5).zipf(1.3, 3000) % 100).astype(np.uint32)
-    size = np.random.default_rng(6).integers(1, 60, 100)
-    cache, hit = ByteCache(1, 100, RULES.index(policy), 50, size), np.zeros(3000, np.uint8)
-    cache.replay(ids, hit)
-    held = np.array([block in cache for block in range(100)])
-    assert (cache.resident, cache.used_bytes) == (held.sum(), size[held].sum())
-    loaded = ids[(hit == 0) & (size[ids] <= 50)]
-    assert cache.refused == np.count_nonzero(hit == 0) - loaded.size > 0
-    assert (cache.evictions, cache.evicted_bytes) == (loaded.size - held.sum(), size[loaded].sum() - size[held].sum())
 
 
 def test_rows_are_numbered_and_in_the_order_given():
@@ -98,21 +41,15 @@ def test_other_programs_count_the_same(shared_traces):
     assert table["misses"].tolist() == truth["lru_object_misses"].tolist()
     missed = table["requested_bytes"] - table["hit_bytes"]
     assert missed.tolist() == truth["lru_bytes_missed"].tolist()
-    table = byte_hit_ratio_curve(trace, ["fifo", "lru", "clock", "sieve"], list(LIBCACHESIM))
-    found = {size: group.set_index("policy")["misses"].to_dict() for size, group in table.groupby("cache_bytes")}
-    assert found == LIBCACHESIM
 
 
 @pytest.mark.parametrize(
     ("policy", "size", "message"),
     [
-        (
-            "arc",
-            10,
-            "policy 'arc' is not defined for objects of different sizes; those that are: fifo, lru, clock, sieve",
-        ),
+        ("mq", 10, "policy 'mq' is not defined for objects of different sizes; those that are: arc, clock, fifo"),
         ("seive", 10, "did you mean 'sieve'"),
         ("lru", 0, "cache size is 0 bytes"),
+        ("lru", "5%B", "'5%B' is not a size"),
         ("lru", 1 << 62, "cache size is 4611686018427387904 bytes"),
         ("lru", 1.5, "cache size is 1.5 bytes"),
     ],
@@ -129,3 +66,105 @@ def test_the_command(tmp_path, capsys):
     )
     assert capsys.readouterr().out.splitlines()[1] == "lru,30,5,2,3,0.4,149,20,0.1342281879194631,1,0"
     assert main(["curve", str(tmp_path / "x.csv"), "--by-bytes", "--size", "30", "--prefetch", "sequential"]) == 2
+
+
+def test_sizes_in_bytes_are_bytes_by_default(tmp_path, capsys):
+    """Not numbers of objects: 50 bytes hold 1 and 2 but not 3, whatever the block size is."""
+    trace = Trace.from_blocks([1, 2, 3, 1, 2, 3], object_bytes=[20, 20, 60, 20, 20, 60])
+    for size in ("50B", "50%", 0.5):
+        assert simulate(trace, "lru", size).hits == 2
+    assert simulate(trace, "lru", "50B").refused == 2
+    assert simulate(trace, "lru", 2).hits == 0  # objects
+    assert simulate(trace, "lru", 0.67, unit="objects").hits == 0
+    table = hit_ratio_curve(trace, ["lru", "gdsf"], ["50B", "60B"])
+    assert table["cache_bytes"].tolist() == [50, 60, 50, 60]
+    with pytest.raises(ParameterError, match="size 2 is a number of objects, and 50B is bytes: give all sizes in"):
+        hit_ratio_curve(trace, "lru", ["50B", 2])
+    with pytest.raises(ParameterError, match="size 50B: objects of different sizes are counted, so bytes have no"):
+        simulate(trace, "lru", "50B", unit="objects")
+
+
+def test_objects_of_one_size_are_blocks_for_every_policy():
+    blocks = (np.random.default_rng(2).zipf(1.4, 800) % 60).tolist()
+    trace = Trace.from_blocks(blocks, object_bytes=[300] * 800)
+    for policy in ("mq", "lirs", "opt", "lru"):
+        assert simulate(trace, policy, "3000B") == simulate(blocks, policy, 10)
+
+
+def test_blocks_take_shares_bytes_and_numbers():
+    blocks = list(range(100)) * 2
+    for size in (50, "50", "200KB", "50%", 0.5):
+        assert simulate(blocks, "fifo", size).cache_blocks == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "requested", "hits"), [("10_size_changes.csv", 2000, 2), ("10b_size_grows.csv", 1030, 2)]
+)
+def test_inputs_whose_sizes_change(capsys, name, requested, hits):
+    assert main(["curve", str(INPUTS / name), "--size", "64KB", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["requested_bytes"], row["hits"], row["cache_bytes"]) == (requested, hits, 65536)
+
+
+def test_sizes_that_change_are_saved_and_read_again(tmp_path):
+    trace = open_trace(INPUTS / "10b_size_grows.csv")
+    assert (trace.size_changes, trace.request_bytes.tolist()) == (2, [10, 1000, 10, 10])
+    trace.save(tmp_path / "made.trace")
+    again = open_trace(tmp_path / "made.trace")
+    assert again.request_bytes.tolist() == trace.request_bytes.tolist()
+    assert again.to_pandas()["object_bytes"].tolist() == [10, 1000, 10, 10]
+    assert Trace.from_table(again.to_arrow()).request_bytes.tolist() == [10, 1000, 10, 10]
+
+
+def best(ids, sizes, room, value):
+    """Most hits, or bytes of hits, of all schedules: by trying every set of objects to keep after each reference."""
+    states = {frozenset(): 0}
+    for block, size in zip(ids, sizes, strict=True):
+        after = {}
+        for held, found in states.items():
+            known = dict(held)
+            gained = found + (value(size) if block in known else 0)
+            now = {**known, block: size}
+            for keep in range(1 << len(now)):
+                kept = frozenset(item for place, item in enumerate(sorted(now.items())) if keep >> place & 1)
+                if sum(size for _, size in kept) <= room:
+                    after[kept] = max(after.get(kept, -1), gained)
+        states = after
+    return max(states.values())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.integers(1, 20), st.integers(0, 50))
+def test_bounds_hold_the_best_of_all_schedules(blocks, room, seed):
+    each = np.random.default_rng(seed).integers(1, 12, 5)
+    ids, sizes = np.array(blocks, np.uint32), each[blocks].astype(np.int64)
+    intervals = Intervals(ids, sizes, None, "replace")
+    most_hits = best(blocks, sizes.tolist(), room, lambda size: 1)
+    most_bytes = best(blocks, sizes.tolist(), room, lambda size: size)
+    least, most = intervals.at_least(room), intervals.at_most(room)
+    assert least[0] <= most_hits <= most[0]
+    assert least[1] <= most_bytes <= most[1]
+
+
+def test_bounds_by_hand():
+    """1 and 2 alternate and do not fit together: one of them can be kept, and both would take twice the space."""
+    intervals = Intervals(np.array([0, 1] * 3, np.uint32), np.full(6, 10), None, "replace")
+    assert intervals.at_least(10) == (2, 20)
+    assert intervals.at_most(10) == (2, 25)
+    assert intervals.at_most(20) == intervals.at_least(20) == (4, 40)
+
+
+@pytest.mark.parametrize("changes", ["replace", "keep", "new"])
+@settings(max_examples=25, deadline=None)
+@given(
+    requests=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), min_size=2, max_size=60),
+    room=st.integers(1, 30),
+    warm=st.integers(0, 1),
+)
+def test_no_policy_exceeds_the_bound(changes, requests, room, warm):
+    blocks, sizes = zip(*requests, strict=True)
+    trace = Trace.from_blocks(blocks, object_bytes=sizes)
+    table = byte_hit_ratio_curve(trace, ["opt", *SIZED], room, size_changes=changes, warm_up=warm).set_index("policy")
+    most = table.loc["opt_at_most"]
+    assert table["hits"].max() <= most["hits"]
+    assert table["hit_bytes"].max() <= most["hit_bytes"]

@@ -15,6 +15,7 @@ from misspenalty.plotting.style import (
     policy_order,
     styled,
 )
+from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.trace import format_bytes
 
 NAMES = {"wtinylfu": "W-TinyLFU", "clockpro": "CLOCK-Pro", "random": "Random"}  # where upper case is wrong
@@ -126,7 +127,7 @@ def curves(table):
     figure = new_figure(COLUMN, 0.75 * COLUMN)
     axes = figure.subplots()
     mean = table[~table["offline"]].groupby("policy")["hit_ratio"].mean().sort_values(ascending=False)
-    shown = {"opt", "lru", *mean.index[:SHOWN]}
+    shown = {"opt", *BOUNDS, "lru", *mean.index[:SHOWN]}
     for policy in policy_order(table["policy"])[::-1]:
         rows = table[table["policy"] == policy].sort_values("cache_bytes")
         look = (
@@ -161,9 +162,9 @@ def penalty(table):
     figure = new_figure(COLUMN, 0.75 * COLUMN)
     axes = figure.subplots()
     bars = []
-    for _, group in table.groupby("cache_blocks", sort=True):
+    for _, group in table.groupby("cache_bytes", sort=True):
         mean = group[group["policy"] != "opt"].sort_values(["mean_us", "policy"])
-        chosen = dict.fromkeys(["lru", mean["policy"].iloc[0], "opt"])
+        chosen = dict.fromkeys(["lru", mean["policy"].iloc[0], *(["opt"] if "opt" in set(group["policy"]) else [])])
         bars += [(group["cache_share"].iloc[0], group[group["policy"] == policy].iloc[0]) for policy in chosen]
     top = max(row["mean_us"] for _, row in bars)
     scale, unit = next((s, u) for s, u in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= s or s == 1)

@@ -82,6 +82,8 @@ def contents(facts, best, times):
         f"Response times on {facts['device']}, requests arriving {facts['load']} ({times['load'].iloc[0]} loop)."
         " Of the gap: the share of the way from LRU to OPT. (+n): n further policies have as many hits."
     )
+    if best["cache_blocks"].isna().all():
+        note += " Caches are of bytes, and hit ratios of requests, not of bytes. OPT: a bound that no cache can exceed."
     if times["layout"].iloc[0] == "packed":
         note += " Blocks are packed on the drive in order of address, as their addresses lie beyond it."
     if (times["queue_us"] > OVERLOADED * (times["mean_us"] - times["queue_us"])).any():

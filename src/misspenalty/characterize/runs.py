@@ -16,7 +16,10 @@ from misspenalty.io.external import MIRROR, download, open_register
 from misspenalty.io.files import atomic_path
 from misspenalty.latency.penalty import penalty
 from misspenalty.policies import known_policies
+from misspenalty.policies.sized import SIZED
 from misspenalty.replay import characteristics
+from misspenalty.replay.byte_bounds import NAMES
+from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.replay.profile import profile
 from misspenalty.replay.simulation import hit_ratio_curve
 from misspenalty.traces import open_trace
@@ -121,27 +124,48 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
 
 
 def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
-    """Cache sizes in blocks at these shares of the footprint, and the shares; each size once."""
-    return {max(int(share * trace.blocks + 0.5), 1): share for share in reversed(shares)}
+    """Cache sizes at these shares of the footprint, and the shares; each size once.
+
+    They are blocks, or bytes for objects of different sizes.
+    """
+    whole = trace.blocks if block_bytes_of(trace) else trace.footprint_bytes
+    return {max(int(share * whole + 0.5), 1): share for share in reversed(shares)}
+
+
+def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> pd.DataFrame:
+    """A table with ``cache_blocks, cache_share, cache_bytes`` in places 1 to 3; no blocks for a cache of bytes."""
+    block = block_bytes_of(trace)
+    size = table.pop("cache_blocks" if block else "cache_bytes")
+    table.insert(1, "cache_blocks", size if block else np.nan)
+    table.insert(2, "cache_share", size.map(sizes))
+    table.insert(3, "cache_bytes", size * (block or 1))
+    return table
 
 
 def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
-    """Hit ratios of every compiled policy: as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``."""
+    """Hit ratios of every compiled policy: as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``.
+
+    For objects of different sizes, of every policy that has a form for them, in caches of bytes, next to the bounds.
+    """
+    in_bytes = block_bytes_of(trace) is None
     known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}
+    names = [*SIZED, "opt"] if in_bytes else list(known)
     sizes = sizes_at(trace, SHARES)
-    table = hit_ratio_curve(trace, list(known), sorted(sizes), warm_up=warm, threads=threads)
-    table.insert(2, "cache_share", table["cache_blocks"].map(sizes))
-    table.insert(3, "cache_bytes", table["cache_blocks"] * trace.block_bytes)
-    return table.assign(offline=[known[name].offline for name in table["policy"]])
+    unit = "bytes" if in_bytes else None
+    table = hit_ratio_curve(trace, names, sorted(sizes), unit=unit, warm_up=warm, threads=threads)
+    offline = [name in NAMES or known[name].offline for name in table["policy"]]
+    return _with_share(table, trace, sizes).assign(offline=offline)
 
 
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
-    """Response times of every policy that can be timed, at three sizes: as in `penalty`, with ``cache_share``."""
+    """Response times of every policy that can be timed, at three sizes: as in `penalty`, with the columns of sizes."""
+    in_bytes = block_bytes_of(trace) is None
     timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
     sizes = sizes_at(trace, TIMED)
-    table = penalty(trace, timed, sorted(sizes), device, warm_up=warm, threads=threads, **load)
-    table.insert(2, "cache_share", table["cache_blocks"].map(sizes))
-    return table
+    unit = "bytes" if in_bytes else None
+    names = list(SIZED) if in_bytes else timed
+    table = penalty(trace, names, sorted(sizes), device, unit=unit, warm_up=warm, threads=threads, **load)
+    return _with_share(table, trace, sizes)
 
 
 def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
@@ -151,28 +175,29 @@ def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy`` with the most hits among those that do
-        not look into the future (the first by name if several are tied: ``ties``), ``hit_ratio``, LRU's and
-        OPT's, and ``of_gap``, the share of the way from LRU to OPT; if it was timed, ``fastest``, its ``mean_us`` and
-        ``mean_us_most_hits``, that of `policy`.
+        not look into the future (the first by name if several are tied: ``ties``), ``hit_ratio``, LRU's and OPT's (for
+        objects of different sizes, the bound on it), and ``of_gap``, the share of the way from LRU to OPT; if it was
+        timed, ``fastest``, its ``mean_us`` and ``mean_us_most_hits``, that of `policy`.
     """
     rows = []
-    for size, group in curves.groupby("cache_blocks", sort=True):
+    for size, group in curves.groupby("cache_bytes", sort=True):
         ratio = group.set_index("policy")["hit_ratio"]
+        most = ratio["opt"] if "opt" in ratio else ratio["opt_at_most"]
         online = group[~group["offline"]].sort_values(["hits", "policy"], ascending=[False, True])
         first = online.iloc[0]
-        gap = ratio["opt"] - ratio["lru"]
+        gap = most - ratio["lru"]
         row = {
-            "cache_blocks": size,
+            "cache_blocks": first["cache_blocks"],
             "cache_share": first["cache_share"],
-            "cache_bytes": first["cache_bytes"],
+            "cache_bytes": size,
             "policy": first["policy"],
             "ties": int((online["hits"] == first["hits"]).sum()) - 1,
             "hit_ratio": first["hit_ratio"],
             "lru": ratio["lru"],
-            "opt": ratio["opt"],
+            "opt": most,
             "of_gap": (first["hit_ratio"] - ratio["lru"]) / gap if gap > 0 else np.nan,
         }
-        rows.append(row | _fastest(times[times["cache_blocks"] == size], first["policy"]))
+        rows.append(row | _fastest(times[times["cache_bytes"] == size], first["policy"]))
     return pd.DataFrame(rows)
 
 

@@ -13,10 +13,11 @@ import misspenalty
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import load_class
+from misspenalty.policies.sized import SIZE_CHANGES
 from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
 from misspenalty.traces.parts import warm_up
-from misspenalty.traces.quantities import parse_bytes, parse_size
+from misspenalty.traces.quantities import parse_bytes
 from misspenalty.traces.selection import WRITES
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
@@ -37,6 +38,7 @@ def add_command(commands, name, description, run, examples=()):
     shape = command.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print JSON")
     shape.add_argument("--csv", action="store_true", help="print CSV")
+    shape.add_argument("--wide", action="store_true", help="print all columns of a table, however wide")
     return command
 
 
@@ -121,6 +123,32 @@ def add_replay_options(command):
     add_format_options(command)
 
 
+def add_size_options(command):
+    """Add the options that say what a size means for objects of different sizes."""
+    unit = command.add_mutually_exclusive_group()
+    unit.add_argument(
+        "--by-bytes",
+        dest="unit",
+        action="store_const",
+        const="bytes",
+        help="take all sizes as bytes (default for objects of different sizes, except for plain numbers)",
+    )
+    unit.add_argument(
+        "--by-objects",
+        dest="unit",
+        action="store_const",
+        const="objects",
+        help="count objects of different sizes as if they had one size",
+    )
+    command.add_argument(
+        "--size-changes",
+        choices=SIZE_CHANGES,
+        default="replace",
+        help="if an object is asked for with another size: a hit, and the new size replaces the old (default); a hit,"
+        " and the old size is kept; or a miss, as of a new object",
+    )
+
+
 def open_warmed(options):
     """The trace that the options name, and how many references at its start are not counted."""
     return warm_up(open_named(options), options.warm_up)
@@ -179,22 +207,6 @@ def parse_policies(text):
     ['lru', 'arc']
     """
     return [load_class(name) if ".py:" in name else find_policy(name).name for name in text.split(",")]
-
-
-def parse_sizes(text, trace):
-    """Cache sizes of a trace in blocks, ``1%,5%,1GB,65536``; see `parse_size`."""
-    return [parse_size(size, trace.block_bytes, trace.blocks) for size in text.split(",")]
-
-
-def parse_byte_size(text, footprint):
-    """A cache size in bytes: ``64MB``, ``1000000``, or a share of the footprint (bytes), ``5%``.
-
-    Examples
-    --------
-    >>> parse_byte_size("1KB", 10_000), parse_byte_size("5%", 10_000)
-    (1024, 500)
-    """
-    return parse_size(text, 1, footprint)
 
 
 def refuse_existing(path):

@@ -2,19 +2,20 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
-MOST_ROWS = 200  # of a table printed as text
+from misspenalty.cli.tables import render
 
 
 @dataclass(frozen=True)
 class Described:
-    """Data for JSON and CSV, and the text that is printed for readers instead."""
+    """Data for JSON and CSV, and what makes the text that is printed for readers instead, ``text(wide)``."""
 
     table: pd.DataFrame | dict
-    text: str
+    text: Callable[[bool], str]
 
 
 def encodable(value):
@@ -41,11 +42,9 @@ def show(result, options):
     elif options.csv:
         frame.to_csv(sys.stdout, index=False, lineterminator="\n")
     elif text is not None:
-        print(encodable(text))
+        print(encodable(text(options.wide)))
     elif isinstance(result, dict):
         width = max(map(len, result))
         print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))
     else:
-        print(frame.head(MOST_ROWS).to_string(index=False))
-        if len(frame) > MOST_ROWS:
-            print(f"… {len(frame) - MOST_ROWS} more rows: print them all with --csv or --json")
+        print(encodable(render(frame, options.wide)))

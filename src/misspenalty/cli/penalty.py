@@ -8,15 +8,18 @@ from misspenalty import disks
 from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
+    add_size_options,
     add_trace,
     number,
     open_warmed,
     parse_policies,
-    parse_sizes,
     plot_path,
     policy_settings,
     whole_number,
 )
+from misspenalty.cli.output import Described
+from misspenalty.cli.tables import penalty_text
+from misspenalty.replay.cache_size import block_bytes_of, cache_sizes
 
 EXAMPLES = (
     "misspenalty penalty mine.spc --policy arc,lru --size 1GB,4GB --device cheetah9lp,dc_p3700,5ms",
@@ -69,6 +72,7 @@ def add(commands):
     command.add_argument(
         "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the policy; repeatable"
     )
+    add_size_options(command)
     add_format_options(command)
 
 
@@ -100,11 +104,14 @@ def _penalty(options):
     read = (options.trace, options.warm_up, *options.device.split(","))
     plot = None if options.plot is None else plot_path(options.plot, *read)
     trace, warm = open_warmed(options)
+    given = cache_sizes(trace, options.size.split(","), options.unit)
     table = misspenalty.penalty(
         trace,
         policies,
-        parse_sizes(options.size, trace),
+        given.sizes,
         [device.strip() for device in options.device.split(",")],
+        unit="bytes" if given.in_bytes else options.unit,
+        size_changes=options.size_changes,
         clients=options.clients,
         think=options.think,
         speed=options.speed,
@@ -122,6 +129,6 @@ def _penalty(options):
     if plot:
         from misspenalty.plotting import curve, save_figure
 
-        figure = curve.response_time(table, trace.block_bytes, curve.title(trace))
+        figure = curve.response_time(table, block_bytes_of(trace), curve.title(trace))
         save_figure(figure, plot.with_suffix(""), [plot.suffix[1:]])
-    return table
+    return Described(table, lambda wide: penalty_text(table, given, wide))

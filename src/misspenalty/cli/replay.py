@@ -6,20 +6,22 @@ import misspenalty
 from misspenalty.cli.arguments import (
     add_command,
     add_replay_options,
+    add_size_options,
     add_trace,
     number,
     open_warmed,
-    parse_byte_size,
     parse_policies,
-    parse_size,
-    parse_sizes,
     plot_path,
     replay_settings,
     whole_number,
 )
 from misspenalty.cli.output import Described
+from misspenalty.cli.tables import curve_text, result_text
 from misspenalty.errors import ParameterError
+from misspenalty.policies import find_policy
 from misspenalty.replay import summary
+from misspenalty.replay.byte_bounds import NAMES as BOUNDS
+from misspenalty.replay.cache_size import block_bytes_of, cache_sizes
 
 SIZE = "blocks (65536), bytes with a unit (512MB) or a share of the footprint (5%%)"
 
@@ -38,6 +40,7 @@ def add(commands):
     )
     add_trace(simulate)
     simulate.add_argument("--size", required=True, help=f"cache size: {SIZE}")
+    add_size_options(simulate)
     add_replay_options(simulate)
 
     curve = add_command(
@@ -49,7 +52,7 @@ def add(commands):
             "misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png",
             "misspenalty curve mine.spc --size all                  LRU's knees, and shares of the footprint",
             "misspenalty curve mine.spc --size all --csv > all.csv  the whole curve",
-            "misspenalty curve web.csv --by-bytes --policy lru,sieve --size 1%,64MB  objects of different sizes",
+            "misspenalty curve web.csv --policy lru,gdsf,opt --size 1%,64MB   objects of different sizes, by bytes",
             "zcat mine.lis.gz | misspenalty curve - --size 128MB,256MB --policy ./mine.py:Mine",
         ),
     )
@@ -64,15 +67,11 @@ def add(commands):
     curve.add_argument(
         "--sample-seed", metavar="N", type=whole_number, help="seed that chooses the blocks of --sample (default: 0)"
     )
-    curve.add_argument(
-        "--by-bytes",
-        action="store_true",
-        help="objects take as many bytes as the trace says: byte hit ratios, for fifo, lru, clock and sieve",
-    )
     curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curves: a .png, .svg or .pdf")
     curve.add_argument(
         "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: one per processor)"
     )
+    add_size_options(curve)
     add_replay_options(curve)
 
 
@@ -80,26 +79,22 @@ def _simulate(options):
     policies = parse_policies(options.policy)
     settings = replay_settings(options, policies)
     trace, settings["warm_up"] = open_warmed(options)
-    size = parse_size(options.size, trace.block_bytes, trace.blocks)
-    if len(policies) > 1:
-        return misspenalty.simulate(trace, policies, size, **settings)
-    return misspenalty.simulate(trace, policies[0], size, **settings).row()
+    given = cache_sizes(trace, options.size.strip(), options.unit)
+    (size,) = given.sizes
+    settings |= {"unit": "bytes" if given.in_bytes else options.unit, "size_changes": options.size_changes}
+    if len(policies) > 1 or (given.in_bytes and policies[0] == "opt"):
+        table = misspenalty.simulate(trace, policies, size, **settings)
+        return Described(table, lambda wide: curve_text(table, given, offline(policies), wide))
+    result = misspenalty.simulate(trace, policies[0], size, **settings)
+    return Described(result.row(), lambda wide: result_text(result.row(), given))
 
 
-def _by_bytes(options):
-    if options.set or options.prefetch or options.sample or options.sample_seed or options.plot:
-        raise ParameterError("--by-bytes cannot be combined with --set, --prefetch, --sample, --sample-seed or --plot")
-    names = [name.strip() for name in options.policy.split(",")]
-    trace, warm = open_warmed(options)
-    sizes = [parse_byte_size(size, trace.footprint_bytes) for size in options.size.split(",")]
-    return misspenalty.byte_hit_ratio_curve(
-        trace, names, sizes, writes=options.writes, warm_up=warm, threads=options.threads
-    )
+def offline(policies):
+    """Names of the policies that look into the future, and of bounds."""
+    return {find_policy(policy).name for policy in policies if find_policy(policy).offline} | set(BOUNDS)
 
 
 def _curve(options):
-    if options.by_bytes:
-        return _by_bytes(options)
     if options.sample_seed is not None and options.sample is None:
         raise ParameterError("--sample-seed chooses the blocks of a sample; set --sample as well")
     policies = parse_policies(options.policy)
@@ -107,10 +102,13 @@ def _curve(options):
     plot = None if options.plot is None else plot_path(options.plot, options.trace, options.warm_up)
     trace, settings["warm_up"] = open_warmed(options)
     every = options.size.strip().lower() == "all"
+    given = None if every else cache_sizes(trace, options.size.split(","), options.unit)
     table = misspenalty.hit_ratio_curve(
         trace,
         policies,
-        None if every else parse_sizes(options.size, trace),
+        None if given is None else given.sizes,
+        unit="bytes" if given is not None and given.in_bytes else options.unit,
+        size_changes=options.size_changes,
         threads=options.threads,
         sample=options.sample,
         sample_seed=options.sample_seed or 0,
@@ -120,6 +118,8 @@ def _curve(options):
         # Matplotlib takes longer to import than most curves to compute.
         from misspenalty.plotting import curve, save_figure
 
-        figure = curve.hit_ratio(table, trace.block_bytes, curve.title(trace))
+        figure = curve.hit_ratio(table, block_bytes_of(trace), curve.title(trace))
         save_figure(figure, plot.with_suffix(""), [plot.suffix[1:]])
-    return Described(table, summary.text(trace, table)) if every else table
+    if given is None:
+        return Described(table, lambda wide: summary.text(trace, table))
+    return Described(table, lambda wide: curve_text(table, given, offline(policies), wide))

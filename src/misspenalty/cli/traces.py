@@ -114,7 +114,7 @@ def _add_length(command):
 
 def _info(options):
     found = profile(open_named(options))
-    return Described(found, describe(found))
+    return Described(found, lambda wide: describe(found))
 
 
 def _convert(options):

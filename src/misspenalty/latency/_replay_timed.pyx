@@ -9,6 +9,7 @@ from misspenalty.disks.drive._state cimport IDLE, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.policies.sized._sized cimport SizedCache
 from misspenalty.systems.engine._engine cimport queue_t, pop, schedule
 from misspenalty.traces.quantities import LATEST as _LATEST
 
@@ -134,9 +135,12 @@ cdef class Replay(Kernel):
     cdef Policy cache
     cdef Foresight foresight        # the same if it is one, else None
     cdef PythonCache python         # … likewise
+    cdef SizedCache sized           # … likewise
     cdef Device device
     cdef const int64_t[::1] lbn     # of each block
     cdef int32_t sectors            # of a block
+    cdef const int64_t[::1] sizes   # bytes that each reference asks a cache of bytes for; None: as before
+    cdef const int32_t[::1] counts_of   # sectors of each reference; None: those of a block
     cdef int64_t hit_ns, pause      # of each request; of a client between two
     cdef bint through, closed
     cdef int64_t[::1] latency       # of each reference, ns; while it waits, its time of arrival
@@ -155,6 +159,7 @@ cdef class Replay(Kernel):
         self.cache, self.device, self.lbn, self.sectors, self.hit_ns, self.through = cache, device, lbn, sectors, hit_ns, through
         self.foresight = cache if isinstance(cache, Foresight) else None
         self.python = cache if isinstance(cache, PythonCache) else None
+        self.sized = cache if isinstance(cache, SizedCache) else None
         self.uses(cache)
         self.uses(device)
 
@@ -163,14 +168,16 @@ cdef class Replay(Kernel):
 
     def run(
         self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following,
-        Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0, advance=None,
+        Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0, advance=None, const int64_t[::1] sizes=None,
+        const int32_t[::1] sectors=None,
     ):
         """Replay references at their times, or in a closed loop if there are clients: (counts, latencies in ns, a
         buffer).
 
         Latencies of uncounted references (writes and the warm-up) are -1. Ctrl-C, or an exception that `advance` raises
         when it is told how many references were replayed since the last time, stops it with requests in progress;
-        such a device cannot serve another replay.
+        such a device cannot serve another replay. `sizes` are the bytes that each reference asks a cache of bytes for,
+        `sectors` what it transfers; by default, the sizes that the cache knows and the sectors of a block.
 
         Raises
         ------
@@ -191,13 +198,15 @@ cdef class Replay(Kernel):
             or (self.foresight is not None and following.shape[0] < n)
         ):
             raise IndexError(f"write, arrival or following has fewer places than the {n} ids")
+        if (sizes is not None and sizes.shape[0] < n) or (sectors is not None and sectors.shape[0] < n):
+            raise IndexError(f"sizes or sectors has fewer places than the {n} ids")
         if self.device.event != IDLE:
             raise RuntimeError("the device has requests in progress; give each replay its own")
         self.check_unused()
         self.ready.size = 0
         latency = zeros("q", n)
         self.latency, self.warm_up, self.pause, self.closed = latency, warm_up, pause, clients > 0
-        self.advance = advance
+        self.advance, self.sizes, self.counts_of = advance, sizes, sectors
         self.tail, self.after = zeros("q", len(self.lbn)), zeros("i", n)
         for i in range(clients):
             schedule(&self.ready, 0, 0, 0)
@@ -259,12 +268,15 @@ cdef class Replay(Kernel):
     cdef inline int request(self, Py_ssize_t i, block_t block, bint write, int64_t now) except -1 nogil:
         """Reference i arrives."""
         cdef int64_t tail = self.tail[block]
+        cdef int32_t sectors = self.sectors if self.counts_of is None else self.counts_of[i]
+        if self.sized is not None and self.sizes is not None:
+            self.sized.nodes[block].asked = self.sizes[i]
         if write:
             if not tail:
                 self.cache.access(block)
             self.latency[i] = UNCOUNTED
             if self.through:
-                self.device.submit(now, self.lbn[block], self.sectors, True, -1)
+                self.device.submit(now, self.lbn[block], sectors, True, -1)
             return self.again(now + self.hit_ns)
         if tail:
             self.latency[i] = now
@@ -280,7 +292,7 @@ cdef class Replay(Kernel):
         self.latency[i] = now
         self.after[i] = <int32_t>i
         self.tail[block] = i + 1
-        return self.device.submit(now, self.lbn[block], self.sectors, False, block)
+        return self.device.submit(now, self.lbn[block], sectors, False, block)
 
     cdef inline int finish(self, record_t* record) except -1 nogil:
         """A block has arrived: it enters the cache, and waiting references continue in order of arrival."""

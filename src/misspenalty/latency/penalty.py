@@ -18,6 +18,10 @@ request arrives.
   leaves writes out. (``"only"`` has no meaning here: nothing would be waited for.)
 - **Devices.** A fixed time serves any number of requests at once; it is all overhead. A disk serves one at a time,
   chosen by its scheduler. On a flash drive requests overlap on different dies; a wait for a die is its queue.
+- **Sizes.** In a trace of objects of different sizes, each fetch transfers what its request asks for, rounded up to
+  sectors. A cache of bytes (`misspenalty.policies.sized`) holds objects by their size; a change of size that makes a
+  request miss is fetched anew. A fixed time does not depend on the size. Objects are packed on the drive in order of
+  address, each with room for its largest size.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
@@ -30,8 +34,6 @@ import functools
 import itertools
 import math
 import numbers
-import os
-import re
 from collections.abc import Iterable
 from os import PathLike
 
@@ -41,15 +43,17 @@ import pandas as pd
 from misspenalty import disks
 from misspenalty.disks.drive.description import Kind
 from misspenalty.errors import ParameterError, check_choice, check_flag, check_whole, did_you_mean
-from misspenalty.latency._devices import Disk, FixedTime
-from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
+from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
+from misspenalty.policies.sized import find_sized
+from misspenalty.replay.by_bytes import first_sizes
+from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.replay.result import warn_if_better_than_opt
 from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
-from misspenalty.traces.quantities import LATEST, is_time, parse_time
-from misspenalty.traces.selection import check, check_size
+from misspenalty.traces.quantities import LATEST, parse_time
+from misspenalty.traces.selection import check
 
 COMPONENTS = ("hit", "delayed", *disks.COMPONENTS)
 PERCENTILES = (50, 95, 99)
@@ -65,6 +69,8 @@ def penalty(
     cache_blocks,
     device,
     *,
+    unit: str | None = None,
+    size_changes: str = "replace",
     clients: int | None = None,
     think: str = "0us",
     speed: float = 1.0,
@@ -87,10 +93,14 @@ def penalty(
         As in `misspenalty.simulate`.
     policy : str or type, or a sequence of them
         Names of policies; see `misspenalty.policies`. Or classes with ``access(block)`` and ``__contains__(block)``.
-    cache_blocks : int or sequence of int
-        Cache sizes, blocks.
+    cache_blocks : int, float or str, or a sequence of these
+        Cache sizes, as in `misspenalty.simulate`.
     device : str, path, Description or FlashDescription, or a sequence of these
         A drive's name or description (see `misspenalty.disks.load`), or a fixed time with its unit, such as ``"5ms"``.
+    unit : {"bytes", "objects"}, optional
+        As in `misspenalty.simulate`.
+    size_changes : {"replace", "keep", "new"}
+        As in `misspenalty.simulate`.
     clients : int, optional
         Replay in a closed loop of this many clients.
     think : str
@@ -120,8 +130,8 @@ def penalty(
         One row per policy, size and device, in this order: ``policy, cache_blocks, device, load, layout, requests,
         hits, delayed_hits, misses, mean_us, p50_us, p95_us, p99_us`` (nearest rank), and the mean's components,
         microseconds per request: ``hit_us, delayed_us, queue_us, overhead_us, seek_us, rotation_us, switch_us,
-        transfer_us, bus_us, cache_us``. ``load`` is ``open`` or ``closed``; ``layout`` is ``address``, ``packed``, or
-        ``none`` for a fixed time.
+        transfer_us, bus_us, cache_us``. For caches of bytes, ``cache_bytes`` is in place of ``cache_blocks``. ``load``
+        is ``open`` or ``closed``; ``layout`` is ``address``, ``packed``, or ``none`` for a fixed time.
 
     Raises
     ------
@@ -148,11 +158,11 @@ def penalty(
     check_flag("write_through", write_through)
     if len(trace) > MAX_REQUESTS:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MAX_REQUESTS} can be timed")
-    policies, sizes, devices = _listed(policy), [check_size(size) for size in _listed(cache_blocks)], _listed(device)
-    if not (policies and sizes and devices):
-        raise ParameterError("no policy, cache size or device given")
+    given, policies, devices = cache_sizes(trace, cache_blocks, unit), _listed(policy), _listed(device)
+    if not (policies and devices):
+        raise ParameterError("no policy or device given")
     policies = [find_policy(name) for name in policies]
-    settings = [_settings(definition, parameters, len(policies)) for definition in policies]
+    settings = [_settings(definition, parameters, len(policies), given.in_bytes) for definition in policies]
     for name in parameters:
         if not any(name in own for own in settings):
             known = [parameter.name for definition in policies for parameter in definition.parameters]
@@ -162,28 +172,34 @@ def penalty(
     load = _load(trace, clients, think, speed, interval)
     part = _selected(trace, writes, warm_up)
     future = following(part["ids"], trace.blocks) if any(p.name in FORESIGHT for p in policies) else None
-    kinds = [_device(device, trace, scheduler) for device in devices]
+    targets = [find_target(device, trace, scheduler) for device in devices]
+    transfers = [target.transfers(trace, part["kept"]) for target in targets]
+    asked = trace.bytes_of(part["kept"]) if given.in_bytes and trace.request_bytes is not None else None
     hit_ns = parse_time(hit_time, "hit_time")
 
-    def run(policy, own, size, kind, advance):
-        cache = _cache(policy, size, trace, own)
-        replay = Replay(cache, kind["make"](), kind["lbn"], kind["sectors"], hit_ns, write_through)
+    def run(policy, own, size, place, advance):
+        target = targets[place]
+        cache = _cache(policy, size, trace, own, size_changes if given.in_bytes else None)
+        replay = Replay(cache, target.make(), target.lbn, target.sectors, hit_ns, write_through)
         ahead = future if policy.name in FORESIGHT else np.empty(0, np.int64)
+        arrival = load["arrival"][part["kept"]]
         try:
-            counts, latency = replay.run(part["ids"], part["write"], load["arrival"][part["kept"]], ahead,
-                                         part["warm_up"], load["clients"], load["think"], advance)  # fmt: skip
+            counts, latency = replay.run(part["ids"], part["write"], arrival, ahead, part["warm_up"], load["clients"],
+                                         load["think"], advance, asked, transfers[place])  # fmt: skip
         except OverflowError as error:
-            raise _too_late(policy.name, size, kind["name"], error) from error
+            raise _too_late(policy.name, size, target.name, error) from error
         if isinstance(cache, PythonCache):
             cache.policy.check_size()
         latency = np.asarray(latency)
-        return {"policy": policy.name, "cache_blocks": size, "device": kind["name"], "load": load["name"],
-                "layout": kind["layout"]} | _row(counts, latency[latency >= 0], hit_ns)  # fmt: skip
+        row = {"policy": policy.name, "cache_bytes" if given.in_bytes else "cache_blocks": size, "device": target.name}
+        row |= {"load": load["name"], "layout": target.layout}
+        return row | _row(counts, latency[latency >= 0], hit_ns)
 
-    chosen = itertools.product(zip(policies, settings, strict=True), sizes, kinds)
-    jobs = [functools.partial(run, policy, own, size, kind) for (policy, own), size, kind in chosen]
+    chosen = itertools.product(zip(policies, settings, strict=True), given.sizes, range(len(targets)))
+    jobs = [functools.partial(run, policy, own, size, place) for (policy, own), size, place in chosen]
     table = pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
-    warn_if_better_than_opt(table, ("cache_blocks", "device"))
+    if not given.in_bytes:
+        warn_if_better_than_opt(table, ("cache_blocks", "device"))
     return table
 
 
@@ -195,13 +211,19 @@ def _too_late(policy, size, device, error):
     )
 
 
-def _settings(definition, parameters, several):
+def _settings(definition, parameters, several, in_bytes):
     """The parameters of a policy, checked; with several policies, each takes those that it has."""
     if definition.offline and definition.name not in FORESIGHT:
         known = " and ".join(FORESIGHT)
         raise ParameterError(f"{definition.name} looks into the future; of such policies only {known} can be timed")
-    own = parameters if several == 1 else {name: v for name, v in parameters.items() if definition.takes(name)}
-    definition.check(own)
+    if definition.name in FORESIGHT and in_bytes:
+        raise ParameterError(
+            f"{definition.name} has no form for objects of different sizes that could be timed; leave it out, or count"
+            " objects (give sizes such as 1000, or unit objects)"
+        )
+    taken = find_sized(definition) if in_bytes else definition
+    own = parameters if several == 1 else {name: v for name, v in parameters.items() if taken.takes(name)}
+    taken.check(own)
     if definition.kernel is None and not hasattr(definition.reference, "__contains__"):
         raise ParameterError(
             f"policy {definition.name} cannot tell what it holds, which response times need; give the class a method"
@@ -210,8 +232,10 @@ def _settings(definition, parameters, several):
     return own
 
 
-def _cache(policy, size, trace, parameters):
-    """A live cache under a policy."""
+def _cache(policy, size, trace, parameters, size_changes):
+    """A live cache under a policy, of blocks, or of bytes if there is a rule for changes of size."""
+    if size_changes is not None:
+        return find_sized(policy).cache(size, first_sizes(trace), size_changes, parameters)
     if policy.name in FORESIGHT:
         return Foresight(size, trace.blocks, policy.name == "opt_bypass")
     cache = policy.cache(size, trace.address, parameters)
@@ -262,38 +286,6 @@ def _selected(trace, writes, warm_up):
         return {"ids": trace.ids, "write": write, "kept": slice(None), "warm_up": warm_up}
     kept = ~np.asarray(trace.write)
     return {"ids": trace.ids[kept], "write": none, "kept": kept, "warm_up": int(np.count_nonzero(kept[:warm_up]))}
-
-
-def _device(device, trace, scheduler):
-    """How to make a device, its name, and the place of each block on it."""
-    if is_time(device):
-        latency = parse_time(device, "device")
-        if latency < 1:
-            raise ParameterError(f"device {device}: expected more than 0")
-        lbn = np.zeros(trace.blocks, np.int64)
-        return {"name": device.strip(), "make": lambda: FixedTime(latency), "lbn": lbn, "sectors": 1, "layout": "none"}
-    if isinstance(device, str) and re.fullmatch(r"\s*[0-9.]+\s*", device):
-        raise ParameterError(
-            f"device {device.strip()!r} is a time without its unit; write {device.strip()}ms, or name a drive"
-        )
-    if isinstance(device, str) and re.fullmatch(r"\s*-?[0-9.]+ *[A-Za-zµ]+\s*", device) and not os.path.exists(device):
-        raise ParameterError(f"device {device.strip()!r} is not a time; expected one such as 5ms or 200us, or a drive")
-    if not isinstance(device, Kind | str | PathLike):
-        raise ParameterError(f"device is {device!r}; expected a drive's name or description, or a time such as '5ms'")
-    kind = device if isinstance(device, Kind) else disks.load(device)
-    flash = kind.data["kind"] == "flash"
-    sectors = -(-trace.block_bytes // kind.data["geometry"]["sector_bytes"])
-    fits = int(trace.address.max(initial=0)) < kind.blocks // sectors
-    if trace.blocks > kind.blocks // sectors:
-        raise ParameterError(
-            f"{trace.name} has {trace.blocks} blocks of {trace.block_bytes} bytes; {kind.name} has room for "
-            f"{kind.blocks // sectors}: choose a larger drive or a fixed time"
-        )
-    place = trace.address.astype(np.int64) if fits else np.argsort(np.argsort(trace.address, kind="stable"))
-    order = {} if flash or scheduler is None else {"scheduler": scheduler}
-    make = (lambda: FlashDrive(kind.drive())) if flash else (lambda: Disk(kind.drive(**order)))
-    layout = "address" if fits else "packed"
-    return {"name": kind.name, "make": make, "lbn": place * sectors, "sectors": sectors, "layout": layout}
 
 
 def _row(counts, latency, hit_ns):

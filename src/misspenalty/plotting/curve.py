@@ -21,7 +21,8 @@ def hit_ratio(table, block_bytes=None, title=None):
     table : DataFrame
         From `misspenalty.hit_ratio_curve`, or several of these concatenated.
     block_bytes : int, optional
-        Block size; with it the sizes are in bytes (KB, MB, …, by powers of 2**10), else in blocks.
+        Block size; with it, or with a column ``cache_bytes``, the sizes are in bytes (KB, MB, …, by powers of 2**10),
+        else in blocks.
     title : str, optional
 
     Returns
@@ -33,6 +34,7 @@ def hit_ratio(table, block_bytes=None, title=None):
     InputError
         The table has no rows or lacks a column.
     """
+    table, block_bytes = _by_size(table, block_bytes)
     need(table, ["policy", "cache_blocks", "hit_ratio"], "hit_ratio")
     figure = new_figure(COLUMN, 0.7 * COLUMN)
     axes = figure.subplots()
@@ -77,6 +79,7 @@ def response_time(table, block_bytes=None, title=None):
     InputError
         The table has no rows or lacks a column.
     """
+    table, block_bytes = _by_size(table, block_bytes)
     need(table, ["policy", "cache_blocks", "device", "mean_us"], "response_time")
     devices = list(dict.fromkeys(table["device"]))
     figure = new_figure(max(COLUMN, 0.8 * COLUMN * len(devices)), 0.7 * COLUMN)
@@ -96,6 +99,13 @@ def response_time(table, block_bytes=None, title=None):
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=7.5, fontweight="bold")
     return figure
+
+
+def _by_size(table, block_bytes):
+    """The table and its block size; a cache of bytes has blocks of one byte."""
+    if "cache_bytes" in table:
+        return table.rename(columns={"cache_bytes": "cache_blocks"}), 1
+    return table, block_bytes
 
 
 def title(trace):

@@ -1,31 +1,28 @@
 """GDSF: greedy dual size frequency, for objects of different sizes; for blocks, LFU with dynamic ageing.
 
-`misspenalty.policies.sized.ranked` has the definition, the paper and the decisions. A trace with sizes is replayed in a
-cache of bytes, where GDSF prefers small objects. In a cache of blocks or objects each counts the same: the victim has
-the lowest sum of its number of uses and the value that this sum had for the block evicted last, when it was last used.
+In a cache of bytes it prefers small objects: `misspenalty.policies.sized.ranked` has that form. In a cache of blocks or
+objects each counts the same: the rank of a block is its number of uses plus the clock when it was last used, and the
+clock is the rank of the block that was evicted last. The block of the lowest rank is evicted, the least recently used
+on a tie.
+
+Paper: L. Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
+Laboratories HPL-98-69 (R.1), 1998; with blocks of one size it is LFU-DA of M. Arlitt et al., "Evaluating content
+management techniques for web proxy caches", ACM SIGMETRICS Performance Evaluation Review 27(4), 2000.
+Authors' code: none published.
+Deviations: a new block is ranked after the eviction that it causes, and is always loaded.
 """
 
-from misspenalty.policies.registry import Parameter, Reference, register
+from misspenalty.policies.registry import Reference, register
 from misspenalty.policies.sized import ranked
 from misspenalty.policies.sized._ranked import GDSF as Kernel
 
-PARAMETERS = (
-    Parameter(
-        "bypass",
-        None,
-        "1 = a new object that ranks below what it would replace is not loaded; None = 1 in bytes, 0 in blocks",
-        0,
-        1,
-    ),
-)
 
-
-@register("gdsf", Kernel, PARAMETERS)
+@register("gdsf", Kernel)
 class GDSF(Reference):
     """Greedy dual size frequency: evict what was used least per byte, with ageing."""
 
-    def __init__(self, capacity, bypass=None):
-        self.cache = ranked.GDSF(capacity, bypass=bypass)
+    def __init__(self, capacity):
+        self.cache = ranked.GDSF(capacity, bypass=0)
 
     def access(self, block):
         """Reference `block`; returns whether it was in the cache."""

@@ -1,35 +1,41 @@
 """Caches whose size is in bytes, for traces of objects of different sizes: hit ratio and byte hit ratio.
 
-An object that does not fit evicts others, in the order of the policy, until it does. One that is larger than the whole
-cache is a miss, evicts nothing and is not admitted; such misses are counted as ``refused``. The size of an object is
-that of its first reference. Four policies are defined for sizes: ``fifo``, ``lru``, ``clock`` (one bit) and ``sieve``.
+`misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, what happens to
+one that is larger than the whole cache (``refused``), and to one that changes its size. ``opt`` gives two rows, bounds
+on what any cache can reach, see `misspenalty.replay.byte_bounds`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from misspenalty.errors import ParameterError, check_whole, did_you_mean
-from misspenalty.policies._bytes import ByteCache
-from misspenalty.replay.simulation import SLICE, TraceLike
-from misspenalty.replay.threads import Job, check_threads, in_threads
-from misspenalty.traces.compiled import as_trace
-from misspenalty.traces.selection import check, slices
+from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.policies import find_policy
+from misspenalty.policies.sized import SIZE_CHANGES, SizedPolicy, find_sized
+from misspenalty.replay.byte_bounds import NAMES, Intervals
+from misspenalty.replay.cache_size import CacheSize, cache_sizes
+from misspenalty.replay.result import ByteResult
+from misspenalty.replay.sampling import SLICE
+from misspenalty.replay.threads import check_threads, in_threads
+from misspenalty.traces.compiled import TraceLike, as_trace
+from misspenalty.traces.selection import check, record, selected, slices
 from misspenalty.traces.trace import Trace
 
-RULES = ("fifo", "lru", "clock", "sieve")
-LARGEST = 1 << 62  # bytes
+Job: TypeAlias = Callable[[Callable[[int], Any]], list[ByteResult]]
 
 
 def byte_hit_ratio_curve(
     trace: TraceLike,
     policy: str | Sequence[str],
-    cache_bytes: int | Iterable[int],
+    cache_bytes: CacheSize | Iterable[CacheSize],
     *,
+    size_changes: str = "replace",
     writes: str = "count",
     warm_up: int = 0,
     threads: int | None = None,
+    **parameters: Any,
 ) -> pd.DataFrame:
     """Replay a trace of objects through caches of these sizes in bytes.
 
@@ -38,22 +44,27 @@ def byte_hit_ratio_curve(
     trace : Trace, path-like or array of integers
         As in `simulate`; without sizes of its own, every block has `block_bytes`.
     policy : str or sequence of str
-        ``fifo, lru, clock`` or ``sieve``.
-    cache_bytes : int or sequence of int
-        Cache sizes, bytes.
-    writes : {"count", "ignore", "only"}
+        ``arc, clock, fifo, gdsf, lfu, lru, lru2, s3fifo, sieve, slru`` or ``wtinylfu``; or ``opt`` for bounds.
+    cache_bytes : int, float or str, or a sequence of these
+        Cache sizes: bytes, shares of the footprint (``0.05``, ``"5%"``), or with a unit (``"64MB"``).
+    size_changes : {"replace", "keep", "new"}
+        What follows if an object in the cache is asked for with another size: a hit, and the new size replaces the old;
+        a hit, and the object keeps the size with which it was loaded; or a miss, as the cached one is out of date.
+    writes : {"count", "ignore", "refresh", "only"}
         As in `simulate`.
     warm_up : int
         References at the start that are not counted.
     threads : int, optional
         Caches replayed in parallel; by default one per processor.
+    **parameters
+        The policy's parameters. With several policies, each takes those that it has.
 
     Returns
     -------
     DataFrame
         One row per policy and size: ``policy, cache_bytes, requests, hits, misses, hit_ratio, requested_bytes,
         hit_bytes, byte_hit_ratio, refused`` (misses of objects larger than the cache, including the warm-up) and
-        ``evictions``.
+        ``evictions``. For ``opt`` the rows ``opt_at_least`` and ``opt_at_most``, without evictions.
 
     Raises
     ------
@@ -68,53 +79,116 @@ def byte_hit_ratio_curve(
     >>> byte_hit_ratio_curve(trace, "lru", 30)[["hits", "hit_bytes", "requested_bytes", "refused"]].values.tolist()
     [[2, 20, 149, 1]]
     """
-    asked = [policy] if isinstance(policy, str) or not isinstance(policy, Iterable) else list(policy)
-    names = [name.strip().lower() if isinstance(name, str) else repr(name) for name in asked]
-    for name in names:
-        if name not in RULES:
-            raise ParameterError(
-                f"policy {name!r} is not defined for objects of different sizes{did_you_mean(name, RULES)};"
-                f" those that are: {', '.join(RULES)}"
-            )
-    given = list(cache_bytes) if isinstance(cache_bytes, Iterable) else [cache_bytes]
-    sizes = [check_whole("cache size", size, 1, LARGEST - 1, " bytes") for size in given]
-    if isinstance(writes, str) and writes == "refresh":
-        raise ParameterError("writes is 'refresh', which is not defined for objects of different sizes")
+    names = [policy] if isinstance(policy, str) or not isinstance(policy, Iterable) else list(policy)
     opened = as_trace(trace)
-    check(opened, writes, warm_up)
-    each = opened.object_bytes
-    each = np.full(opened.blocks, opened.block_bytes, np.int64) if each is None else np.ascontiguousarray(each)
-    jobs = [_one(opened, name, int(size), each, writes, warm_up) for name in names for size in sizes]
+    sizes = cache_sizes(opened, cache_bytes, "bytes").sizes
+    workers = check_threads(threads)
+    rows = replay_bytes(
+        opened, names, sizes, size_changes, writes, warm_up, workers, parameters, lambda references: None
+    )
+    return pd.DataFrame([result.row() for result in rows])
+
+
+def replay_bytes(
+    trace: Trace,
+    policies: Sequence[Any],
+    sizes: Sequence[int],
+    size_changes: str,
+    writes: str,
+    warm_up: int,
+    threads: int,
+    parameters: dict[str, Any],
+    advance: Callable[[int], Any],
+    hits: np.ndarray | None = None,
+) -> list[ByteResult]:
+    """Replay a trace through caches of bytes; arguments and errors as in `byte_hit_ratio_curve`.
+
+    Parameters
+    ----------
+    policies : sequence of str, type or Definition
+    advance : callable
+        Called with the number of references replayed since the last call.
+    hits : bool array, shape (len(trace),), optional
+        Filled with the outcome of each reference, for one policy and size.
+    """
+    definitions = [find_policy(policy) for policy in policies]
+    chosen = [None if each.name == "opt" else find_sized(each) for each in definitions]
+    for name in parameters:
+        if not any(each is not None and each.takes(name) for each in chosen):
+            known = [p.name for each in chosen if each is not None for p in each.blocks.parameters]
+            raise ParameterError(
+                f"{' or '.join(d.name for d in definitions)} has no parameter {name!r} for objects of different"
+                f" sizes{did_you_mean(name, known)}"
+            )
+    if size_changes not in SIZE_CHANGES:
+        raise ParameterError(f"size_changes is {size_changes!r}; expected one of {', '.join(SIZE_CHANGES)}")
+    check(trace, writes, warm_up)
+    jobs: list[Job] = []
+    for each in chosen:
+        if each is None and hits is not None:
+            raise ParameterError("opt is only bounded for objects of different sizes; leave out hits")
+        if each is None:
+            jobs.append(_bounds(trace, sizes, size_changes, writes, warm_up))
+            continue
+        own = {name: value for name, value in parameters.items() if each.takes(name)}
+        each.check(own)
+        jobs += [_one(trace, each, size, own, size_changes, writes, warm_up, hits) for size in sizes]
     if not jobs:
         raise ParameterError("no policy or cache size given")
-    return pd.concat(in_threads(jobs, lambda n: None, check_threads(threads)), ignore_index=True)
+    return [row for rows in in_threads(jobs, advance, threads) for row in rows]
 
 
-def _one(trace: Trace, name: str, size: int, each: np.ndarray, writes: str, warm_up: int) -> Job:
-    def run(advance: object) -> pd.DataFrame:
-        cache = ByteCache(1, trace.blocks, RULES.index(name), size, each)
+def _one(
+    trace: Trace,
+    policy: SizedPolicy,
+    size: int,
+    parameters: dict[str, Any],
+    changes: str,
+    writes: str,
+    warm_up: int,
+    outcomes: np.ndarray | None,
+) -> Job:
+    def run(advance: Callable[[int], Any]) -> list[ByteResult]:
+        cache = policy.cache(size, first_sizes(trace), changes, parameters)
         outcome = np.empty(SLICE, np.uint8)
         requests = hits = asked = found = 0
-        for _, ids, counted in slices(trace, writes, warm_up, SLICE):
-            cache.replay(ids, outcome)
-            hit, own = outcome[: len(ids)].view(bool), each[ids]
+        for part, ids, counted in slices(trace, writes, warm_up, SLICE):
+            refresh = trace.write[part].view(np.uint8) if writes == "refresh" and trace.write is not None else None
+            own = selected(trace, writes, part, trace.bytes_of(part))
+            cache.replay_sizes(ids, own, outcome, refresh)
+            hit = outcome[: len(ids)].view(bool)
+            record(trace, writes, part, hit, outcomes)
             if counted is not None:
                 hit, own = hit[counted], own[counted]
             requests, hits = requests + len(hit), hits + int(np.count_nonzero(hit))
             asked, found = asked + int(own.sum()), found + int(own[hit].sum())
-        row = {
-            "policy": name,
-            "cache_bytes": size,
-            "requests": requests,
-            "hits": hits,
-            "misses": requests - hits,
-            "hit_ratio": hits / requests if requests else float("nan"),
-            "requested_bytes": asked,
-            "hit_bytes": found,
-            "byte_hit_ratio": found / asked if asked else float("nan"),
-            "refused": cache.refused,
-            "evictions": cache.evictions,
-        }
-        return pd.DataFrame([row])
+            advance(part.stop - part.start)
+        return [ByteResult(policy.name, size, requests, hits, asked, found, cache.refused, cache.evictions)]
+
+    return run
+
+
+def first_sizes(trace: Trace) -> np.ndarray:
+    """Bytes of each object, or block, at its first reference."""
+    if trace.object_bytes is None:
+        return np.full(trace.blocks, trace.block_bytes, np.int64)
+    return np.ascontiguousarray(trace.object_bytes)
+
+
+def _bounds(trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_up: int) -> Job:
+    def run(advance: Callable[[int], Any]) -> list[ByteResult]:
+        loading = "ignore" if writes == "refresh" else writes  # as for OPT: a write that refreshes loads nothing
+        everything = slice(0, len(trace))
+        _, ids, counted = next(slices(trace, loading, warm_up, len(trace)))
+        own = selected(trace, loading, everything, trace.bytes_of(everything))
+        intervals = Intervals(ids, own, counted, changes)
+        ones = own if counted is None else own[counted]
+        rows = []
+        for size in sizes:
+            refused = int(np.count_nonzero(own > size))
+            for name, (hits, found) in zip(NAMES, (intervals.at_least(size), intervals.at_most(size)), strict=True):
+                rows.append(ByteResult(name, size, len(ones), hits, int(ones.sum()), found, refused, None))
+        advance(len(trace) * len(sizes))
+        return rows
 
     return run

@@ -43,7 +43,7 @@ class Intervals:
         See `misspenalty.policies.sized.reference`.
     """
 
-    def __init__(self, ids, sizes, counted, changes):
+    def __init__(self, ids: np.ndarray, sizes: np.ndarray, counted: np.ndarray | None, changes: str) -> None:
         self.slots = len(ids)
         order = np.argsort(ids, kind="stable")
         same = ids[order][1:] == ids[order][:-1]
@@ -61,10 +61,11 @@ class Intervals:
             self.low, self.high = low[ids[self.begin]], high[ids[self.begin]]
         else:
             self.low = self.high = sizes[self.begin]
+        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # at either end
 
-    def at_most(self, room):
+    def at_most(self, room: int) -> tuple[int, int]:
         """Hits, and bytes of hits, that no cache of `room` bytes exceeds."""
-        fits = self.low <= room
+        fits = self.needed <= room
         length = (self.end - self.begin)[fits].astype(float)
         taken, asked = self.low[fits] * length, self.asked[fits].astype(float)
         most = room * float(max(self.slots - 1, 0)) * (1 + SLACK)
@@ -78,14 +79,15 @@ class Intervals:
             found += asked[order[whole]] * (most - before) / taken[order[whole]]
         return hits, int(found * (1 + SLACK))
 
-    def at_least(self, room):
+    def at_least(self, room: int) -> tuple[int, int]:
         """Hits, and bytes of hits, that some cache of `room` bytes reaches; by two schedules."""
-        length = self.end - self.begin
-        hits = self._packed(room, np.argsort(self.high * length.astype(float), kind="stable"))
-        found = self._packed(room, np.argsort(length, kind="stable"))
+        fits = np.flatnonzero(self.needed <= room)
+        length = (self.end - self.begin)[fits]
+        hits = self._packed(room, fits[np.argsort(self.high[fits] * length.astype(float), kind="stable")])
+        found = self._packed(room, fits[np.argsort(length, kind="stable")])
         return len(hits), int(self.asked[found].sum())
 
-    def _packed(self, room, order):
+    def _packed(self, room: int, order: np.ndarray) -> np.ndarray:
         kept = np.zeros(len(order), np.uint8)
         Packing(max(self.slots, 1), room).pack(self.begin[order], self.end[order], self.high[order], kept)
-        return order[kept.astype(bool)]
+        return np.asarray(order[kept.astype(bool)])

@@ -21,9 +21,58 @@ import pandas as pd
 
 from misspenalty.policies.registry import Definition
 from misspenalty.replay.result import Result
-from misspenalty.replay.sampling import Piece, Sample, error_bar, estimated, scaled
+from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, choose, error_bar, estimated, scaled
+from misspenalty.replay.threads import Job
+from misspenalty.traces.selection import counted_requests
+from misspenalty.traces.trace import Trace
 
 Replay = Callable[[Piece, int, dict[str, Any]], Result]
+
+
+class Miniatures:
+    """Small caches on one sample of a trace.
+
+    Parameters
+    ----------
+    trace, writes, warm_up
+        As in `misspenalty.simulate`.
+    rate, seed
+        From `misspenalty.replay.sampling.check_sample`.
+    replay : callable
+        ``replay(piece, definition, blocks, writes, parameters)`` replays a piece of the trace through one cache.
+    """
+
+    def __init__(
+        self, trace: Trace, writes: str, warm_up: int, rate: float, seed: int, replay: Callable[..., Result]
+    ) -> None:
+        self.trace, self.writes, self.warm_up, self.rate, self.seed = trace, writes, warm_up, rate, seed
+        self.replay = replay
+        self.samples: dict[bool, Sample] = {}
+        self.requests = counted_requests(trace, writes, warm_up)
+
+    def sample(self, spatial: bool) -> Sample:
+        """The sample, in groups of neighbours for a policy that looks at them; built once."""
+        if spatial not in self.samples:
+            choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
+            sample = Sample.of(self.trace, choice, self.warm_up)
+            counted = counted_requests(sample.whole.trace, self.writes, sample.whole.warm_up)
+            check_counted(counted, self.rate, self.requests)
+            self.samples[spatial] = sample
+        return self.samples[spatial]
+
+    def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
+        """One size of one policy."""
+        sample = self.sample(definition.spatial)
+
+        def replay(piece: Piece, blocks: int, own: dict[str, Any]) -> Result:
+            return self.replay(piece, definition, blocks, self.writes, own)
+
+        def run(advance: Callable[[int], Any]) -> pd.DataFrame:
+            row = estimate(sample, definition, size, parameters, self.requests, cold, replay)
+            advance(len(self.trace))
+            return row
+
+        return run
 
 
 def estimate(

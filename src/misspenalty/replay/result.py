@@ -97,3 +97,64 @@ def warn_if_better_than_opt(table: pd.DataFrame, given: tuple[str, ...] = ("cach
                 MissPenaltyWarning,
                 stacklevel=3,
             )
+
+
+@dataclass(frozen=True)
+class ByteResult:
+    """Result of one replay of objects of different sizes through a cache of bytes.
+
+    Attributes
+    ----------
+    policy : str
+    cache_bytes : int
+    requests : int
+        References that count towards the hit ratio.
+    hits : int
+        Requests that found their object in the cache.
+    requested_bytes, hit_bytes : int
+        Bytes that all requests, and those that hit, asked for.
+    refused : int
+        References to objects larger than the cache, including warm-up and writes.
+    evictions : int or None
+        Over the whole replay, including warm-up and writes; None for a bound.
+    """
+
+    policy: str
+    cache_bytes: int
+    requests: int
+    hits: int
+    requested_bytes: int
+    hit_bytes: int
+    refused: int
+    evictions: int | None
+
+    @property
+    def misses(self) -> int:
+        """Requests that did not find their object."""
+        return self.requests - self.hits
+
+    @property
+    def hit_ratio(self) -> float:
+        """Hits over requests, a fraction; NaN if nothing was counted."""
+        return self.hits / self.requests if self.requests else float("nan")
+
+    @property
+    def byte_hit_ratio(self) -> float:
+        """Bytes of hits over bytes of requests, a fraction; NaN if nothing was asked for."""
+        return self.hit_bytes / self.requested_bytes if self.requested_bytes else float("nan")
+
+    def row(self) -> dict[str, Any]:
+        """The result as a flat dict, including the ratios."""
+        return {
+            "policy": self.policy,
+            "cache_bytes": self.cache_bytes,
+            "requests": self.requests,
+            "hits": self.hits,
+            "misses": self.misses,
+            "hit_ratio": self.hit_ratio,
+            "requested_bytes": self.requested_bytes,
+            "hit_bytes": self.hit_bytes,
+            "byte_hit_ratio": self.byte_hit_ratio,
+            "refused": self.refused,
+            "evictions": self.evictions,
+        }

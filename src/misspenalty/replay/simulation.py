@@ -1,52 +1,55 @@
 """Replay a trace through policies: `simulate` one cache size, `hit_ratio_curve` many, in one pass or in threads."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from misspenalty.errors import ParameterError, check_flag
 from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
-from misspenalty.replay import miniature
+from misspenalty.replay.by_bytes import replay_bytes
+from misspenalty.replay.cache_size import CacheSize, cache_sizes
 from misspenalty.replay.curves import lru_curve
-from misspenalty.replay.result import Result, warn_if_better_than_opt
-from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, check_sample, check_seed, choose
+from misspenalty.replay.miniature import Miniatures
+from misspenalty.replay.result import ByteResult, Result, warn_if_better_than_opt
+from misspenalty.replay.sampling import Piece, check_sample, check_seed
 from misspenalty.replay.threads import Job, check_threads, in_threads
-from misspenalty.traces.compiled import as_trace
-from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, counted_requests, slices
+from misspenalty.traces.compiled import TraceLike, as_trace
+from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
 ONE_PASS = 3  # number of sizes from which the stack is faster than separate caches
 
-TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 Policy: TypeAlias = str | type
 
 
 @overload
 def simulate(trace: TraceLike, policy: Policy, cache_blocks: int, **settings: Any) -> Result: ...
 @overload
-def simulate(trace: TraceLike, policy: Sequence[Policy], cache_blocks: int, **settings: Any) -> pd.DataFrame: ...
+def simulate(trace: TraceLike, policy: Policy, cache_blocks: float | str, **settings: Any) -> Any: ...
+@overload
+def simulate(trace: TraceLike, policy: Sequence[Policy], cache_blocks: CacheSize, **settings: Any) -> pd.DataFrame: ...
 def simulate(
     trace: TraceLike,
     policy: Policy | Sequence[Policy],
-    cache_blocks: int,
+    cache_blocks: CacheSize,
     *,
+    unit: str | None = None,
+    size_changes: str = "replace",
     prefetch: str | Mapping[str, Any] | None = None,
     writes: str = "count",
     warm_up: int = 0,
     hits: np.ndarray | None = None,
     progress: bool = False,
     **parameters: Any,
-) -> Result | pd.DataFrame:
+) -> Result | ByteResult | pd.DataFrame:
     """Replay a trace through one cache.
 
     Parameters
@@ -56,8 +59,14 @@ def simulate(
     policy : str or type, or a sequence of them
         Name of a policy, in either case, see `policies`; or a class with ``access(block)``, see
         `misspenalty.policies.python_policy`. If there are several, each has its own cache.
-    cache_blocks : int
-        Cache size, blocks.
+    cache_blocks : int, float or str
+        Cache size: blocks (``65536``), a share of the footprint (``0.05`` or ``"5%"``), or bytes (``"64MB"``). For a
+        trace of objects of different sizes, shares and bytes are bytes of a cache in which each object takes its own
+        size, see `byte_hit_ratio_curve`; a whole number is a number of objects that each count the same.
+    unit : {"bytes", "objects"}, optional
+        Take every size as bytes, or as objects; see `misspenalty.replay.cache_size`.
+    size_changes : {"replace", "keep", "new"}
+        What follows if an object in a cache of bytes is asked for with another size; see `byte_hit_ratio_curve`.
     prefetch : "sequential" or "amp" or mapping, optional
         Put a sequential prefetcher in front of the cache, with its defaults or the given settings; see
         `misspenalty.prefetch.sequential.prefetcher` and `misspenalty.prefetch.sequential.amp`. A block is a track, and
@@ -78,8 +87,9 @@ def simulate(
 
     Returns
     -------
-    Result or DataFrame
-        For several policies, a table with one row per policy and the columns of `hit_ratio_curve`.
+    Result, ByteResult or DataFrame
+        The second for a cache of bytes. For several policies, a table with one row per policy and the columns of
+        `hit_ratio_curve`.
 
     Raises
     ------
@@ -94,14 +104,23 @@ def simulate(
     Result(policy='lru', cache_blocks=2, requests=5, hits=2, cold_misses=3, evictions=1, ghost_hits=0)
     >>> simulate([1, 2, 1, 3, 1], ["lru", "fifo"], 2)[["policy", "hits"]].to_dict("list")
     {'policy': ['lru', 'fifo'], 'hits': [2, 1]}
+    >>> web = Trace.from_blocks([1, 2, 1, 3, 1], object_bytes=[10, 20, 10, 99, 10])
+    >>> simulate(web, "lru", "30B").byte_hit_ratio, simulate(web, "lru", 2).hits
+    (0.1342281879194631, 2)
     """
     definitions, settings, several = _policies(policy, parameters)
-    size = check_size(cache_blocks)
     if several and hits is not None:
         raise ParameterError("hits holds the outcomes of one policy; name one, or leave hits out")
     opened = as_trace(trace)
     if hits is not None and (getattr(hits, "dtype", None) != np.bool_ or hits.shape != (len(opened),)):
         raise ParameterError(f"hits is not a bool array of shape ({len(opened)},), one entry per reference")
+    given = cache_sizes(opened, cache_blocks, unit)
+    (size,) = given.sizes
+    if given.in_bytes:
+        bounded = _in_bytes(
+            opened, definitions, [size], prefetch, size_changes, writes, warm_up, hits, progress, 1, parameters
+        )
+        return pd.DataFrame([result.row() for result in bounded]) if several or len(bounded) > 1 else bounded[0]
     results = []
     for definition, own in zip(definitions, settings, strict=True):
         with _bar(len(opened), progress, definition.name) as bar:
@@ -116,8 +135,10 @@ def simulate(
 def hit_ratio_curve(
     trace: TraceLike,
     policy: Policy | Sequence[Policy],
-    cache_blocks: int | Iterable[int] | None = None,
+    cache_blocks: CacheSize | Iterable[CacheSize] | None = None,
     *,
+    unit: str | None = None,
+    size_changes: str = "replace",
     threads: int | None = None,
     sample: float | None = None,
     sample_seed: int = 0,
@@ -137,10 +158,10 @@ def hit_ratio_curve(
 
     Parameters
     ----------
-    trace, policy, prefetch, writes, warm_up, **parameters
+    trace, policy, unit, size_changes, prefetch, writes, warm_up, **parameters
         As in `simulate`.
-    cache_blocks : int or sequence of int, optional
-        Cache sizes, blocks; by default every size from 1 to the footprint, for LRU only.
+    cache_blocks : int, float or str, or a sequence of these, optional
+        Cache sizes, as in `simulate`; by default every number of blocks from 1 to the footprint, for LRU only.
     threads : int, optional
         Caches replayed in parallel; by default one per processor. The result does not depend on it.
     sample : float, optional
@@ -158,7 +179,8 @@ def hit_ratio_curve(
     DataFrame
         One row per policy and size, both in the order given: ``policy, cache_blocks, requests, hits, misses,
         hit_ratio`` (a fraction), ``cold_misses, evictions, ghost_hits`` (see `Result`); estimates with
-        ``hit_ratio_error`` after them, and with `totals` ``total_evictions``.
+        ``hit_ratio_error`` after them, and with `totals` ``total_evictions``. For caches of bytes, the columns of
+        `byte_hit_ratio_curve`.
 
     Raises
     ------
@@ -182,7 +204,26 @@ def hit_ratio_curve(
     threads = check_threads(threads)
     check_flag("totals", totals)
     check_seed(sample_seed)
-    sizes = _sizes(cache_blocks)
+    opened = as_trace(trace)
+    given = None if cache_blocks is None else cache_sizes(opened, cache_blocks, unit)
+    if given is not None and given.in_bytes:
+        if sample is not None:
+            raise ParameterError("a sample has blocks of one size; leave out sample, or give sizes in objects")
+        rows = _in_bytes(
+            opened,
+            definitions,
+            given.sizes,
+            prefetch,
+            size_changes,
+            writes,
+            warm_up,
+            None,
+            progress,
+            threads,
+            parameters,
+        )
+        return pd.DataFrame([result.row() for result in rows])
+    sizes = None if given is None else given.sizes
     stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
     if not all(stacks) and sizes is None:
         other = definitions[stacks.index(False)].name
@@ -190,14 +231,17 @@ def hit_ratio_curve(
         raise ParameterError(f"every size at once is only possible for lru, not for {instead}; name the sizes")
     if sample is not None and prefetch is not None:
         raise ParameterError("a sample does not show what a prefetcher reads ahead; leave out sample or prefetch")
-    opened = as_trace(trace)
     check(opened, writes, warm_up)
     bound = _needs_opt(definitions)
     if bound:
         definitions, settings, stacks = [*definitions, find_policy("opt")], [*settings, {}], [*stacks, False]
     jobs: list[Job] = []
     cold = None if all(stacks) and sizes is None else cold_misses(opened, writes, warm_up)
-    miniatures = None if sample is None else _Miniatures(opened, writes, warm_up, *check_sample(sample, sample_seed))
+    miniatures = (
+        None
+        if sample is None
+        else Miniatures(opened, writes, warm_up, *check_sample(sample, sample_seed), _replay_piece)
+    )
     for definition, own, stack in zip(definitions, settings, stacks, strict=True):
         one_pass = sizes is None or ((sample is not None or len(sizes) >= ONE_PASS) and writes != "refresh")
         if stack and one_pass:
@@ -221,37 +265,8 @@ def _whole_curve(
     )
 
 
-class _Miniatures:
-    """Small caches on one sample of a trace."""
-
-    def __init__(self, trace: Trace, writes: str, warm_up: int, rate: float, seed: int) -> None:
-        self.trace, self.writes, self.warm_up, self.rate, self.seed = trace, writes, warm_up, rate, seed
-        self.samples: dict[bool, Sample] = {}
-        self.requests = counted_requests(trace, writes, warm_up)
-
-    def sample(self, spatial: bool) -> Sample:
-        """The sample, in groups of neighbours for a policy that looks at them; built once."""
-        if spatial not in self.samples:
-            choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
-            sample = Sample.of(self.trace, choice, self.warm_up)
-            counted = counted_requests(sample.whole.trace, self.writes, sample.whole.warm_up)
-            check_counted(counted, self.rate, self.requests)
-            self.samples[spatial] = sample
-        return self.samples[spatial]
-
-    def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
-        """One size of one policy."""
-        sample = self.sample(definition.spatial)
-
-        def replay(piece: Piece, blocks: int, own: dict[str, Any]) -> Result:
-            return _replay(piece.trace, definition, blocks, None, self.writes, piece.warm_up, None, own, _Silent.update)
-
-        def run(advance: Callable[[int], Any]) -> pd.DataFrame:
-            row = miniature.estimate(sample, definition, size, parameters, self.requests, cold, replay)
-            advance(len(self.trace))
-            return row
-
-        return run
+def _replay_piece(piece: Piece, definition: Definition, size: int, writes: str, parameters: dict[str, Any]) -> Result:
+    return _replay(piece.trace, definition, size, None, writes, piece.warm_up, None, parameters, _Silent.update)
 
 
 def _one_size(
@@ -297,15 +312,25 @@ def _needs_opt(definitions: list[Definition]) -> bool:
     return any(d.kernel is None and not d.offline for d in definitions) and all(d.name != "opt" for d in definitions)
 
 
-def _sizes(cache_blocks: int | Iterable[int] | None) -> list[int] | None:
-    if cache_blocks is None:
-        return None
-    if isinstance(cache_blocks, str | bytes) or np.isscalar(cache_blocks) or not isinstance(cache_blocks, Iterable):
-        return [check_size(cache_blocks)]
-    sizes = [check_size(size) for size in cache_blocks]
-    if not sizes:
-        raise ParameterError("no cache size given")
-    return sizes
+def _in_bytes(
+    trace: Trace,
+    definitions: list[Definition],
+    sizes: list[int],
+    prefetch: str | Mapping[str, Any] | None,
+    size_changes: str,
+    writes: str,
+    warm_up: int,
+    hits: np.ndarray | None,
+    progress: bool,
+    threads: int,
+    parameters: dict[str, Any],
+) -> list[ByteResult]:
+    if prefetch is not None:
+        raise ParameterError("a prefetcher reads blocks of one size; leave out prefetch, or give sizes in objects")
+    with _bar(len(definitions) * len(sizes) * len(trace), progress, ", ".join(d.name for d in definitions)) as bar:
+        return replay_bytes(
+            trace, definitions, sizes, size_changes, writes, warm_up, threads, parameters, bar.update, hits
+        )
 
 
 def make_kernel(
@@ -378,22 +403,13 @@ def _replay(
         all_hits = kernel.replay(ids, outcome, refresh, None if counted is None else evicted)
         evictions += kernel.evictions - before if counted is None else int(evicted[: ids.shape[0]][counted].sum())
         hit = outcome[: ids.shape[0]]
-        _record(trace, writes, part, hit, hits)
+        record(trace, writes, part, hit, hits)
         requests += ids.shape[0] if counted is None else int(np.count_nonzero(counted))
         found += all_hits if counted is None else int(np.count_nonzero(hit[counted]))
         advance(part.stop - part.start)
     if isinstance(kernel, PythonPolicy):
         kernel.check_size()
     return Result(definition.name, size, requests, found, cold, evictions, kernel.ghost_hits, kernel.evictions)
-
-
-def _record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.ndarray | None) -> None:
-    if hits is None:
-        return
-    if writes in ("count", "refresh") or trace.write is None:
-        hits[part] = hit
-    else:
-        hits[part][trace.write[part] == (writes == "only")] = hit
 
 
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:

@@ -12,18 +12,21 @@ FALL = 2.0  # at a knee the slope of the hull falls by this factor or more
 APART = 0.02  # smallest difference in hit ratio between two knees
 
 
-def knees(table: pd.DataFrame) -> pd.DataFrame:
+def knees(table: pd.DataFrame, size_column: str = "cache_blocks") -> pd.DataFrame:
     """The knees of a curve: where its concave hull bends, so that another block is worth at most half as much.
 
     Parameters
     ----------
     table : DataFrame
         From `misspenalty.hit_ratio_curve`, for one policy.
+    size_column : str
+        Column of the cache sizes.
 
     Returns
     -------
     DataFrame
-        The rows at the knees, by size. The hit ratio of a knee is at least 2 points above that of the previous one.
+        The rows at the knees, by size, with ``fall``, the factor by which the slope falls. The hit ratio of a knee is
+        at least 2 points above that of the previous one.
 
     Examples
     --------
@@ -31,20 +34,21 @@ def knees(table: pd.DataFrame) -> pd.DataFrame:
     >>> knees(hit_ratio_curve([1, 2, 3] * 50 + list(range(4, 30)), "lru"))["cache_blocks"].tolist()
     [3]
     """
-    table = table.sort_values("cache_blocks", ignore_index=True)
+    table = table.sort_values(size_column, ignore_index=True)
     step = np.floor(table["hit_ratio"].to_numpy() * STEPS)
     first = np.flatnonzero(np.diff(step, prepend=-1) > 0)
     thin = np.unique(np.append(first, len(table) - 1))
-    size, ratio = table["cache_blocks"].to_numpy()[thin], table["hit_ratio"].to_numpy()[thin]
+    size, ratio = table[size_column].to_numpy()[thin], table["hit_ratio"].to_numpy()[thin]
     hull = _hull(np.append(0, size), np.append(0.0, ratio))
     x, y = np.append(0, size)[hull], np.append(0.0, ratio)[hull]
     slope = np.append(np.diff(y) / np.diff(x), 0.0)
-    chosen, last = [], 0.0
+    chosen, falls, last = [], [], 0.0
     for i in range(1, len(hull)):
         if slope[i - 1] >= FALL * slope[i] and y[i] - last >= APART:
             chosen.append(int(thin[hull[i] - 1]))
+            falls.append(slope[i - 1] / slope[i] if slope[i] else np.inf)
             last = y[i]
-    return table.iloc[chosen]
+    return table.iloc[chosen].assign(fall=falls)
 
 
 def _hull(x: np.ndarray, y: np.ndarray) -> list[int]:

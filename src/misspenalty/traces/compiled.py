@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,6 @@ from misspenalty.traces.trace import (
     BY_BLOCK,
     COLUMNS,
     META,
-    OPTIONAL,
     VERSION,
     RequestSizes,
     Trace,
@@ -44,8 +43,10 @@ EXPANDED = 1 << 20  # references expanded at a time
 LOADED = 1 << 30  # bytes of a compiled trace that are read into memory; a larger one is mapped
 LONGEST_NAME = 4096  # characters of a trace's name
 
+TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 
-def as_trace(source: "Trace | str | os.PathLike[str] | ArrayLike") -> Trace:
+
+def as_trace(source: TraceLike) -> Trace:
     """`source` as a `Trace` whose ids have been checked.
 
     Parameters
@@ -202,10 +203,9 @@ def _compile(
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
             for start, writes, times in _expand(requests):
-                ids = numbering.add(start)
+                numbering.add(start)
                 if requests.size is not None:
-                    sizes.add(ids, requests.size)
-                    present.add("object_bytes")
+                    sizes.add(requests.size)
                 for column, values, file in (("write", writes, write), ("time", times, time)):
                     if values is not None:
                         file.write(np.ascontiguousarray(values).data)
@@ -214,48 +214,50 @@ def _compile(
             raise InputError("contains no requests", path=path, expected=form.summary)
         blocks = numbering.finish()
         sizes.finish()
-    for column in {*OPTIONAL} - present:
+    for column in {"write", "time"} - present:
         (folder / column).unlink()
     write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths), checksums=False)
 
 
 class ObjectBytes:
-    """Writes the column ``object_bytes`` of a folder, the size of each object at its first reference.
+    """Writes the columns of a folder that have sizes: of each object at its first reference, and of all references.
 
-    Sizes whose ids are only known when all references are numbered wait in a file of the folder.
+    The latter is left out if no object changes its size.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.seen, self.known, self.waiting = folder, 0, 0, 0  # objects, references
-        self.out = open(folder / "object_bytes", "wb")  # noqa: SIM115, closed by `close`
-        self.later = open(folder / "size", "w+b")  # noqa: SIM115
+        self.folder = folder
+        self.requests = open(folder / "request_bytes", "wb")  # noqa: SIM115, closed by `finish`
 
-    def add(self, ids: np.ndarray | None, sizes: np.ndarray) -> None:
-        """Append the next references: their ids, or None if they will be in the column ``ids``, and int64 sizes."""
-        if ids is None:
-            self.later.write(sizes.data)
-            self.waiting += sizes.size
-            return
-        new = new_blocks(ids, self.seen)
-        self.out.write(sizes[new].data)
-        self.seen += int(np.count_nonzero(new))
-        self.known += sizes.size
+    def add(self, sizes: np.ndarray) -> None:
+        """Append the int64 sizes of the next references."""
+        self.requests.write(np.ascontiguousarray(sizes).data)
 
     def finish(self) -> None:
-        """Write the sizes that waited."""
-        if not self.waiting:
+        """Write the sizes of the objects, once the column ``ids`` is complete."""
+        self.requests.close()
+        requests, seen, changes = self.folder / "request_bytes", 0, False
+        if not requests.stat().st_size:
+            requests.unlink()
             return
-        self.later.seek(0)
-        with open(self.folder / "ids", "rb") as ids:
-            ids.seek(self.known * np.dtype(np.uint32).itemsize)
+        with (
+            open(self.folder / "ids", "rb") as ids,
+            open(requests, "rb") as sizes,
+            open(self.folder / "object_bytes", "w+b") as objects,
+        ):
             while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
-                self.add(part, np.fromfile(self.later, np.int64, part.size))
+                asked = np.fromfile(sizes, np.int64, part.size)
+                new = new_blocks(part, seen)
+                objects.write(asked[new].data)
+                objects.flush()
+                seen += int(np.count_nonzero(new))
+                changes = changes or bool(np.any(np.memmap(objects, np.int64, "r", shape=(seen,))[part] != asked))
+        if not changes:
+            requests.unlink()
 
     def close(self) -> None:
-        """Close the files, and remove the one of sizes that wait."""
-        self.out.close()
-        self.later.close()
-        (self.folder / "size").unlink()
+        """Close the file; unfinished work is lost."""
+        self.requests.close()
 
 
 def _check_references(references: int, most: int | None, path: Path) -> None:

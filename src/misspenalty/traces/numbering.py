@@ -37,16 +37,14 @@ class Numbering:
         self.shards: Shards | None = None
         self.ids = open(folder / "ids", "wb")  # noqa: SIM115, closed by `finish`
 
-    def add(self, addresses: np.ndarray) -> np.ndarray | None:
-        """Append references to these addresses, uint64; returns their ids, if they are known before the end."""
+    def add(self, addresses: np.ndarray) -> None:
+        """Append references to these addresses, uint64."""
         if self.shards is not None:
             self.shards.add(addresses)
-            return None
-        ids: np.ndarray = self.interner.ids(addresses)
-        self.ids.write(ids.data)
+            return
+        self.ids.write(self.interner.ids(addresses).data)
         if len(self.interner) > self.in_memory:
             self._divide()
-        return ids
 
     def finish(self) -> int:
         """Write what is left; returns the number of distinct blocks."""

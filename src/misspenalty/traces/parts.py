@@ -10,7 +10,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import is_time, parse_time
-from misspenalty.traces.trace import Trace
+from misspenalty.traces.trace import Trace, object_sizes
 
 SHARE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%\s*")
 ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
@@ -57,7 +57,8 @@ def select(trace: Trace, selection: str) -> Trace:
     if not chosen.size:
         raise ParameterError(f"selection {selection!r} leaves none of the {len(trace)} references of {trace.name}")
     columns = [None if values is None else values[chosen] for values in (trace.write, trace.time)]
-    return _rebuilt(trace, trace.address[trace.ids[chosen]], *columns)
+    sizes = None if trace.object_bytes is None else trace.bytes_of(chosen)
+    return _rebuilt(trace, trace.address[trace.ids[chosen]], *columns, sizes)
 
 
 def parse_selection(selection: str) -> dict[str, int]:
@@ -112,8 +113,9 @@ def join(first: Trace, second: Trace) -> Trace:
             f"{first.name} has blocks of {first.block_bytes} bytes, {second.name} of {second.block_bytes}: open both"
             " with the same block size"
         )
-    if first.object_bytes is not None or second.object_bytes is not None:
-        raise ParameterError(f"{first.name} and {second.name}: traces of objects with sizes cannot be joined")
+    if (first.object_bytes is None) != (second.object_bytes is None):
+        sized, other = (first, second) if second.object_bytes is None else (second, first)
+        raise ParameterError(f"{sized.name} has objects with sizes, {other.name} has none: they cannot be joined")
     blocks = np.concatenate([trace.address[trace.ids] for trace in (first, second)])
     write = None
     if first.write is not None or second.write is not None:
@@ -121,7 +123,10 @@ def join(first: Trace, second: Trace) -> Trace:
     time = None
     if first.time is not None and second.time is not None:
         time = np.concatenate([first.time, second.time - second.time[0] + first.time.max()])
-    return _rebuilt(second, blocks, write, time)
+    sizes = None
+    if second.object_bytes is not None:
+        sizes = np.concatenate([trace.bytes_of(slice(None)) for trace in (first, second)])
+    return _rebuilt(second, blocks, write, time, sizes)
 
 
 def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, int]:
@@ -173,12 +178,21 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     return trace, references
 
 
-def _rebuilt(like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np.ndarray | None) -> Trace:
+def _rebuilt(
+    like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np.ndarray | None, sizes: np.ndarray | None
+) -> Trace:
     """A trace of these blocks, otherwise like another one; the sizes of its requests are not known."""
     interner = Interner()
     ids = interner.ids(np.ascontiguousarray(blocks))
-    address, own = interner.addresses_by_id(), None
-    if like.object_bytes is not None:
-        order = np.argsort(like.address)
-        own = like.object_bytes[order[np.searchsorted(like.address, address, sorter=order)]]
-    return dataclasses.replace(like, ids=ids, write=write, time=time, address=address, object_bytes=own, sizes=None)
+    address = interner.addresses_by_id()
+    own, changing = object_sizes(ids, sizes)
+    return dataclasses.replace(
+        like,
+        ids=ids,
+        write=write,
+        time=time,
+        address=address,
+        object_bytes=own,
+        request_bytes=changing,
+        sizes=None,
+    )

@@ -56,16 +56,17 @@ def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple
     """
     for begin in range(0, len(trace), size):
         part = slice(begin, min(begin + size, len(trace)))
-        yield part, _selected(trace, writes, part), _counted(trace, writes, part, warm_up - begin)
+        yield part, selected(trace, writes, part, trace.ids[part]), _counted(trace, writes, part, warm_up - begin)
 
 
-def _selected(trace: Trace, writes: str, part: slice) -> np.ndarray:
-    ids = trace.ids[part]
+def selected(trace: Trace, writes: str, part: slice, values: np.ndarray) -> np.ndarray:
+    """Of `values`, one per reference in `part`, those of the references that `slices` yields."""
     if trace.write is None:
-        return ids[:0] if writes == "only" else ids
+        return values[:0] if writes == "only" else values
     if writes in ("count", "refresh"):
-        return ids
-    return ids[trace.write[part] == (writes == "only")]
+        return values
+    kept: np.ndarray = values[trace.write[part] == (writes == "only")]
+    return kept
 
 
 def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | None:
@@ -104,3 +105,13 @@ def counted_requests(trace: Trace, writes: str, warm_up: int) -> int:
     """Requests that count towards the hit ratio."""
     parts = slices(trace, writes, warm_up, 1 << 20)
     return sum(ids.shape[0] if counted is None else int(np.count_nonzero(counted)) for _, ids, counted in parts)
+
+
+def record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.ndarray | None) -> None:
+    """Enter the outcomes of the references that `slices` yields for `part` into `hits`, one per reference."""
+    if hits is None:
+        return
+    if writes in ("count", "refresh") or trace.write is None:
+        hits[part] = hit
+    else:
+        hits[part][trace.write[part] == (writes == "only")] = hit

@@ -25,8 +25,9 @@ COLUMNS: dict[str, type] = {
     "time": np.int64,
     "address": np.uint64,
     "object_bytes": np.int64,
+    "request_bytes": np.int64,
 }
-OPTIONAL = ("write", "time", "object_bytes")
+OPTIONAL = ("write", "time", "object_bytes", "request_bytes")
 ROLES = ("block", "write", "time", "object_bytes")  # of columns of tables
 BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other columns have one per reference
 
@@ -73,6 +74,8 @@ class Trace:
         Sizes of the requests before they were split into blocks; None if not known.
     object_bytes : int64, shape (blocks,), or None
         Size of each object at its first reference, bytes; None if all blocks have `block_bytes`.
+    request_bytes : int64, shape (n,), or None
+        Size of the object at each reference, bytes; None if no object changes its size.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class Trace:
     format: str
     sizes: RequestSizes | None = None
     object_bytes: np.ndarray | None = None
+    request_bytes: np.ndarray | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # cached counts
 
     @classmethod
@@ -116,7 +120,7 @@ class Trace:
         name : str
             Name of the trace.
         object_bytes : array of integers, shape (n,), optional
-            Size of the object of each reference, bytes; the size at its first reference counts.
+            Size of the object at each reference, bytes.
 
         Raises
         ------
@@ -143,6 +147,7 @@ class Trace:
             raise ParameterError(
                 f"object_bytes has shape {each.shape} or sizes below 0; expected {ids.shape}, 0 or more"
             )
+        first, changing = object_sizes(ids, each)
         return cls(
             ids,
             None if write is None else _column(write, "write", np.bool_, "b"),
@@ -151,7 +156,8 @@ class Trace:
             check_block(block_bytes),
             name,
             "array",
-            object_bytes=None if each is None else each[np.unique(ids, return_index=True)[1]],
+            object_bytes=first,
+            request_bytes=changing,
         )
 
     @classmethod
@@ -199,7 +205,7 @@ class Trace:
         >>> Trace.from_blocks([7, 8, 7]).to_numpy()
         {'block': array([7, 8, 7], dtype=uint64)}
         """
-        own = None if self.object_bytes is None else self.object_bytes[self.ids]
+        own = None if self.object_bytes is None else self.bytes_of(slice(None))
         columns = {"block": self.address[self.ids], "write": self.write, "time": self.time, "object_bytes": own}
         return {name: np.asarray(values) for name, values in columns.items() if values is not None}
 
@@ -270,6 +276,32 @@ class Trace:
             return int(self.object_bytes.sum())
         return self.blocks * self.block_bytes
 
+    def bytes_of(self, part: slice | np.ndarray) -> np.ndarray:
+        """Bytes that each reference of a part of the trace asks for, int64.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8, 7], object_bytes=[10, 20, 30]).bytes_of(slice(1, 3)).tolist()
+        [20, 30]
+        """
+        if self.request_bytes is not None:
+            return np.asarray(self.request_bytes[part])
+        if self.object_bytes is not None:
+            return np.asarray(self.object_bytes[self.ids[part]])
+        return np.full(len(self.ids[part]), self.block_bytes, np.int64)
+
+    @property
+    def size_changes(self) -> int:
+        """References that ask for another size than the one before to the same object; counted once."""
+        if self.request_bytes is None:
+            return 0
+        if "size_changes" not in self._known:
+            order = np.argsort(self.ids, kind="stable")
+            same = self.ids[order][1:] == self.ids[order][:-1]
+            size = self.request_bytes[order]
+            self._known["size_changes"] = int(np.count_nonzero(same & (size[1:] != size[:-1])))
+        return int(self._known["size_changes"])
+
     @property
     def blocks(self) -> int:
         """Distinct blocks: every id is below it."""
@@ -314,6 +346,21 @@ class Trace:
                     with open(partial / column, "wb") as file:
                         file.write(np.ascontiguousarray(values).data)  # not tofile, whose error hides a full disk
             write_meta(partial, len(self), self.blocks, self.block_bytes, self.name, self.format, self.sizes)
+
+
+def object_sizes(ids: np.ndarray, sizes: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The columns ``object_bytes`` and ``request_bytes`` of references with these ids and sizes.
+
+    Examples
+    --------
+    >>> ids = np.array([0, 1, 0], np.uint32)
+    >>> object_sizes(ids, np.array([10, 20, 10])), object_sizes(ids, None)
+    ((array([10, 20]), None), (None, None))
+    """
+    if sizes is None:
+        return None, None
+    first = sizes[np.unique(ids, return_index=True)[1]]
+    return first, None if np.array_equal(first[ids], sizes) else sizes
 
 
 def _s(count: int) -> str:

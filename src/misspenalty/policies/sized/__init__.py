@@ -33,20 +33,24 @@ class SizedPolicy:
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
     left_out : tuple of str
         Parameters of the policy for blocks that this one does not have.
-    defaults : mapping
-        What a parameter of None means here, if it means something else for blocks.
+    fixed : mapping
+        What else the kernel is told, which for blocks is different.
     """
 
     name: str
     kernel: Callable[..., Any]
     reference: Callable[..., Any]
     left_out: tuple[str, ...] = ()
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def blocks(self) -> Definition:
         """The policy for blocks."""
         return find_policy(self.name)
+
+    def takes(self, name: str) -> bool:
+        """Whether it has a parameter of this name."""
+        return self.blocks.takes(name) and name not in self.left_out
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, with defaults filled in.
@@ -59,12 +63,11 @@ class SizedPolicy:
         for name in self.left_out:
             if name in parameters:
                 raise ParameterError(f"{self.name} has no parameter {name!r} for objects of different sizes")
-        own = {n: value for n, value in self.blocks.check(parameters).items() if n not in self.left_out}
-        return {name: self.defaults.get(name) if value is None else value for name, value in own.items()}
+        return {n: value for n, value in self.blocks.check(parameters).items() if n not in self.left_out}
 
     def cache(self, room: int, sizes: np.ndarray, changes: str, parameters: Mapping[str, Any]) -> Any:
         """A kernel for a cache of `room` bytes over objects of these sizes, by dense id."""
-        own = self.check(parameters)
+        own = self.check(parameters) | dict(self.fixed)
         if self.name == "wtinylfu":
             own["mean_bytes"] = max(int(sizes.mean()), 1) if len(sizes) else 1
         return self.kernel(min(room, LONGEST), len(sizes), room=room, sizes=sizes, changes=changes, **own)
@@ -76,7 +79,7 @@ SIZED = {
         SizedPolicy("arc", _queues.ARC, queues.ARC),
         SizedPolicy("clock", _queues.Clock, queues.Clock),
         SizedPolicy("fifo", _queues.FIFO, queues.FIFO),
-        SizedPolicy("gdsf", _ranked.GDSF, ranked.GDSF, defaults={"bypass": 1}),
+        SizedPolicy("gdsf", _ranked.GDSF, ranked.GDSF, fixed={"bypass": 1}),
         SizedPolicy("lfu", _ranked.LFU, ranked.LFU),
         SizedPolicy("lru", _queues.LRU, queues.LRU),
         SizedPolicy("lru2", _ranked.LRUK, ranked.LRUK, ("correlated_period",)),

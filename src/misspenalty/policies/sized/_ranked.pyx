@@ -128,7 +128,7 @@ cdef class GDSF(Ranked):
     cdef readonly double clock          # key of the object that was evicted last
     cdef bint bypass
 
-    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, bypass=None, **parameters):
+    def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, bypass=0, **parameters):
         self.bypass = bool(bypass)
 
     cdef void evicting(self, double key) noexcept nogil:

@@ -40,7 +40,10 @@ cdef class SizedCache(Policy):
             self.nodes[i].asked = 1 if sizes is None else sizes[i]
 
     cdef bint holds(self, block_t block) noexcept nogil:
-        return self.in_cache(block)
+        """Whether a reference that asks for as many bytes as the last one is a hit."""
+        cdef node_t* node = &self.nodes[block]
+        cdef bint outdated = node.held != node.asked and (self.changes == NEW or (self.changes == REPLACE and node.asked > self.largest))
+        return self.in_cache(block) and not outdated
 
     cdef void see(self, block_t block) noexcept nogil:
         pass
@@ -83,8 +86,7 @@ cdef class SizedCache(Policy):
                     hit[i] = 0
                 elif node.asked > self.largest:
                     self.leave(ids[i], ABSENT)
-                    self.refused += 1
-                    continue
+                    hit[i] = 0
                 else:
                     self.bytes[node.list] += node.asked - node.held
                     self.used_bytes += node.asked - node.held
@@ -111,10 +113,3 @@ cdef class SizedCache(Policy):
             return self.replay(ids, hit, refresh)
         finally:
             self.sizes = NULL
-
-    def ask(self, Py_ssize_t block, int64_t size):
-        """State the bytes that references to an object ask for from now on."""
-        if not 0 <= block < self.blocks or size < 0:
-            raise IndexError(f"object {block} of {size} bytes; expected an object below {self.blocks}, 0 bytes or more")
-        self.check_unused()
-        self.nodes[block].asked = size

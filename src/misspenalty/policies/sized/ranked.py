@@ -11,10 +11,8 @@ Paper: L. Cherkasova, "Improving WWW proxies performance with greedy-dual-size-f
 Laboratories HPL-98-69 (R.1), 1998, with a cost of 1 for each miss, which aims at many hits, not at many bytes.
 Authors' code: none published.
 
-With ``bypass``, as in the paper, a new object is ranked before others leave for it, so that it may be the one that
-leaves: it is then not loaded. Without it, an object that is not too large is always loaded, and ranked afterwards; with
-objects of one size, this is LFU with dynamic ageing. The default is with it in a cache of bytes and without it in a
-cache of blocks, where no other policy refuses a block.
+As in the paper, a new object is ranked before others leave for it, so that it may be the one that leaves: it is then
+not loaded. In a cache of blocks, where no other policy refuses a block, it is always loaded, and ranked afterwards.
 
 Deviations and decisions:
 

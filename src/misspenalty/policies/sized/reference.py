@@ -6,7 +6,7 @@ cache is a miss, evicts nothing and is not admitted; such references are counted
 If an object in the cache is asked for with another size than it has there, the rule ``size_changes`` decides:
 
 - ``replace``: a hit, and the new size replaces the old one; other objects are evicted if it grew, in the order of the
-  policy. An object that has become larger than the cache leaves it. Caffeine's simulator does so.
+  policy. Caffeine's simulator does so. An object that has become larger than the cache leaves it and is a miss.
 - ``keep``: a hit; the object keeps the size with which it was loaded until it is evicted. libCacheSim does so.
 - ``new``: a miss. The cached version is out of date and leaves the cache, then the new one is loaded. Simulators whose
   objects are pairs of number and size, such as webcachesim, come close to it: there the old version stays.
@@ -72,13 +72,9 @@ class SizedReference(ABC):
         self.see(block)
         queue = self.where(block)
         if queue is not None and queue[block] != size and self.changes != "keep":
-            if self.changes == "new":
+            if self.changes == "new" or size > self.largest:
                 self.leave(block)
                 queue = None
-            elif size > self.largest:
-                self.leave(block)
-                self.refused += 1
-                return True
             else:
                 queue[block] = size
         if queue is not None:
@@ -90,10 +86,10 @@ class SizedReference(ABC):
             self.load(block, size)
         return queue is not None
 
-    def see(self, block):
+    def see(self, block):  # noqa: B027, most policies do nothing
         """Take note of any reference, before anything else."""
 
-    def touch(self, block):
+    def touch(self, block):  # noqa: B027
         """A hit; by default it changes nothing."""
 
     def load(self, block, size):

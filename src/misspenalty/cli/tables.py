@@ -1,0 +1,226 @@
+"""Tables as text: sizes in bytes, percentages, times in one unit per column, at most 100 characters wide."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.replay.cache_size import CacheSizes
+from misspenalty.replay.summary import knees
+from misspenalty.traces.trace import format_bytes
+
+WIDTH = 100  # characters
+TIME_UNITS = ((1e6, "s"), (1e3, "ms"), (1, "µs"))
+DECIMALS = 3  # of the largest time of a column below 10 of its unit
+
+
+def render(table: pd.DataFrame, wide: bool = False, most_rows: int = 200) -> str:
+    """A table as text.
+
+    Columns that do not fit are left out with a note, the last ones first.
+
+    Parameters
+    ----------
+    table : DataFrame
+    wide : bool
+        Whether to show all columns, however wide.
+    most_rows : int
+        Rows that are shown.
+
+    Examples
+    --------
+    >>> print(render(pd.DataFrame({"policy": ["lru"], "hit_ratio": [0.25], "mean_us": [1500.0], "misses": [12345]})))
+    policy  hit ratio  mean (ms)  misses
+    lru       25.00 %      1.500  12,345
+    """
+    shown = table.head(most_rows)
+    columns = [_column(name, shown[name]) for name in shown]
+    widths = [max(map(len, column)) for column in columns]
+    kept = list(range(len(columns)))
+    while not wide and len(kept) > 1 and sum(widths[i] for i in kept) + 2 * (len(kept) - 1) > WIDTH:
+        kept.pop()
+    text = [not pd.api.types.is_numeric_dtype(shown[name]) and name not in RIGHT for name in shown]
+    lines = [
+        "  ".join(
+            f"{columns[i][row]:<{widths[i]}}" if text[i] else f"{columns[i][row]:>{widths[i]}}" for i in kept
+        ).rstrip()
+        for row in range(len(shown) + 1)
+    ]
+    if len(kept) < len(columns):
+        more = len(columns) - len(kept)
+        lines.append(f"({more} more column{'s' if more > 1 else ''}: --wide, --csv or --json)")
+    if len(table) > most_rows:
+        lines.append(f"({len(table) - most_rows} more rows: --csv or --json)")
+    return "\n".join(lines)
+
+
+RIGHT = ("size", "bytes")  # columns of text that line up on the right
+
+
+def _column(name: str, values: pd.Series) -> list[str]:
+    """Header and cells."""
+    if name.endswith(("_ratio", "_share", "_ratio_error")):
+        return [name.replace("_", " "), *(_cell(value, lambda v: f"{100 * v:.2f} %") for value in values)]
+    if name.endswith("_us"):
+        top = values.max()
+        scale, unit = next((s, u) for s, u in TIME_UNITS if top >= s or s == 1)
+        largest = top / scale if top == top else 0.0
+        decimals = max(DECIMALS - max(int(math.log10(largest)), 0), 0) if largest >= 1 else DECIMALS
+        cells = [_cell(value, lambda v: f"{v / scale:,.{decimals}f}") for value in values]
+        return [f"{name.removesuffix('_us').replace('_', ' ')} ({unit})", *cells]
+    if name.endswith("_bytes"):
+        return [name.replace("_", " "), *(_cell(value, format_bytes) for value in values)]
+    if pd.api.types.is_float_dtype(values):
+        return [name.replace("_", " "), *(_cell(value, _number) for value in values)]
+    return [name.replace("_", " "), *(_cell(value, _plain) for value in values)]
+
+
+def _cell(value: Any, shown: Any) -> str:
+    return "-" if value is None or value is pd.NA or value != value else str(shown(value))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def with_sizes(table: pd.DataFrame, given: CacheSizes) -> pd.DataFrame:
+    """A table of results with the size as asked for in front, and in bytes next to blocks.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With a column ``cache_bytes`` or ``cache_blocks`` whose values are the sizes.
+    given : CacheSizes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"policy": ["lru"], "cache_blocks": [2], "hits": [1]})
+    >>> print(render(with_sizes(table, CacheSizes(["8KB"], [2], False, 4096))))
+    policy  size  blocks  bytes  hits
+    lru      8KB       2   8 KB     1
+    """
+    texts, block_bytes = given.texts, given.block_bytes
+    place = table.columns.get_loc("cache_bytes" if "cache_bytes" in table else "cache_blocks")
+    named = {"size": [texts.get(size, str(size)) for size in table.iloc[:, place]]}
+    if "cache_bytes" in table:
+        named["bytes"] = [format_bytes(size) for size in table["cache_bytes"]]
+    elif block_bytes is None:
+        named["objects"] = table["cache_blocks"]
+    else:
+        named |= {
+            "blocks": table["cache_blocks"],
+            "bytes": [format_bytes(b * block_bytes) for b in table["cache_blocks"]],
+        }
+    rest = table.drop(columns=table.columns[place])
+    return pd.concat([rest.iloc[:, :place], pd.DataFrame(named, table.index), rest.iloc[:, place:]], axis=1)
+
+
+ORDER = ("requests", "hits", "misses", "hit_ratio", "hit_ratio_error", "byte_hit_ratio")  # shown first
+
+
+def result_text(row: dict[str, Any], given: CacheSizes) -> str:
+    """One result, a line per fact.
+
+    Examples
+    --------
+    >>> row = {"policy": "lru", "cache_blocks": 2, "hit_ratio": 0.5}
+    >>> print(result_text(row, CacheSizes(["8KB"], [2], False, 4096)))
+    policy     lru
+    size       8KB
+    blocks     2
+    bytes      8 KB
+    hit ratio  50.00 %
+    """
+    shown = with_sizes(pd.DataFrame([row]), given)
+    lines = [_column(name, shown[name]) for name in shown]
+    width = max(len(name) for name, _ in lines)
+    return "\n".join(f"{name:{width}}  {value}" for name, value in lines)
+
+
+def curve_text(table: pd.DataFrame, given: CacheSizes, offline: set[str], wide: bool) -> str:
+    """The rows of a curve, then the best policy at each size and the size at which the best one's curve bends.
+
+    Parameters
+    ----------
+    table, given
+        As in `with_sizes`.
+    offline : set of str
+        Policies that look into the future, and bounds, which do not compete.
+    wide : bool
+        As in `render`.
+    """
+    shown = with_sizes(table, given)
+    front = [name for name in shown if name in ("policy", "size", "blocks", "objects", "bytes")]
+    first = [name for name in ORDER if name in shown]
+    shown = shown[front + first + [name for name in shown if name not in front + first]]
+    return "\n".join([render(shown, wide), *_conclusions(table, given.texts, offline)])
+
+
+def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) -> list[str]:
+    size = "cache_bytes" if "cache_bytes" in table else "cache_blocks"
+    online = table[~table["policy"].isin(offline) & table["hit_ratio"].notna()]
+    if online.empty:
+        return []
+    lines = [""]
+    policies = online["policy"].nunique()
+    winners: dict[str, int] = {}
+    for value, rows in online.groupby(size, sort=True):
+        best = rows[rows["hits"] == rows["hits"].max()]["policy"].tolist()
+        for name in best:
+            winners[name] = winners.get(name, 0) + 1
+        if policies > 1:
+            others = f" (and {', '.join(best[1:])})" if len(best) > 1 else ""
+            lines.append(f"best at {texts[value]}: {best[0]}{others}, {100 * rows['hit_ratio'].max():.2f} %")
+    if online[size].nunique() >= 3:
+        mean = online.groupby("policy")["hit_ratio"].mean()
+        best = max(winners, key=lambda name: (winners[name], mean[name]))
+        bends = knees(online[online["policy"] == best], size)
+        bends = bends[bends[size] < online[size].max()]  # nothing is known of what follows the largest
+        if bends.empty:
+            lines.append(f"the curve of {best} bends at none of these sizes")
+        else:
+            value = bends[size].iloc[int(np.argmax(bends["fall"]))]
+            lines.append(
+                f"the curve of {best} bends most at {texts[value]}: further space is worth at most half as much"
+            )
+    return lines if len(lines) > 1 else []
+
+
+TIMES = ("mean_us", "p50_us", "p95_us", "p99_us")
+COUNTS = ("requests", "hits", "delayed_hits", "misses")
+
+
+def penalty_text(table: pd.DataFrame, given: CacheSizes, wide: bool) -> str:
+    """The rows of `misspenalty.penalty`: times first; components of the mean that are 0 everywhere only if `wide`.
+
+    Parameters
+    ----------
+    table, given
+        As in `with_sizes`.
+    wide : bool
+        As in `render`.
+    """
+    shown = with_sizes(table, given)
+    front = [name for name in shown if name in ("policy", "size", "blocks", "objects", "bytes", "device")]
+    loads = table[["load", "layout"]].drop_duplicates()
+    same = len(loads) == 1
+    parts = [name for name in shown if name.endswith("_us") and name not in TIMES and (wide or shown[name].any())]
+    counts = [*([] if same and not wide else ["load", "layout"]), *COUNTS]
+    order = [*front, "misses", *TIMES, *parts, *(name for name in counts if name != "misses")]
+    text = render(shown[order], wide)
+    if same and not wide:
+        load, layout = loads.iloc[0]
+        text += f"\n{load} loop, {table['requests'].iloc[0]:,} requests" + (
+            "" if layout == "none" else f", blocks {PLACED[layout]}"
+        )
+    return text
+
+
+PLACED = {"address": "at their addresses", "packed": "packed in order of address"}

@@ -1,0 +1,137 @@
+"""Cache sizes as users give them: blocks, bytes with a unit, shares of the footprint.
+
+For a trace of blocks every size is a number of blocks. For a trace of objects of different sizes, bytes and shares of
+the footprint are bytes, and a plain number is a number of objects, each of which then counts the same.
+"""
+
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from misspenalty.errors import ParameterError, check_whole
+from misspenalty.policies.sized import LARGEST
+from misspenalty.traces.quantities import parse_size
+from misspenalty.traces.selection import check_size
+from misspenalty.traces.trace import Trace
+
+UNITS = ("bytes", "objects")
+CacheSize: TypeAlias = int | float | str
+
+
+@dataclass(frozen=True)
+class CacheSizes:
+    """Sizes of caches for one trace.
+
+    Attributes
+    ----------
+    asked : list of str
+        As they were given.
+    sizes : list of int
+        Bytes or blocks.
+    in_bytes : bool
+        Whether they are bytes of a cache of objects of different sizes; otherwise they are blocks, or objects.
+    block_bytes : int or None
+        Bytes of a block; None if objects of different sizes are counted.
+    """
+
+    asked: list[str]
+    sizes: list[int]
+    in_bytes: bool
+    block_bytes: int | None
+
+    @property
+    def texts(self) -> dict[int, str]:
+        """How each size was given; the first way if there are several."""
+        return {size: text.strip() for text, size in reversed(list(zip(self.asked, self.sizes, strict=True)))}
+
+
+def block_bytes_of(trace: Trace) -> int | None:
+    """Bytes of every block or object; None if objects differ.
+
+    Examples
+    --------
+    >>> block_bytes_of(Trace.from_blocks([1, 2])), block_bytes_of(Trace.from_blocks([1, 2], object_bytes=[7, 8]))
+    (4096, None)
+    """
+    if trace.object_bytes is None:
+        return trace.block_bytes
+    size = int(trace.object_bytes[0]) if len(trace.object_bytes) else 0
+    same = size > 0 and trace.request_bytes is None and bool(np.all(trace.object_bytes == size))
+    return size if same else None
+
+
+def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: str | None = None) -> CacheSizes:
+    """Sizes of caches for a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+    sizes : int, float or str, or a sequence of these
+        A whole number is blocks, or objects; a float from 0 to 1 is a share of the footprint; text is any of these or
+        bytes with a unit: ``65536``, ``5%``, ``64MB``.
+    unit : {"bytes", "objects"}, optional
+        ``bytes`` takes all sizes as bytes of a cache of objects, plain numbers too; ``objects`` takes shares as shares
+        of the number of objects. By default, for objects of different sizes, plain numbers are objects and everything
+        else is bytes; for blocks, everything is a number of blocks.
+
+    Raises
+    ------
+    ParameterError
+        A size is none of these or out of range, there is none, or some are in bytes and others in objects.
+
+    Examples
+    --------
+    >>> web = Trace.from_blocks([1, 2, 1], object_bytes=[3000, 5000, 3000])
+    >>> cache_sizes(web, ["4KB", 0.5]).sizes, cache_sizes(web, [1, "2"]).sizes, cache_sizes(web, 0.5, "objects").sizes
+    ([4096, 4000], [1, 2], [1])
+    >>> cache_sizes(Trace.from_blocks([1, 2, 1]), ["4KB", "100%", 7]).sizes
+    [1, 2, 7]
+    """
+    if unit is not None and unit not in UNITS:
+        raise ParameterError(f"unit is {unit!r}; expected one of {', '.join(UNITS)}")
+    single = isinstance(sizes, str | bytes | numbers.Number) or not isinstance(sizes, Iterable)
+    given: list[Any] = [sizes] if single else list(sizes)  # type: ignore[arg-type]
+    if not given:
+        raise ParameterError("no cache size given")
+    block = block_bytes_of(trace)
+    texts = [_text(size) for size in given]
+    if block is not None and unit != "bytes":
+        return CacheSizes(texts, [_blocks(t, s, block, trace) for t, s in zip(texts, given, strict=True)], False, block)
+    plain = [text.strip().isdigit() for text in texts]
+    if unit == "objects" or (unit is None and all(plain)):
+        return CacheSizes(texts, [_objects(t, s, trace) for t, s in zip(texts, given, strict=True)], False, None)
+    if unit is None and any(plain):
+        number = texts[plain.index(True)]
+        raise ParameterError(
+            f"size {number} is a number of objects, and {texts[plain.index(False)]} is bytes: give all sizes in"
+            f" objects, or all in bytes ({number}B)"
+        )
+    return CacheSizes(texts, [_bytes(t, s, trace) for t, s in zip(texts, given, strict=True)], True, None)
+
+
+def _text(size: Any) -> str:
+    if isinstance(size, float | np.floating) and 0 < size <= 1:
+        return f"{100 * size:.9g}%"
+    return size if isinstance(size, str) else f"{size}"
+
+
+def _blocks(text: str, given: Any, block: int, trace: Trace) -> int:
+    return check_size(parse_size(text, block, trace.blocks) if isinstance(given, str) or "%" in text else given)
+
+
+def _objects(text: str, given: Any, trace: Trace) -> int:
+    if not text.strip().isdigit() and "%" not in text:
+        raise ParameterError(
+            f"size {text}: objects of different sizes are counted, so bytes have no meaning; give a number of objects,"
+            " or a share (5%)"
+        )
+    return _blocks(text, given, 1, trace)
+
+
+def _bytes(text: str, given: Any, trace: Trace) -> int:
+    if not isinstance(given, str) and "%" not in text:
+        return check_whole("cache size", given, 1, LARGEST - 1, " bytes")
+    return check_whole("cache size", parse_size(text, 1, trace.footprint_bytes), 1, LARGEST - 1, " bytes")

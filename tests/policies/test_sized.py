@@ -1,0 +1,251 @@
+"""Policies for objects of different sizes: kernels against definitions, sizes of 1, an independent program."""
+
+import dataclasses
+
+import libcachesim
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from misspenalty import ParameterError, open_trace, simulate
+from misspenalty.policies.sized import SIZE_CHANGES, SIZED, find_sized
+from misspenalty.replay.by_bytes import byte_hit_ratio_curve
+from misspenalty.traces.trace import Trace
+
+PARAMETERS = {
+    "arc": [{}, {"target": 0.3}],
+    "clock": [{}, {"bits": 2}],
+    "lfu": [{}, {"history": 1.5}],
+    "lru2": [{}, {"k": 3, "history": 0.5}],
+    "s3fifo": [{}, {"small": 0.4, "ghost": 0.5, "threshold": 1, "fill_main": 0}],
+    "slru": [{}, {"segments": 4, "protected": 0.6}],
+    "wtinylfu": [{}, {"window": 0.4, "protected": 0.5, "sample_size": 1.0}],
+}
+
+
+def reference(policy, room, sizes, changes, parameters):
+    own = policy.check(parameters)
+    if policy.name == "wtinylfu":
+        own["mean_bytes"] = max(int(sizes.mean()), 1)
+    return policy.reference(room, changes, **own)
+
+
+@pytest.mark.parametrize("name", SIZED)
+@settings(max_examples=150, deadline=None)
+@given(
+    requests=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 14)), min_size=1, max_size=120),
+    room=st.integers(1, 60),
+    changes=st.sampled_from(SIZE_CHANGES),
+    fixed=st.booleans(),
+    which=st.integers(0, 1),
+)
+def test_kernel_equals_definition(name, requests, room, changes, fixed, which):
+    """Also what they hold, object by object, and how many bytes that takes."""
+    policy, parameters = SIZED[name], PARAMETERS.get(name, [{}, {}])[which]
+    numbers = {block: number for number, block in enumerate(dict.fromkeys(block for block, _ in requests))}
+    ids = np.array([numbers[block] for block, _ in requests], np.uint32)
+    asked = np.array([3 * block % 8 + 1 if fixed else size for block, size in requests], np.int64)
+    first = asked[np.unique(ids, return_index=True)[1]]
+    cache = policy.cache(room, first, changes, parameters)
+    slow = reference(policy, room, first, changes, parameters)
+    hit = np.zeros(len(ids), np.uint8)
+    cache.replay_sizes(ids, asked, hit)
+    assert hit.tolist() == [slow.access(int(block), int(size)) for block, size in zip(ids, asked, strict=True)]
+    held = {block for block in range(len(first)) if block in cache}
+    assert held == {block for queue in slow.queues() for block in queue}
+    assert cache.resident == len(held)
+    assert cache.used_bytes == slow.used <= room
+    assert (cache.refused, cache.evictions) == (slow.refused, slow.evictions)
+
+
+@pytest.mark.parametrize("name", SIZED)
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=300), st.integers(1, 25))
+def test_objects_of_one_size_are_blocks(name, blocks, capacity):
+    policy = dataclasses.replace(SIZED[name], fixed={})  # a block is always loaded
+    numbers = {block: number for number, block in enumerate(dict.fromkeys(blocks))}
+    ids = np.array([numbers[block] for block in blocks], np.uint32)
+    cache = policy.cache(capacity, np.ones(len(numbers), np.int64), "replace", {})
+    hit = np.zeros(len(ids), np.uint8)
+    cache.replay(ids, hit)
+    found = np.zeros(len(ids), bool)
+    simulate(Trace.from_blocks(blocks), name, capacity, hits=found)
+    assert hit.astype(bool).tolist() == found.tolist()
+
+
+def test_gdsf_by_hand():
+    """Room for 10 bytes. 2 (5 bytes, rank 1/5) leaves for 3 (2 bytes, rank 1/2), and the clock is then 1/5.
+
+    When 2 returns its rank is 1/5 + 1/5, below the 2/4 of 1: it is not loaded, and the clock moves to its rank.
+    """
+    cache = SIZED["gdsf"].reference(10)
+    outcomes = [cache.access(block, size) for block, size in [(1, 4), (2, 5), (1, 4), (3, 2), (2, 5), (1, 4)]]
+    assert outcomes == [False, False, True, False, False, True]
+    assert set(cache.queue) == {1, 3}
+    assert cache.clock == pytest.approx(0.4)
+
+
+def test_aggregated_victims_by_hand():
+    """9 needs the room of two objects that were used once each, so it is only admitted when it is used a third time."""
+    cache = SIZED["wtinylfu"].reference(12, window=0.17, mean_bytes=1)
+    assert (cache.window_room, cache.main_room) == (3, 9)
+    for block in (1, 2, 3):
+        cache.access(block, 3)
+    cache.access(4, 1)
+    assert (list(cache.probation), list(cache.window)) == ([1, 2, 3], [4])
+    for _ in range(2):
+        assert not cache.access(9, 4)
+        assert list(cache.probation) == [1, 2, 3]
+    assert not cache.access(9, 4)
+    assert list(cache.probation) == [3, 9]
+
+
+@pytest.mark.parametrize(("rule", "hits", "held"), [("replace", 2, 9), ("keep", 2, 3), ("new", 0, 3)])
+def test_size_changes_by_hand(rule, hits, held):
+    """An object of 3 bytes is asked for with 9, and then with 3: once more, or not."""
+    trace = Trace.from_blocks([7, 7, 7], object_bytes=[3, 9, 9])
+    table = byte_hit_ratio_curve(trace, "lru", 10, size_changes=rule)
+    assert table["requested_bytes"].tolist() == [21]
+    cache = SIZED["lru"].cache(10, np.array([3]), rule, {})
+    hit = np.zeros(3, np.uint8)
+    cache.replay_sizes(np.zeros(3, np.uint32), np.array([3, 9, 9]), hit)
+    assert hit.sum() == hits + (rule == "new")
+    assert cache.used_bytes == (9 if rule == "new" else held)
+
+
+def test_what_grows_evicts_others_and_leaves_if_it_outgrows_the_cache():
+    """LRU of 10 bytes: 1 grows from 3 to 9 and evicts 2; then it asks for 11 bytes, more than the cache has."""
+    for policy in SIZED.values():
+        cache = policy.reference(100, "replace")
+        for block, size in [(1, 30), (2, 30), (1, 90), (1, 110), (2, 30)]:
+            cache.access(block, size)
+        assert cache.used <= 100
+        assert cache.where(1) is None
+        assert cache.refused == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "parameters", "message"),
+    [
+        ("mq", {}, "policy 'mq' is not defined for objects of different sizes; those that are: arc, clock, fifo"),
+        ("slur", {}, "did you mean 'slru'"),
+        ("nonsense", {}, "unknown policy 'nonsense'"),
+        ("slru", {"fill_up": 1}, "slru has no parameter 'fill_up' for objects of different sizes"),
+        ("lru2", {"k": 0}, "lru2: k is 0"),
+    ],
+)
+def test_impossible_policies(policy, parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        find_sized(policy).check(parameters)
+
+
+# misses of libCacheSim 0.3.5 on the web requests of AdaptSize's authors, in caches of 1, 4, 16 and 64 MB: objects that
+# are pairs of number and size, and objects that are numbers and keep the size with which they were loaded
+SIZES = [1 << 20, 1 << 22, 1 << 24, 1 << 26]
+PAIRS = {
+    "fifo": (56260, 52890, 49536, 45247),
+    "lru": (55704, 52240, 48598, 43988),
+    "clock": (55408, 52034, 48304, 43492),
+    "sieve": (54646, 50746, 45892, 42843),
+    "lfu": (55027, 50934, 46711, 42843),
+    "gdsf": (50603, 46713, 43223, 40889),
+}
+NUMBERS = {
+    "fifo": (53868, 50173, 46462, 41786),
+    "lru": (53248, 49416, 45413, 40383),
+    "clock": (52959, 49239, 45113, 40037),
+    "sieve": (52069, 48011, 42552, 39358),
+    "lfu": (52833, 48143, 43455, 39358),
+    "gdsf": (47993, 43548, 39897, 37425),
+}
+MISSED_BYTES = {
+    "lru": (383724647, 362047157, 344504454, 321563250),
+    "gdsf": (397558381, 373390897, 349290646, 318967010),
+}
+CLOSE = {  # policies whose details differ there: its misses, and the largest difference in percentage points
+    "s3fifo": ((54293, 49433, 46029, 42887), 0.5),
+    "slru": ((54382, 50487, 46171, 42858), 1.1),
+    "arc": ((54537, 50932, 46329, 42691), 0.5),
+    "wtinylfu": ((53307, 48879, 46029, 43035), 1.2),
+    "lru2": ((55402, 52342, 46806, 42843), 1.8),
+}
+BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of its heuristic that knows the future
+
+
+def misses_there(folder, policy, room, ids, sizes):
+    """Misses of the program itself, run on these objects."""
+    record = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    rows = np.zeros(len(ids), record)
+    rows["object"], rows["size"], rows["next"] = ids, sizes, -1
+    rows.tofile(folder / "objects.bin")
+    reader = libcachesim.TraceReader(
+        str(folder / "objects.bin"),
+        libcachesim.TraceType.ORACLE_GENERAL_TRACE,
+        libcachesim.ReaderInitParam(ignore_obj_size=False),
+    )
+    ratio, _ = getattr(libcachesim, policy)(room, hashpower=16).process_trace(reader)
+    return round(ratio * len(ids))
+
+
+THERE = {
+    "fifo": "FIFO",
+    "lru": "LRU",
+    "clock": "Clock",
+    "sieve": "Sieve",
+    "lfu": "LFU",
+    "gdsf": "GDSF",
+    "s3fifo": "S3FIFO",
+}
+
+
+@pytest.mark.parametrize("name", THERE)
+@pytest.mark.parametrize("room", [20_000, 100_000])
+def test_the_program_itself_counts_the_same(tmp_path, name, room):
+    """On drawn objects, all smaller than the share of S3-FIFO's small queue, as that is all that libCacheSim loads."""
+    rng = np.random.default_rng(8)
+    ids = rng.zipf(1.2, 30_000) % 3000
+    sizes = np.minimum(rng.lognormal(5, 1, 3000).astype(np.int64) + 1, room // 10 - 1)[ids]
+    trace = Trace.from_blocks(ids, object_bytes=sizes)
+    assert simulate(trace, name, f"{room}B").misses == misses_there(tmp_path, THERE[name], room, ids, sizes)
+
+
+@pytest.fixture(scope="module")
+def web(shared_traces):
+    return open_trace(shared_traces.parent / "extras/adapt_size_request.trace.xz", "adapt_size")
+
+
+def test_libcachesim_counts_the_same(web):
+    table = byte_hit_ratio_curve(web, list(PAIRS), SIZES)
+    found = {name: tuple(rows["misses"]) for name, rows in table.groupby("policy")}
+    assert found == PAIRS
+    for name, missed in MISSED_BYTES.items():
+        rows = table[table["policy"] == name]
+        assert tuple(rows["requested_bytes"] - rows["hit_bytes"]) == missed
+
+
+def test_libcachesim_counts_the_same_where_sizes_change(web):
+    numbers = Trace.from_blocks(web.address[web.ids] >> np.uint64(32), object_bytes=web.bytes_of(slice(None)))
+    assert numbers.size_changes > 0
+    table = byte_hit_ratio_curve(numbers, list(NUMBERS), SIZES, size_changes="keep")
+    assert {name: tuple(rows["misses"]) for name, rows in table.groupby("policy")} == NUMBERS
+
+
+def test_libcachesim_is_close_where_it_differs(web):
+    table = byte_hit_ratio_curve(web, list(CLOSE), SIZES)
+    for name, (misses, points) in CLOSE.items():
+        ours = table.loc[table["policy"] == name, "misses"].to_numpy()
+        assert np.abs(ours - misses).max() / len(web) * 100 < points, name
+
+
+def test_bounds_hold_every_policy_and_one_that_knows_the_future(web):
+    table = byte_hit_ratio_curve(web, ["opt", *SIZED], SIZES)
+    rows = {name: rows.set_index("cache_bytes") for name, rows in table.groupby("policy")}
+    least, most = rows.pop("opt_at_least"), rows.pop("opt_at_most")
+    for name, own in rows.items():
+        assert (own["hits"] <= most["hits"]).all(), name
+        assert (own["hit_bytes"] <= most["hit_bytes"]).all(), name
+    assert (least["hits"] <= most["hits"]).all()
+    assert (len(web) - least["hits"].to_numpy() <= BELADY_SIZE).all()  # better than the heuristic
+    assert (len(web) - most["hits"].to_numpy() <= BELADY_SIZE).all()
+    assert ((most["hits"] - least["hits"]) / len(web) < 0.03).all()
