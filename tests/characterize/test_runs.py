@@ -6,6 +6,7 @@ import http.server
 import threading
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -39,6 +40,27 @@ def test_tables_equal_what_the_library_says(made):
     assert made["request_sizes"].empty  # a selection has no requests any more
     assert made["reuse"]["references"].sum() == len(trace) - trace.blocks
     assert made["frequency"]["cumulative_share"].iloc[-1] == pytest.approx(1)
+
+
+def test_objects_of_different_sizes_are_replayed_by_bytes(tmp_path):
+    rng = np.random.default_rng(4)
+    keys = rng.zipf(1.3, 4000) % 200
+    sizes = rng.integers(100, 5000, 200)[keys]
+    lines = "".join(f"{t},{key},{size}\n" for t, (key, size) in enumerate(zip(keys, sizes, strict=True)))
+    (tmp_path / "web.csv").write_text("time,key,size\n" + lines)
+    made = runs.tables(str(tmp_path / "web.csv"), {"name": "web", "source": "web.csv"})
+    trace = misspenalty.open_trace(tmp_path / "web.csv")
+    row = made["curves"].query("policy == 'gdsf'").iloc[5]
+    assert row["cache_bytes"] == round(0.3 * trace.footprint_bytes)
+    assert row["hits"] == misspenalty.simulate(trace, "gdsf", f"{int(row['cache_bytes'])}B").hits
+    timed = made["penalty"].query("policy == 'lru'").iloc[1]
+    again = misspenalty.penalty(trace, "lru", f"{int(timed['cache_bytes'])}B", "5ms").iloc[0]
+    assert timed["mean_us"] == again["mean_us"]
+    assert (made["best"]["hit_ratio"] <= made["best"]["opt"]).all()
+    for name, table in made.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    page.draw(tmp_path, tmp_path / "web.pdf")
+    assert (tmp_path / "web.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_best_has_the_most_hits_of_those_that_do_not_look_ahead(made):

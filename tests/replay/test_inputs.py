@@ -175,7 +175,7 @@ def test_several_policies_are_rows_of_one_table():
         ({"policy": int}, "class int has no method access"),
         ({"policy": ["lru", "arc"], "queues": 3}, "none of lru, arc has a parameter 'queues'"),
         ({"policy": ["lru", "mq"], "queues": 0}, "mq: queues is 0"),
-        ({"cache_blocks": "ten"}, "cache size is 'ten' blocks"),
+        ({"cache_blocks": "ten"}, "'ten' is not a size; expected blocks"),
         ({"cache_blocks": [[1]]}, "cache size is .1. blocks"),
         ({"threads": 1.5}, "threads is 1.5"),
         ({"warm_up": 1.5}, "warm_up is 1.5; expected a whole number from 0 to 5"),

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from misspenalty.errors import ParameterError, check_whole
 from misspenalty.policies.sized import LARGEST
 from misspenalty.traces.quantities import parse_size
@@ -59,7 +57,7 @@ def block_bytes_of(trace: Trace) -> int | None:
     if trace.object_bytes is None:
         return trace.block_bytes
     size = int(trace.object_bytes[0]) if len(trace.object_bytes) else 0
-    same = size > 0 and trace.request_bytes is None and bool(np.all(trace.object_bytes == size))
+    same = size > 0 and trace.request_bytes is None and bool((trace.object_bytes == size).all())
     return size if same else None
 
 
@@ -113,8 +111,8 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
 
 
 def _text(size: Any) -> str:
-    if isinstance(size, float | np.floating) and 0 < size <= 1:
-        return f"{100 * size:.9g}%"
+    if isinstance(size, numbers.Real) and not isinstance(size, numbers.Integral) and 0 < float(size) <= 1:
+        return f"{100 * float(size):.9g}%"
     return size if isinstance(size, str) else f"{size}"
 
 

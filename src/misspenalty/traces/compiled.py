@@ -251,7 +251,8 @@ class ObjectBytes:
                 objects.write(asked[new].data)
                 objects.flush()
                 seen += int(np.count_nonzero(new))
-                changes = changes or bool(np.any(np.memmap(objects, np.int64, "r", shape=(seen,))[part] != asked))
+                known = np.memmap(self.folder / "object_bytes", np.int64, "r", shape=(seen,))
+                changes = changes or bool((known[part] != asked).any())
         if not changes:
             requests.unlink()
 

@@ -69,7 +69,7 @@ class SizedPolicy:
         """A kernel for a cache of `room` bytes over objects of these sizes, by dense id."""
         own = self.check(parameters) | dict(self.fixed)
         if self.name == "wtinylfu":
-            own["mean_bytes"] = max(int(sizes.mean()), 1) if len(sizes) else 1
+            own["mean_bytes"] = max(int(sizes.sum()) // max(len(sizes), 1), 1)
         return self.kernel(min(room, LONGEST), len(sizes), room=room, sizes=sizes, changes=changes, **own)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import misspenalty
 from misspenalty import disks
-from misspenalty.cli.arguments import parse_byte_size, parse_sizes
 from misspenalty.disks.drive.description import Description, Kind
 from misspenalty.errors import MissPenaltyError, ParameterError
-from misspenalty.replay.by_bytes import RULES
+from misspenalty.policies.sized import SIZED
+from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.trace import Trace
 
@@ -112,14 +112,11 @@ def plan(trace, policies, sizes, by_bytes, device):
     opened = TRACES[trace]
     if not policies:
         raise ParameterError("no policy is chosen")
-    if by_bytes:
-        if odd := [policy for policy in policies if policy not in RULES]:
-            raise ParameterError(
-                f"{', '.join(odd)}: not defined for objects of different sizes; those that are: {', '.join(RULES)}"
-            )
-        found = [parse_byte_size(size, opened.footprint_bytes) for size in sizes.split(",")]
-    else:
-        found = parse_sizes(sizes, opened)
+    if by_bytes and (odd := [policy for policy in policies if policy not in SIZED]):
+        raise ParameterError(
+            f"{', '.join(odd)}: not defined for objects of different sizes; those that are: {', '.join(SIZED)}"
+        )
+    found = cache_sizes(opened, sizes.split(","), "bytes" if by_bytes else "objects").sizes
     if device and len(opened) > MOST_TIMED:
         raise ParameterError(
             f"{len(opened)} references; at most {MOST_TIMED} can be timed in a browser: choose a shorter trace, or use"
@@ -139,7 +136,7 @@ def replay(trace, policy, size, by_bytes, device, load, amount):
     if device:
         given = {} if load == "times" else {load: _whole(amount) if load == "clients" else amount}
         drive = DRIVES.get(device, device)
-        table = misspenalty.penalty(opened, policy, size, drive, threads=1, **given)
+        table = misspenalty.penalty(opened, policy, size, drive, unit="objects", threads=1, **given)
     elif by_bytes:
         table = misspenalty.byte_hit_ratio_curve(opened, policy, size, threads=1)
     else:
