@@ -16,8 +16,8 @@ from tests.fuzz import corpus
 
 import misspenalty
 from misspenalty import ParameterError, byte_hit_ratio_curve, disks, penalty, simulate
-from misspenalty.cli.arguments import parse_byte_size, parse_sizes
 from misspenalty.policies.registry import known_policies
+from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.site.pages import build_site
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def test_the_page_runs_by_itself_on_opening(page):
     assert page.locator("table.results tbody tr").count() == 24 and page.locator(".curve svg").count() == 1
     first = page.locator("table.results tbody tr").first.inner_text().split("\t")
     trace = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
-    native = simulate(trace, "arc", parse_sizes("1%", trace)[0])
+    native = simulate(trace, "arc", "1%")
     assert first[0] == "arc" and first[3] == f"{native.misses:,}"
 
 
@@ -150,11 +150,11 @@ def test_every_format_is_read_as_natively(page, tmp_path, name):
     chosen = page.evaluate("document.querySelector('select[name=trace]').value")
     for size in ("1", "2", "50%"):
         if trace.object_bytes is not None:
-            (blocks,) = [parse_byte_size(size, trace.footprint_bytes)]
+            (blocks,) = cache_sizes(trace, size, "bytes").sizes
             native = byte_hit_ratio_curve(trace, "lru", blocks).iloc[0]
             keys = ("requests", "hits", "hit_bytes", "requested_bytes", "refused")
         else:
-            (blocks,) = parse_sizes(size, trace)
+            (blocks,) = cache_sizes(trace, size).sizes
             native = simulate(trace, "lru", blocks).row()
             keys = ("requests", "hits", "evictions")
         there = in_browser(page, chosen, "lru", blocks, by_bytes=trace.object_bytes is not None)
@@ -238,14 +238,14 @@ def test_what_cannot_be_timed_is_refused_in_the_package_s_words(page, traces):
 def test_sizes_are_those_of_the_command_line(page, traces, sizes):
     plan = {"trace": "tpcc_small", "policies": ["lru"], "by_bytes": False, "device": ""}
     there = page.evaluate("(values) => call('plan', values)", plan | {"sizes": sizes})
-    assert [size for _, size in there] == list(dict.fromkeys(parse_sizes(sizes, traces["tpcc_small"])))
+    assert [size for _, size in there] == list(dict.fromkeys(cache_sizes(traces["tpcc_small"], sizes.split(",")).sizes))
 
 
 @pytest.mark.parametrize("sizes", ["", "0", "0.00001%", "200%", "1.5", "64XB", "-1", "1 2", "1%,,2%"])
 def test_sizes_are_refused_in_the_words_of_the_command_line(page, traces, sizes):
     plan = {"trace": "tpcc_small", "policies": ["lru"], "by_bytes": False, "device": ""}
     with pytest.raises(ParameterError) as error:
-        parse_sizes(sizes, traces["tpcc_small"])
+        cache_sizes(traces["tpcc_small"], sizes.split(","))
     assert refused(page, "plan", **plan, sizes=sizes) == str(error.value)
 
 
