@@ -287,7 +287,7 @@ def claims():
                     "published": claim.published,
                     "tolerance": size,
                     "measure": measure,
-                    "archived": archived.loc[claim.id, "reproduced"],
+                    "archived": archived.loc[claim.id, "obtained"],
                     "verdict": archived.loc[claim.id, "verdict"],
                 }
             )

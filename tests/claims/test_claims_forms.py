@@ -6,14 +6,15 @@ import pytest
 import xarray as xr
 
 from misspenalty.claims import Claim, Recorder, below
-from misspenalty.claims.forms import compare, number, within
+from misspenalty.claims.forms import within
+from misspenalty.claims.numbers import compare, number
 from misspenalty.errors import InputError
 
 
 def claim(kind, published, **more):
     """A claim of the ledger."""
     facts = {"id": "x.one", "study": "x", "source": "Table 4", "statement": "A statement.", "kind": kind}
-    return Claim(**facts, published=published, status="stated", role="result", **more)
+    return Claim(**facts, published=published, status="stated", role="claim", **more)
 
 
 def decide(one, method, *args, **options):
@@ -59,8 +60,8 @@ def test_the_edge_of_a_tolerance_belongs_to_it_for_any_decimal(tenths):
     [
         ({"absolute": 0.03}, 20.03, "reproduced", "0.03"),
         ({"absolute": 0.03}, 20.04, "not_reproduced", "0.04"),
-        ({"relative": 0.5}, 29, "reproduced", "0.45"),
-        ({"relative": 0.01}, 20.3, "not_reproduced", "0.015"),
+        ({"relative": 0.5}, 29, "reproduced", "45 %"),
+        ({"relative": 0.01}, 20.3, "not_reproduced", "1.5 %"),
     ],
 )
 def test_own_tolerance_replaces_the_default(tolerance, obtained, verdict, deviation):
@@ -71,8 +72,8 @@ def test_own_tolerance_replaces_the_default(tolerance, obtained, verdict, deviat
 def test_every_point_of_a_value_counts_and_the_worst_is_printed():
     values = xr.DataArray([19.0, 21.0, 24.0], {"size": [1, 2, 3]}, ["size"])
     outcome = decide(claim("value", 20), "value", values)
-    assert (outcome.verdict, outcome.deviation) == ("not_reproduced", "0.2")
-    assert outcome.reproduced == "1: 19, 2: 21, 3: 24"
+    assert (outcome.verdict, outcome.deviation) == ("not_reproduced", "20 %")
+    assert outcome.obtained == "1: 19, 2: 21, 3: 24"
     assert decide(claim("value", 20), "value", values[:2]).verdict == "reproduced"
 
 
@@ -117,7 +118,7 @@ def test_ordering_is_exact(values, verdict):
 def test_the_order_is_the_ledgers_and_not_that_of_the_recorded_members():
     members = {"mq": 2.0, "lru": 1.0}
     outcome = decide(claim("ordering", [["lru"], ["mq"]]), "order", members)
-    assert (outcome.verdict, outcome.reproduced) == ("reproduced", "lru 1 <= mq 2")
+    assert (outcome.verdict, outcome.obtained) == ("reproduced", "lru 1 <= mq 2")
     assert decide(claim("ordering", [["mq"], ["lru"]]), "order", members).verdict == "not_reproduced"
     array = xr.DataArray([2.0, 1.0], {"policy": ["mq", "lru"]}, ["policy"])
     assert decide(claim("ordering", [["lru"], ["mq"]]), "order", array, "policy") == outcome
@@ -155,10 +156,10 @@ def test_an_order_has_to_hold_at_every_point():
     values = xr.DataArray([[1.0, 2], [1, 2], [1, 2]], loads, list(loads))
     one = claim("ordering", [["sarc"], ["lru"]])
     outcome = decide(one, "order", values, "policy")
-    assert (outcome.verdict, outcome.reproduced) == ("reproduced", "holds at 3 of 3 points")
+    assert (outcome.verdict, outcome.obtained) == ("reproduced", "holds at 3 of 3 points")
     values[2, 0] = 9
     outcome = decide(one, "order", values, "policy")
-    assert (outcome.verdict, outcome.reproduced) == ("not_reproduced", "holds at 2 of 3 points, not at 20000")
+    assert (outcome.verdict, outcome.obtained) == ("not_reproduced", "holds at 2 of 3 points, not at 20000")
 
 
 @pytest.mark.parametrize(
@@ -176,18 +177,18 @@ def test_an_order_has_to_hold_at_every_point():
 )
 def test_two_quantities_are_compared_at_every_point(left, op, right, verdict, text):
     outcome = decide(claim("trend", "in words"), "compared", left, op, right)
-    assert (outcome.verdict, outcome.reproduced) == (verdict, text)
+    assert (outcome.verdict, outcome.obtained) == (verdict, text)
 
 
 def test_a_statement_of_several_comparisons():
     assert below(1.0, 2.0) == 1 and below(2.0, 1.0) == 0 and below(0.3, 0.1 + 0.2) == 0
     assert np.isnan(below(np.nan, 1.0)) and np.isnan(below(1.0, np.nan))
     one = claim("trend", "decreasing")
-    assert decide(one, "holds", below(1.0, 2.0) * below(3.0, 4.0)).reproduced == "holds"
+    assert decide(one, "holds", below(1.0, 2.0) * below(3.0, 4.0)).obtained == "holds"
     outcome = decide(one, "holds", below(1.0, 2.0) * below(4.0, 3.0))
-    assert (outcome.verdict, outcome.reproduced) == ("not_reproduced", "does not hold")
+    assert (outcome.verdict, outcome.obtained) == ("not_reproduced", "does not hold")
     outcome = decide(one, "holds", pd.Series([0.0, 1.0], index=[True, False]))
-    assert outcome.reproduced == "holds at 1 of 2 points, not at true"
+    assert outcome.obtained == "holds at 1 of 2 points, not at true"
 
 
 @pytest.mark.parametrize(
@@ -202,8 +203,8 @@ def test_every_pair_of_an_equivalence_counts():
     one = claim("equivalence", ["a", "b"])
     assert decide(one, "equal", [10, 20], [10, 21]).verdict == "reproduced"
     outcome = decide(one, "equal", [10, 20], [10, 25])
-    assert (outcome.verdict, outcome.deviation) == ("not_reproduced", "-0.2")
-    assert outcome.reproduced == "10 against 10, 20 against 25"
+    assert (outcome.verdict, outcome.deviation) == ("not_reproduced", "-20 %")
+    assert outcome.obtained == "10 against 10, 20 against 25"
 
 
 @pytest.mark.parametrize(
@@ -242,7 +243,7 @@ def test_one_result_along_another_within_groups():
     one = claim("trend", "increasing")
     assert decide(one, "rises_with", x, y).verdict == "not_reproduced"
     outcome = decide(one, "rises_with", x, y, within="load")
-    assert (outcome.verdict, outcome.reproduced) == (
+    assert (outcome.verdict, outcome.obtained) == (
         "reproduced",
         "2 of 2 pairs of points agree, 0 go against it",
     )
@@ -320,9 +321,9 @@ def test_almost_ten(obtained, verdict):
 def test_a_published_setting_is_among_those_that_were_run():
     one, runs = claim("value", [64, 45]), pd.DataFrame({"size": [16.0, 64.0], "order": [11.0, 45.0]})
     outcome = decide(one, "setting", runs)
-    assert (outcome.verdict, outcome.reproduced, outcome.deviation) == ("reproduced", "64, 45", "0")
+    assert (outcome.verdict, outcome.obtained, outcome.deviation) == ("reproduced", "64, 45", "0 %")
     outcome = decide(one, "setting", runs[:1])
-    assert (outcome.verdict, outcome.reproduced) == ("not_reproduced", "16, 11")
+    assert (outcome.verdict, outcome.obtained) == ("not_reproduced", "16, 11")
 
 
 @pytest.mark.parametrize(

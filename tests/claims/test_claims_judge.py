@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from misspenalty.claims import Claim, Fit, Recorder, Table, cross, judge, load_ledger
-from misspenalty.claims.report import Study, published_text
+from misspenalty.claims import Claim, Fit, Recorder, Study, Table, cross, judge, load_ledger
+from misspenalty.claims.report import published_text
 from misspenalty.errors import InputError
 from misspenalty.studies.claims import STUDIES, table_files
 
@@ -30,15 +30,14 @@ def claims(record, tables):
     record.order("x.order", {"mq": rate[2, "mq"], "lru": rate[2, "lru"]})
     record.bound("x.both", hits.hits / rate.xs("mq", level="policy"))
     record.no_table("x.words")
-    record.condition("so it is set up", "x.order")
 
 
 STUDY = SimpleNamespace(TABLES=TABLES, claims=claims)
 
 
 def entry(id, kind, published, **more):
-    facts = {"study": "x", "source": "Table 4", "statement": "A statement.", "status": "stated", "role": "result"}
-    return Claim(id=id, kind=kind, published=published, **facts, **more)
+    facts = {"study": "x", "source": "Table 4", "statement": "A statement.", "status": "stated", "role": "claim"}
+    return Claim(id=id, kind=kind, published=published, **facts | more)
 
 
 SMALL = [
@@ -162,8 +161,6 @@ def test_a_note_for_an_unknown_claim_is_an_error():
     assert small(rates(), hits(), notes={"x.one": "why"}).loc["x.one", "note"] == "a caveat; why"
     with pytest.raises(InputError, match=r"claim x\.two has a note"):
         small(rates(), hits(), notes={"x.two": "why"})
-    with pytest.raises(InputError, match="basis 'guessed'"):
-        small(rates(), hits(), basis="guessed")
 
 
 @pytest.mark.parametrize("missing", [float("nan"), float("inf"), None, "n/a"])
@@ -202,8 +199,8 @@ def test_a_missing_table_is_named_unless_the_whole_study_is_missing():
     frame = small(rates=rates())
     assert frame.loc["x.both", "note"] == "result table x_hits is not there"
     assert frame.loc["x.one", "verdict"] == "reproduced"
-    assert small(rates=rates(), variant=True).loc["x.both", "note"] == "x_hits is not part of this variant"
-    assert small(variant=True).loc["x.both", "note"] == "x_rates is not part of this variant"
+    assert small(rates=rates(), variant="_other").loc["x.both", "note"] == "x_hits is not part of this variant"
+    assert small(variant="_other").loc["x.both", "note"] == "x_rates is not part of this variant"
 
 
 def test_two_rows_with_the_same_keys_or_no_key_are_an_error():
@@ -214,35 +211,45 @@ def test_two_rows_with_the_same_keys_or_no_key_are_an_error():
 
 
 def fit(**targets):
-    lists = {"published": (), "follows": ()} | targets
+    lists = {"published": (), "follows": (), "drives": ()} | targets
     return Fit(parameter="p", study="x", range=(), unit="us", sensitivity="", reason="", **lists)
 
 
 def test_a_verdict_that_reads_a_fitted_cell_is_fitted():
     cell = {"table": "x_rates", "where": {"mb": 1, "policy": "lru"}, "column": "rate"}
     frame = small(rates(), hits(), calibration=[fit(published=(cell,))])
-    assert frame["basis"].to_dict() == {
-        "x.one": "fitted", "x.order": "condition", "x.both": "predicted", "x.words": "predicted",
-    }  # fmt: skip
+    assert frame["basis"].to_dict() == {"x.one": "fitted", "x.order": "free", "x.both": "free", "x.words": ""}
     assert frame.loc["x.one", "note"] == "a caveat; reads a value that p was fitted to"
     whole = {"table": "x_rates", "where": {}, "column": "rate"}
     frame = small(rates(), hits(), calibration=[fit(published=(cell,), follows=(whole,))])
-    assert frame["basis"].tolist() == ["fitted", "condition", "fitted", "predicted"]
+    assert frame["basis"].tolist() == ["fitted", "fitted", "fitted", ""]
     assert frame.loc["x.both", "note"] == "reads a value that follows from p, which was fitted"
     assert frame.loc["x.one", "note"] == "a caveat; reads a value that p was fitted to"
     frame = small(rates(lru1=...), hits(), calibration=[fit(published=(cell,))])
-    assert frame.loc["x.one", "basis"] == "predicted"  # a claim without a number reads none
+    assert frame.loc["x.one", "basis"] == ""  # a claim without a number reads none
     for wrong in ({"table": "x_none"}, {"column": "mb"}, {"where": {"size": 1}}):
         with pytest.raises(InputError, match="parameter p: there is no cell"):
             small(rates(), hits(), calibration=[fit(published=(cell | wrong,))])
 
 
-def test_a_claim_that_holds_for_any_numbers_is_a_condition():
-    for basis in ("predicted", "calibrated", "fitted"):
-        frame = small(rates(), hits(), basis=basis)
-        assert frame["basis"].tolist() == [basis, "condition", basis, basis]
-    assert frame.loc["x.order", ["verdict", "note"]].tolist() == ["reproduced", "a condition: so it is set up"]
-    assert small(rates(mq2=1.0), hits()).loc["x.order", "verdict"] == "not_reproduced"
+def test_a_verdict_that_reads_a_table_which_a_fitted_parameter_drives_is_calibrated():
+    cell = {"table": "x_rates", "where": {"mb": 1, "policy": "lru"}, "column": "rate"}
+    frame = small(rates(), hits(), calibration=[fit(published=(cell,), drives=({"table": "x_rates"},))])
+    assert frame["basis"].tolist() == ["fitted", "calibrated", "calibrated", ""]
+    frame = small(rates(), hits(), calibration=[fit(drives=({"table": "x_hits"},))])
+    assert frame["basis"].tolist() == ["free", "free", "calibrated", ""]
+    unread = fit(drives=({"table": "x_hits", "columns": ["timed"]},))
+    assert small(rates(), hits(), calibration=[unread])["basis"].tolist() == ["free", "free", "free", ""]
+    for wrong in ({"table": "x_none"}, {"table": "x_hits", "columns": ["late"]}):
+        with pytest.raises(InputError, match="parameter p: there is no table x_"):
+            small(rates(), hits(), calibration=[fit(drives=(wrong,))])
+
+
+def test_a_parameter_drives_the_tables_of_the_variant_that_it_names():
+    drives = ({"table": "x_rates_other"},)
+    assert set(small(rates(), hits(), calibration=[fit(drives=drives)])["basis"]) == {"free", ""}
+    frame = small(rates(), hits(), calibration=[fit(drives=drives)], variant="_other")
+    assert frame["basis"].tolist() == ["calibrated", "calibrated", "calibrated", ""]
 
 
 def test_reading_a_table_does_not_change_it():

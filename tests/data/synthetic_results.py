@@ -296,8 +296,8 @@ def write_results(root):
     results = Path(root) / "results"
     for name, table in tables().items():
         write_csv(table, results / "mq" / f"{name}.csv")
-    for suffix, basis in (("", "predicted"), ("_calibrated", "calibrated")):
-        write_claims(results, data=ROOT / "data", variant=suffix, basis=basis)
+    for suffix in ("", "_calibrated"):
+        write_claims(results, data=ROOT / "data", variant=suffix)
     sheet = Path(root) / "data" / "raw" / "tpcc" / "captures.yaml"
     sheet.parent.mkdir(parents=True, exist_ok=True)
     sheet.write_text(yaml.safe_dump({f"{name}.parquet": facts(mb) for name, mb in CAPTURES.items()}, sort_keys=False))

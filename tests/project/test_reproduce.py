@@ -206,10 +206,10 @@ def test_where_time_went_is_told_by_study(tmp_path):
 
 def test_at_the_end_it_says_what_came_out_and_where_to_look(folder):
     (folder / "results").mkdir()
-    rows = ["a,reproduced,predicted", "b,reproduced,fitted", "c,reproduced,condition", "d,not_reproduced,fitted"]
-    (folder / "results" / "claims.csv").write_text("\n".join(["id,verdict,basis", *rows, ""]))
+    rows = ["a,reproduced,free,claim", "b,reproduced,fitted,claim", "c,reproduced,free,condition", "d,tie,fitted,claim"]
+    (folder / "results" / "claims.csv").write_text("\n".join(["id,verdict,basis,role", *rows, ""]))
     code, text = finish(start(folder))
     first, second = text.splitlines()[-2:]
     assert code == 0
-    assert first == "4 claims: 1 reproduced by prediction, 1 reproduced by a fit, 1 conditions, 1 not reproduced."
+    assert first == "3 statements of papers: 1 reproduced without any fit upstream, 1 fitted, 1 ties."
     assert "results/paper.pdf" in second

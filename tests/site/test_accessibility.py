@@ -69,7 +69,7 @@ def test_keys_alone_reach_the_content_a_filter_and_a_download(site, browser):
     for _ in range(12):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.name ?? ''"))
-    assert {"study", "kind", "verdict", "words"} <= reached
+    assert {"study", "role", "form", "verdict", "words"} <= reached
     page.goto(f"file://{site}/figure/{STUDY}/fig9.html")
     page.wait_for_selector(".chart[data-drawn]")
     page.locator("[data-save=csv]").focus()

@@ -1,15 +1,16 @@
-# The ledger, judged on the tables; then the manifest of the whole run.
+# The ledger, judged on the tables: statements of papers, agreement with programs, own forecasts; then the manifest of the whole run.
 
 
 rule claims:
     input:
         ledger="data/published/claims.yaml",
         calibration="data/calibration.yaml",
-        conditions=collect("results/{study}/conditions.csv", study=CONDITIONS),
         logged=LOGGED,
         tables=collect("results/{table}", table=table_files().values()),
     output:
         table="results/claims.csv",
+        agreement="results/agreement.csv",
+        forecasts="results/forecasts.csv",
     log:
         "results/logs/claims.log",
     benchmark:
@@ -17,7 +18,6 @@ rule claims:
     conda:
         "../../environment.yml"
     params:
-        basis="predicted",
         variant="",
         code=CODE.digest("misspenalty.studies.claims"),
     script:
@@ -40,7 +40,6 @@ use rule claims as claims_calibrated with:
     benchmark:
         "results/benchmarks/claims_calibrated.tsv"
     params:
-        basis="calibrated",
         variant="_calibrated",
         code=CODE.digest("misspenalty.studies.claims"),
 

@@ -341,6 +341,8 @@ def final_outputs():
         *OUTPUTS,
         "results/claims.csv",
         "results/claims_calibrated.csv",
+        "results/agreement.csv",
+        "results/forecasts.csv",
         "results/overview.png",
         "results/paper.pdf",
         "results/index.json",

@@ -9,5 +9,5 @@ from misspenalty.studies.claims import write_claims
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 out = Path(snakemake.output.table)
-frame = write_claims(out.parent, out, variant=snakemake.params.variant, basis=snakemake.params.basis)
+frame = write_claims(out.parent, out, variant=snakemake.params.variant)
 print(format_summary(frame), file=sys.stderr)

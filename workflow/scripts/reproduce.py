@@ -31,11 +31,11 @@ COUNT = re.compile(r"^(\w+) +(\d+)$")
 STATE = Path(".snakemake")
 MANIFEST = Path("results/manifest.json")
 WORDS = {
-    "predicted": "reproduced by prediction",
-    "calibrated": "reproduced by calibration",
-    "fitted": "reproduced by a fit",
-    "condition": "conditions",
-    "direction": "in direction",
+    "free": "reproduced without any fit upstream",
+    "calibrated": "after calibration",
+    "fitted": "fitted",
+    "tie": "ties",
+    "direction": "in the right direction",
     "not_reproduced": "not reproduced",
     "not_testable": "not testable",
 }
@@ -211,10 +211,10 @@ def outcome():
     if not path.is_file():
         return []
     with path.open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
+        rows = [row for row in csv.DictReader(stream) if row["role"] == "claim"]
     counts = collections.Counter(row["basis"] if row["verdict"] == "reproduced" else row["verdict"] for row in rows)
     told = [f"{counts[name]} {words}" for name, words in WORDS.items() if counts[name]]
-    return [f"{len(rows)} claims: {', '.join(told)}.", LOOK]
+    return [f"{len(rows)} statements of papers: {', '.join(told)}.", LOOK]
 
 
 def main():

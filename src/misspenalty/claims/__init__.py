@@ -1,17 +1,21 @@
 """The ledger of published statements, judged on the result tables.
 
 `load_ledger` reads ``data/published/claims.yaml``; the ``claims.py`` of a study records what was obtained, with a
-`Recorder` that knows no published values; `judge` compares the two; `summary` and `format_summary` count the verdicts;
-`under_conditions` looks for a measured condition under which a missed claim is reproduced.
+`Recorder` that knows no published values; `judge` compares the two; `summary` and `headline` count the verdicts on the
+claims of papers, `agreement` and `forecasts` list the entries that are none; `under_conditions` looks for a measured
+condition under which a missed claim is reproduced.
 `misspenalty.studies.claims` does all of it for all studies, from folder to file.
 """
 
-from misspenalty.claims.conditions import MISSED, under_conditions, with_conditions
-from misspenalty.claims.forms import VERDICTS, below
+from misspenalty.claims.conditions import MISSED, under_conditions
+from misspenalty.claims.forms import VERDICTS
 from misspenalty.claims.ledger import Claim, Fit, load_calibration, load_ledger
+from misspenalty.claims.numbers import below
 from misspenalty.claims.recorder import Recorder
 from misspenalty.claims.remarks import read_logged
-from misspenalty.claims.report import BASES, COLUMNS, format_summary, judge, summary
+from misspenalty.claims.report import BASES, COLUMNS, judge
+from misspenalty.claims.study import Study
+from misspenalty.claims.summary import agreement, claims_of, forecasts, format_summary, headline, summary
 from misspenalty.claims.tables import Table, cross
 
 __all__ = [
@@ -22,15 +26,19 @@ __all__ = [
     "Claim",
     "Fit",
     "Recorder",
+    "Study",
     "Table",
+    "agreement",
     "below",
+    "claims_of",
     "cross",
+    "forecasts",
     "format_summary",
+    "headline",
     "judge",
     "load_calibration",
     "load_ledger",
     "read_logged",
     "summary",
     "under_conditions",
-    "with_conditions",
 ]

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from misspenalty.claims.report import Study
+from misspenalty.claims.numbers import number
+from misspenalty.claims.study import Study
 from misspenalty.errors import InputError
 
 MISSED = ("direction", "not_reproduced")
@@ -31,7 +32,8 @@ def under_conditions(ledger, name, module, missed, tables):
     DataFrame
         ``claim, condition, value, verdict``: one row per missed claim and condition whose tables decide the claim, the
         claims in the order of the ledger, the conditions in the order in which they first appear in `tables`. A claim
-        that reads a table without rows for a condition is not decided under it.
+        that reads a table without rows for a condition is not decided under it. Values have six digits, and intervals
+        are not looked at: most conditions are run once.
 
     Raises
     ------
@@ -59,34 +61,7 @@ def under_conditions(ledger, name, module, missed, tables):
             form = study.forms[claim.id]
             if form is not None and form.complete():
                 with np.errstate(all="ignore"):
-                    outcome = form.decide(claim)
-                rows.append((claim.id, condition, outcome.reproduced, outcome.verdict))
+                    outcome = form.decide(claim, write=number)
+                rows.append((claim.id, condition, outcome.obtained, outcome.verdict))
     rows.sort(key=lambda row: place[row[0]])
     return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
-
-
-def with_conditions(frame, conditions):
-    """The verdicts with, in the note of each missed claim, the first condition under which it is reproduced.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From `judge`.
-    conditions : DataFrame
-        Of all studies, from `under_conditions`.
-
-    Returns
-    -------
-    DataFrame
-        `frame`, with other notes: ``comes out with <condition>`` or ``comes out under none of <N> conditions tried``.
-    """
-    remarks = {}
-    for claim, tried in conditions.groupby("claim", sort=False):
-        found = tried.loc[tried["verdict"] == "reproduced", "condition"]
-        none = f"comes out under none of {len(tried)} conditions tried"
-        remarks[claim] = f"comes out with {found.iloc[0]}" if len(found) else none
-    notes = [
-        "; ".join(filter(None, [note, remarks.get(claim) if verdict in MISSED else None]))
-        for claim, note, verdict in frame[["id", "note", "verdict"]].itertuples(index=False, name=None)
-    ]
-    return frame.assign(note=notes)

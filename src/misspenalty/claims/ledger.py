@@ -23,8 +23,27 @@ class Claim:
     unit: str = ""
     tolerance: dict | None = None
     tie: bool = False
+    clear: bool = False
+    quote: str = ""
     stated_on: str = ""
+    stated_in: str = ""
+    follows: tuple = ()
     note: str = ""
+    changed: str = ""
+
+    @property
+    def group(self):
+        """The claim that a derived entry follows from first, otherwise the entry itself."""
+        return self.follows[0] if self.follows else self.id
+
+    @property
+    def form(self):
+        """``number`` if a printed number or range of numbers decides the entry, ``comparison`` otherwise."""
+        if self.kind == "bound":
+            limit = self.published["limit"]
+            between = isinstance(limit, list) and all(isinstance(end, int | float) for end in limit)
+            return "number" if between or {"near", "reached"} & set(self.published) else "comparison"
+        return "number" if self.kind in ("value", "ratio") else "comparison"
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,7 @@ class Fit:
     unit: str
     sensitivity: str
     reason: str
+    drives: tuple  # result tables that are made with the parameter: dicts of table and, if not all of them, columns
     basis: str = "fitted"  # or "calibrated", "recollected" (known from memory): no claim reads the targets
     follows: tuple = ()  # dicts: table, where, column; cells that depend on the parameter as directly as the targets
 
@@ -60,7 +80,7 @@ def load_ledger(path, schema=None):
     Raises
     ------
     InputError
-        An entry does not match the schema, or an id is used twice.
+        An entry does not match the schema, an id is used twice, or a derived entry follows from what is no claim.
         The message names the entry and its line.
     """
     path = Path(path)
@@ -76,7 +96,18 @@ def load_ledger(path, schema=None):
         if entry["id"] in seen:
             raise InputError(f"claim {entry['id']} is listed twice", **place, remedy="give each entry its own id")
         seen.add(entry["id"])
-        claims.append(Claim(**entry))
+        claims.append(Claim(**entry | {"follows": tuple(entry.get("follows", ()))}))
+    roles = {claim.id: claim.role for claim in claims}
+    for claim in claims:
+        for id in claim.follows:
+            if roles.get(id) != "claim":
+                found = f"an entry with the role {roles[id]}" if id in roles else "not in the ledger"
+                raise InputError(
+                    f"entry {claim.id} follows from {id}, which is {found}",
+                    path=path,
+                    line=lines.get(claim.id),
+                    expected="the ids of claims",
+                )
     return claims
 
 
@@ -91,7 +122,9 @@ def load_calibration(path, schema=None):
     path = Path(path)
     fits = []
     for entry in load_entries(path, schema or path.with_name("calibration.schema.yaml"), "parameter"):
-        fits.append(Fit(**entry | {key: tuple(entry.get(key, ())) for key in ("published", "range", "follows")}))
+        fits.append(
+            Fit(**entry | {key: tuple(entry.get(key, ())) for key in ("published", "range", "drives", "follows")})
+        )
     return fits
 
 

@@ -8,6 +8,9 @@ import pandas as pd
 
 from misspenalty.errors import InputError
 
+INTERVAL = "_ci95"  # suffix of the column with half the width of a 95 % interval
+SEEDS = ("seeds", "runs")  # columns that count what a mean is taken over
+
 
 def cross(**members):
     """Every combination of the members of some keys, as a tuple of dicts.
@@ -82,6 +85,33 @@ class Table:
         for row, keys in enumerate(missing, len(given)):
             holes.append(([row], list(self.values), f"{name} has no row for {_words(keys)}"))
         return table.set_index(list(self.keys)), holes
+
+    def halves(self, given, frame):
+        """Half widths of the intervals of a table's numbers, and how many runs they come from.
+
+        Parameters
+        ----------
+        given : DataFrame or None
+            The result table as stored. The interval of ``column`` is in ``column_ci95``, the runs in ``seeds`` or
+            ``runs``.
+        frame : DataFrame
+            The same table from `read`.
+
+        Returns
+        -------
+        halves : DataFrame
+            Of the shape of `frame`; 0 where there is no interval.
+        seeds : int or None
+            Runs behind the intervals; 1 if the table has no interval, None if it does not say how many.
+        """
+        halves = pd.DataFrame(0.0, frame.index, frame.columns)
+        having = [column for column in self.values if given is not None and f"{column}{INTERVAL}" in given]
+        for column in having:
+            half = pd.to_numeric(given[f"{column}{INTERVAL}"], errors="coerce").to_numpy(float)
+            halves.iloc[: len(given), halves.columns.get_loc(column)] = np.where(np.isfinite(half), half, 0.0)
+        counts = [name for name in SEEDS if given is not None and name in given]
+        seeds = int(given[counts[0]].max()) if counts else None
+        return halves, seeds if having else 1
 
     def cells(self, frame, where, column):
         """Rows and columns of the cells of `column` where the keys are as in `where`; None if it has no such column."""

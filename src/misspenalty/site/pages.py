@@ -10,7 +10,7 @@ import jinja2
 import pandas as pd
 import vl_convert
 
-from misspenalty.claims import load_ledger, summary
+from misspenalty.claims import headline, load_ledger
 from misspenalty.errors import InputError
 from misspenalty.io.files import atomic_path
 from misspenalty.reporting.jobs import caption_of, function_of, read_tables
@@ -23,7 +23,8 @@ MOST_ROWS = 400  # of a table shown on a page; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
 VERDICTS = {
     "reproduced": "reproduced",
-    "direction": "direction only",
+    "tie": "tie or within noise",
+    "direction": "right direction",
     "not_reproduced": "not reproduced",
     "not_testable": "not testable",
 }
@@ -187,6 +188,7 @@ class _Site:
                 after=rows[place + 1]["id"] if place + 1 < len(rows) else None,
                 chart=bool(figures) and self._chart(figures[0]),
                 figures=figures,
+                derived=[other for other in rows if other["group"] == row["id"] != other["id"]],
                 conditions=conditions.get(row["id"], []),
                 code=self._lines(reading.path, reading.line),
                 tables=[self._rows(path, numbers) for path, numbers in reading.rows.items()],
@@ -225,7 +227,7 @@ class _Site:
     # --- the rest ----------------------------------------------------------------------------------------------------
 
     def _overview(self):
-        counts = summary(self.claims).to_dict("records")
+        counts = headline(self.claims).to_dict("records")
         self._page("index.html", "index.html", counts=counts, paper=(self.results / "paper.pdf").is_file())
         for study, title in self.titles.items():
             self._page(
@@ -305,4 +307,4 @@ def _rounded(cell):
 
 
 def _counts(claims):
-    return {name: claims[name].value_counts().to_dict() for name in ("study", "kind", "verdict", "basis")}
+    return {name: claims[name].value_counts().to_dict() for name in ("study", "role", "form", "verdict", "basis")}

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from misspenalty.claims.recorder import Recorder
-from misspenalty.claims.report import Study
+from misspenalty.claims.study import Study
 from misspenalty.io.files import atomic_path
 from misspenalty.reporting.jobs import read_tables
 from misspenalty.studies.claims import STUDIES
@@ -133,7 +133,7 @@ def lines(module, frames):
     module : module
         The study's `claims` module.
     frames : dict of str to DataFrame
-        Its result tables, see `misspenalty.claims.report.Study`.
+        Its result tables, see `misspenalty.claims.study.Study`.
 
     Returns
     -------

@@ -14,13 +14,15 @@ import misspenalty.studies.mq.claims as mq
 import misspenalty.studies.sarc.claims as sarc
 import misspenalty.studies.vlog.claims as vlog
 from misspenalty.claims import (
+    COLUMNS,
     MISSED,
+    agreement,
+    forecasts,
     judge,
     load_calibration,
     load_ledger,
     read_logged,
     under_conditions,
-    with_conditions,
 )
 from misspenalty.errors import InputError
 from misspenalty.reporting.jobs import write_table
@@ -47,7 +49,7 @@ def table_files(variant="", studies=STUDIES):
     return {f"{study}_{item}": f"{study}/{item}{variant}.csv" for study in studies for item in STUDIES[study].TABLES}
 
 
-def write_claims(results="results", out=None, *, data="data", variant="", basis="predicted"):
+def write_claims(results="results", out=None, *, data="data", variant=""):
     """Judge the ledger on the tables of a folder and write the table of verdicts.
 
     Parameters
@@ -55,13 +57,13 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     results : path-like
         Folder of the result tables, such as ``mq/table4.csv``; claims whose table is missing are not testable.
     out : path-like, optional
-        Table of verdicts; by default ``claims.csv`` in `results`.
+        Table of verdicts; by default ``claims.csv`` in `results`. Next to it, ``agreement.csv`` and ``forecasts.csv``
+        list the comparisons with programs and the statements of this project.
     data : path-like
         Folder of ``published/claims.yaml`` and ``calibration.yaml``.
     variant : str
-        Suffix of the tables of a variant, such as ``_calibrated``: they are read in place of the others.
-    basis : {"predicted", "calibrated", "fitted"}
-        See `misspenalty.claims.judge`.
+        Suffix of the tables of a variant, such as ``_calibrated``: they are read in place of the others. Only the
+        claims of studies that have such tables are judged, and only the table of verdicts is written.
 
     Returns
     -------
@@ -75,22 +77,55 @@ def write_claims(results="results", out=None, *, data="data", variant="", basis=
     """
     results, data = Path(results), Path(data)
     out = Path(out or results / f"claims{variant}.csv")
-    ledger = load_ledger(data / "published" / "claims.yaml")
-    logged = [path for study in STUDIES if (path := results / study / f"logged{variant}.csv").is_file()]
+    ledger, tables = load_ledger(data / "published" / "claims.yaml"), _tables(results, variant)
+    studies = STUDIES
+    if variant:
+        studies = {
+            name: module
+            for name, module in STUDIES.items()
+            if any(f"{name}_{item}" in tables for item in module.TABLES)
+        }
+        ledger = [claim for claim in ledger if claim.study in studies]
+    logged = [path for study in studies if (path := results / study / f"logged{variant}.csv").is_file()]
     frame = judge(
         ledger,
-        STUDIES,
-        _tables(results, variant),
-        basis=basis,
+        studies,
+        tables,
         notes=read_logged(logged),
         calibration=load_calibration(data / "calibration.yaml"),
-        variant=bool(variant),
+        variant=variant,
     )
-    tried = [path for study in STUDIES if (path := results / study / "conditions.csv").is_file()]
-    if tried and not variant:
-        frame = with_conditions(frame, pd.concat([_table(path) for path in tried]))
-    write_table(frame, out)
+    write_table(frame[COLUMNS], out)
+    if not variant:
+        write_table(agreement(frame), out.with_name("agreement.csv"))
+        write_table(forecasts(frame, ledger), out.with_name("forecasts.csv"))
     return frame
+
+
+def headlines(claims, calibrated):
+    """One sentence per study: whether the paper's conclusion holds, and why not where it does not.
+
+    Parameters
+    ----------
+    claims, calibrated : DataFrame
+        ``results/claims.csv`` and ``results/claims_calibrated.csv``.
+
+    Returns
+    -------
+    dict of str to str
+        By study. Each study's ``HEADLINE`` names the verdicts that its sentence rests on; where another run has given
+        other verdicts, the sentence is followed by the claims that contradict it.
+    """
+    verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
+    verdicts |= {f"calibrated: {id}": v for id, v in zip(calibrated["id"], calibrated["verdict"], strict=True)}
+    found = {}
+    for study, module in STUDIES.items():
+        sentence, rests_on = module.HEADLINE
+        others = [
+            f"`{id}` {verdicts.get(id, 'missing')}" for id, verdict in rests_on.items() if verdicts.get(id) != verdict
+        ]
+        found[study] = sentence + (f" (This run says otherwise: {', '.join(others)}.)" if others else "")
+    return found
 
 
 def write_conditions(study, results="results", out=None, *, data="data"):
@@ -126,7 +161,8 @@ def write_conditions(study, results="results", out=None, *, data="data"):
         for item in module.TABLES
         if (path := results / study / "runs" / "conditions" / f"{item}.csv").is_file()
     }
-    frame = under_conditions(ledger, study, module, set(base.loc[base["verdict"].isin(MISSED), "id"]), varied)
+    missed = base["verdict"].isin(MISSED) & (base["role"] != "condition")
+    frame = under_conditions(ledger, study, module, set(base.loc[missed, "id"]), varied)
     write_table(frame, Path(out or results / study / "conditions.csv"))
     return frame
 

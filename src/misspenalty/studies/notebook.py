@@ -52,13 +52,13 @@ def read(name):
 
 
 def counts(study, table="results/claims.csv"):
-    """How many claims of a study have which verdict."""
-    claims = read(table)
-    return claims.loc[claims["study"] == study, "verdict"].value_counts().to_frame("claims")
+    """How many statements of a study's papers have which verdict, printed numbers and comparisons apart."""
+    claims = _claims(study, table)
+    return pd.crosstab(claims["verdict"], claims["form"]).rename_axis(columns=None)
 
 
 def statements(study, chosen=MISSED, table="results/claims.csv"):
-    """Claims of a study as the paper states them, below the note that they share.
+    """Claims of a study as the paper states them.
 
     Parameters
     ----------
@@ -70,12 +70,17 @@ def statements(study, chosen=MISSED, table="results/claims.csv"):
     Returns
     -------
     Styler
-        A note, then its statements with the published value, ours, and the verdict.
+        Statements with their source, the published and the obtained value, the verdict and the note.
     """
+    claims = _claims(study, table)
+    claims = claims[claims["verdict"].isin(chosen) if chosen else slice(None)]
+    columns = ["source", "published", "obtained", "unit", "verdict", "note"]
+    return claims.fillna("").set_index("statement")[columns].style.format()
+
+
+def _claims(study, table):
     claims = read(table)
-    claims = claims[(claims["study"] == study) & (claims["verdict"].isin(chosen) if chosen else True)]
-    columns = ["published", "reproduced", "verdict"]
-    return claims.fillna("").set_index(["note", "statement"]).sort_index()[columns].style.format()
+    return claims[(claims["study"] == study) & (claims["role"] == "claim")]
 
 
 def normalised(content):

@@ -4,6 +4,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.patches import Patch
 
+from misspenalty.claims.summary import FORMS, claims_of
 from misspenalty.plotting.parts import pair_legend, pairs, stack
 from misspenalty.plotting.style import GREY, need, new_figure, styled
 from misspenalty.studies.mq.figures import capture_name
@@ -36,14 +37,20 @@ TRACES = {  # a study's traces are its authors', recordings of the same work, or
     "dispute": "authors' results",
 }
 
-VERDICTS = {
-    "predicted": {"facecolor": "#004c8c", "edgecolor": "white"},
-    "calibrated": {"facecolor": "#2f8f83", "edgecolor": "white", "hatch": "\\\\\\\\"},
-    "fitted": {"facecolor": "#7a5aa6", "edgecolor": "white", "hatch": "xxxx"},
-    "direction": {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."},
-    "not_reproduced": {"facecolor": "#f3b68f", "edgecolor": "#e8702a", "hatch": "////"},
+VERDICTS = {  # told apart by hatching as well as by colour
+    "free": {"facecolor": "#004c8c", "edgecolor": "white"},
+    "calibrated": {"facecolor": "#3f7fb5", "edgecolor": "white", "hatch": "\\\\\\\\"},
+    "fitted": {"facecolor": "#8fb8d9", "edgecolor": "#004c8c", "hatch": "xxxx"},
+    "tie": {"facecolor": "#d9d9d9", "edgecolor": "#5a5a5a", "hatch": "...."},
+    "direction": {"facecolor": "#fbe0c0", "edgecolor": "#b35806", "hatch": "----"},
+    "not_reproduced": {"facecolor": "#e08214", "edgecolor": "#7f3b08", "hatch": "////"},
     "not_testable": {"facecolor": "white", "edgecolor": GREY},
-    "condition": {"facecolor": "#e4e4e4", "edgecolor": GREY},
+}
+WORDS = {
+    "free": "reproduced: free",
+    "direction": "right direction",
+    "not_reproduced": "not reproduced",
+    "not_testable": "not testable",
 }
 
 _LARGER = {
@@ -60,8 +67,8 @@ _LARGER = {
 def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     """Table 4 and Figure 7 of the MQ paper next to our results, and the verdicts on every claim.
 
-    Reproduced claims are shown as predicted, calibrated and fitted, and claims that hold for any numbers as conditions.
-    The right-hand column says where a study's traces come from.
+    The claims are the statements of the papers; printed numbers and printed comparisons are shown apart, and those
+    reproduced by their basis. The right-hand column says where a study's traces come from.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
@@ -78,7 +85,7 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     """
     with matplotlib.rc_context(_LARGER):
         counts, traces = _verdict_rows(claims)
-        strip = 0.45 + 0.24 * len(counts)  # inches
+        strip = 0.75 + 0.24 * len(traces)  # inches
         figure = new_figure(WIDTH, 2.9 + strip)
         above, below = figure.subfigures(2, 1, height_ratios=[2.9, strip])
         published = printed_hit_ratios(printed4)
@@ -96,57 +103,53 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
         above.legend(
             handles=pair_legend(rates["policy"], published_rates(printed7)), loc="outside upper center", ncols=4
         )
-        _verdicts(below.subplots(), counts, traces)
+        _verdicts(below, counts, traces)
     return figure
 
 
 def _verdict_rows(claims):
-    """Counts of verdicts and sources of traces: one row per built study, and one for the variant of MQ below it."""
+    """Counts of verdicts by form, and sources of traces: a row per built study, and one for the variant of MQ."""
     first, table = next(iter(claims.items()))
     rows = {}
-    for study, rest in table.groupby("study", sort=False):
+    for study, rest in claims_of(table).groupby("study", sort=False):
         if (rest["verdict"] != "not_testable").any():
             name = STUDIES.get(study, study)
-            others = {f"{name} {capture_name(other)}": each for other, each in claims.items() if other != first}
             rows[f"{name} {capture_name(first)}" if study == "mq" else name] = rest
-            rows |= {label: each[each["study"] == study] for label, each in others.items() if study == "mq"}
-    counts = pd.DataFrame({label: _kinds(rest).value_counts() for label, rest in rows.items()})
-    traces = [TRACES.get(rest["study"].iloc[0], "") for rest in rows.values()]
-    return counts.reindex(VERDICTS).fillna(0).astype(int).T, traces
+            for other, each in claims.items():
+                if study == "mq" and other != first:
+                    rows[f"{name} {capture_name(other)}"] = claims_of(each)[claims_of(each)["study"] == study]
+    counts = {}
+    for form in FORMS:
+        found = {label: _kinds(rest[rest["form"] == form]).value_counts() for label, rest in rows.items()}
+        counts[form] = pd.DataFrame(found).reindex(VERDICTS).fillna(0).astype(int).T
+    return counts, [TRACES.get(rest["study"].iloc[0], "") for rest in rows.values()]
 
 
 def _kinds(claims):
-    """How each claim is counted: reproduced claims by their basis, conditions separately."""
-    basis, verdict = claims["basis"], claims["verdict"]
-    reproduced = basis.where(basis.isin(["calibrated", "fitted", "condition"]), "predicted")
-    return reproduced.where((verdict == "reproduced") | (basis == "condition"), verdict)
+    """How each claim is counted: reproduced claims by their basis."""
+    return claims["verdict"].where(claims["verdict"] != "reproduced", claims["basis"])
 
 
-def _verdicts(axis, counts, traces):
-    shares = counts.div(counts.sum(axis=1), axis=0)
-    stack(axis, shares, VERDICTS)
-    for place, (label, row) in enumerate(shares.iterrows()):
-        for verdict, end in row.cumsum().items():
-            if row[verdict]:
-                box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
-                text = str(counts.loc[label, verdict])
-                axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
+def _verdicts(figure, counts, traces):
+    axes = figure.subplots(1, len(counts), sharey=True)
+    for axis, (form, table) in zip(axes, counts.items(), strict=True):
+        shares = table.div(table.sum(axis=1).clip(lower=1), axis=0)
+        stack(axis, shares, VERDICTS)
+        for place, (label, row) in enumerate(shares.iterrows()):
+            for verdict, end in row.cumsum().items():
+                if row[verdict]:
+                    box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+                    text = str(table.loc[label, verdict])
+                    axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
+        axis.set_title(f"Printed {form}s")
+        axis.set_xlim(0, 1)
+        axis.set_xticks([])
+        axis.spines["bottom"].set_visible(False)
     for place, source in enumerate(traces):
-        axis.text(1.01, place, source, va="center", fontsize=7.5)
-    axis.text(1.01, -0.75, "traces", va="bottom", fontsize=7.5)
-    axis.set_title("Claims")
-    axis.set_xlim(0, 1)
-    axis.set_xticks([])
-    axis.spines["bottom"].set_visible(False)
-    handles = [Patch(label=name.replace("_", " "), linewidth=0.4, **look) for name, look in VERDICTS.items()]
-    axis.legend(
-        handles=handles,
-        loc="lower right",
-        bbox_to_anchor=(1, 1),
-        ncols=7,
-        columnspacing=0.7,
-        handlelength=1.6,
-        handletextpad=0.4,
-        fontsize=6.5,
-        borderaxespad=0.2,
+        axes[-1].text(1.02, place, source, va="center", fontsize=7.5)
+    axes[-1].text(1.02, -0.75, "traces", va="bottom", fontsize=7.5)
+    looks = VERDICTS.items()
+    handles = [Patch(label=WORDS.get(name, name), linewidth=0.4, **look) for name, look in looks]
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=7, columnspacing=0.9, handlelength=1.8, fontsize=7.5
     )

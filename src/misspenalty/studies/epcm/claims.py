@@ -25,6 +25,16 @@ TABLES = {
         ),
     ),
 }
+HEADLINE = (
+    "That EPCM saves more time than its predecessors holds. That it removes almost all of the wait, and reads "
+    "faster than a hot cache, does not; on the recorded build even perfect foresight of the next files removes only "
+    "a part of the wait.",
+    {
+        "epcm.fig7.epcm_beats_pcm": "reproduced",
+        "epcm.fig7a.io_reduction": "direction",
+        "epcm.fig7b.epcm_below_hot": "not_reproduced",
+    },
+)
 
 
 def largest(values):
@@ -75,8 +85,6 @@ def claims(record, tables):
     _histogram(record, tables["fig8"].events)
     record.no_table("epcm.fig7.lead_time", "epcm.fig7b.link_phase_reads", "epcm.fig8.copies_hot")
     record.no_table("epcm.fig8.copies_prefetch", "epcm.setup.kernel")
-    record.condition("both runs replay the same read calls", "epcm.fig8.same_total")
-    record.condition("the paper's setting is one of those that are run", "epcm.fig8.setting")
 
 
 def _histogram(record, events):

@@ -70,6 +70,15 @@ TABLES = {
     ),
     "cluster": Table(("cache", "routing", "part"), ("hit_pct",), cross(cache=["local"], routing=ROUTINGS, **JUDGED)),
 }
+HEADLINE = (
+    "That a server's own cache gets less than half of the possible hits, and that a shared one comes close to all "
+    "of them, holds. The printed hit rates of small caches are not reproduced; the paper does not define its rate.",
+    {
+        "kvcache.fig9.below_half": "reproduced",
+        "kvcache.fig9.fifty_million": "reproduced",
+        "kvcache.fig9.conversation.10000": "not_reproduced",
+    },
+)
 
 
 def claims(record, tables):
@@ -98,10 +107,6 @@ def _trace_and_costs(record, tables):
     record.equal("kvcache.s531.terabyte", [1.0], [value["cache_of_3m_tokens"]])
     record.bound("kvcache.s531.nodes", value["nodes_for_50m_tokens"])
     record.value("kvcache.s541.size", value["cache_of_128k_tokens"])
-    for claim in ("s22.bandwidth.a800", "s531.token", "s531.terabyte", "s541.size"):
-        record.condition("it follows from the paper's parameters alone", f"kvcache.{claim}")
-    for claim in ("table2.requests", "table2.input", "table2.output", "s521.maximum", "s521.hour"):
-        record.condition("it describes the trace that was released", f"kvcache.{claim}")
 
 
 def _figures(record, tables):

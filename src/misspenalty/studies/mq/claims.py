@@ -10,6 +10,20 @@ TABLES = {
     "fig7": Table(("cache_mb", "policy"), ("normalized_rate",), _ROWS),
     "table4": Table(("cache_mb", "policy"), ("hit_ratio_pct", "timed_hit_ratio_pct"), _ROWS),
 }
+HEADLINE = (
+    "That MQ hits more often than LRU holds at every size of the second-level cache. That LRU needs twice the cache "
+    "to match it does not hold behind the database at hand, whose buffer absorbs more short re-accesses than "
+    "Oracle's did; behind a first level calibrated on the paper's Table 3 it does.",
+    {
+        "mq.table4.order.128": "reproduced",
+        "mq.table4.order.256": "reproduced",
+        "mq.table4.order.512": "reproduced",
+        "mq.table4.double_size.128": "not_reproduced",
+        "mq.table4.double_size.256": "not_reproduced",
+        "calibrated: mq.table4.double_size.128": "reproduced",
+        "calibrated: mq.table4.double_size.256": "reproduced",
+    },
+)
 
 
 def claims(record, tables):
@@ -39,12 +53,13 @@ def claims(record, tables):
         also = {"limit as a rate gain": rate_limit.sel(at), "holds with it": (gain <= rate_limit).sel(at)}
         record.bound(f"mq.bound.end_performance.{mb}", gain.sel(at), limit=fewer_misses.sel(at), report=also)
 
+    gain_mq, gain_lru = 100 * (rate_mq - 1), 100 * (rate_lru - 1)  # over LRU with 128 MB
     for id, large, twice, sizes in (
         ("mq.table4.double_size", mq, lru, [128, 256]),
         ("mq.table4.double_size.256", mq, lru, [256]),
-        ("mq.fig7.double_size", rate_mq, rate_lru, [128, 256]),
-        ("mq.fig7.equal.128_256", rate_mq, rate_lru, [128]),
-        ("mq.fig7.equal.256_512", rate_mq, rate_lru, [256]),
+        ("mq.fig7.double_size", gain_mq, gain_lru, [128, 256]),
+        ("mq.fig7.equal.128_256", gain_mq, gain_lru, [128]),
+        ("mq.fig7.equal.256_512", gain_mq, gain_lru, [256]),
     ):
         record.equal(id, large.sel(cache_mb=sizes), twice.sel(cache_mb=[2 * mb for mb in sizes]))
     record.compared("mq.table4.double_size.128", lru.sel(cache_mb=256), "<", mq.sel(cache_mb=128))
@@ -62,7 +77,6 @@ def claims(record, tables):
     record.bound("mq.table4.sim_vs_impl", 100 * apart / tables["table4"].timed_hit_ratio_pct, report=points)
 
     record.no_table("mq.results.timing", "mq.results.miss_dominates", "mq.setup.oracle_buffer")
-    record.condition("rates are given over this point's", "mq.fig7.baseline")
 
 
 def logged(fig7, shared_buffers, fit):

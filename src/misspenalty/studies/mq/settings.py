@@ -101,7 +101,7 @@ class MqSettings(Settings):
         },
         "The stream behind a simulated LRU first level whose size is calibrated on Table 3 (data/calibration.yaml); "
         "results have the suffix _calibrated, verdicts on them the basis `calibrated`.",
-        "No claim reads Table 3's distances, so Tables 2 and 4 and Figure 7 remain predictions.",
+        "No claim tests Table 3's distances.",
         block=True,
     )
     client: Name = setting("2mb", "Capture that shows the client's side of Figures 2 to 4.")

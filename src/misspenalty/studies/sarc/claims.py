@@ -21,6 +21,17 @@ TABLES = {
     "internals": Table(_KEYS, ("hit_ratio", "seq_share"), _ROWS),
     "table2": Table(_KEYS, ("read_ms", "write_ms"), _ROWS),
 }
+HEADLINE = (
+    "SARC's lead over both LRU variants is not confirmed: in the cache-sensitive configuration it is ahead at most "
+    "of the upper loads, but not beyond the noise at all of them, and in the cache-insensitive one, where all three "
+    "policies stage about as many tracks, it is not ahead at all.",
+    {
+        "sarc.fig6.sarc_wins.cs": "tie",
+        "sarc.fig6.sarc_wins.ci": "tie",
+        "sarc.fig6.fewer_stages.ci": "not_reproduced",
+        "sarc.table2.sarc_vs_better": "not_reproduced",
+    },
+)
 
 
 def claims(record, tables):
@@ -53,13 +64,6 @@ def claims(record, tables):
     record.value("sarc.fig6.peak_load_ratio", highest["cache_sensitive"] / highest["cache_insensitive"], neutral=1)
     _inside(record, tables["internals"].to_xarray())
     record.no_table("sarc.setup.samples", "sarc.setup.discard", "sarc.setup.self_tuning")
-    for short in SHORT.values():
-        setup = (f"sarc.setup.loads.{short}", f"sarc.setup.load_fractions.{short}")
-        record.condition("the paper's loads are those that are run", *setup)
-        mix = f"sarc.peak.overall_is_mix.{short}"
-        record.condition("the workload mixes 40 % reads and 60 % writes, whatever their responses", mix)
-    loads = ("sarc.fig6.saturation", "sarc.fig6.peak_load_ratio")
-    record.condition("the highest loads are the paper's, whatever the responses there", *loads)
 
 
 def _configuration(record, short, table2, fig6, upper):

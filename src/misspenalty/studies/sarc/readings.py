@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.claims.ledger import load_calibration, load_ledger
-from misspenalty.claims.report import Study
+from misspenalty.claims.study import Study
 from misspenalty.studies.points import in_threads
 from misspenalty.studies.sarc import claims, tables
 from misspenalty.studies.sarc.fit import LOAD, SIDES, mean_factor, targets_of
@@ -299,7 +299,7 @@ def effects(ledger, table2, fig6, internals, refits):
     -------
     DataFrame
         ``change`` (the model's behaviour then), ``reading_kind, decided_on, decided_blind, fact``, ``load_factor``
-        (where it was fitted again), ``claims_reproduced`` (without the conditions that hold for any numbers) and
+        (where it was fitted again), ``claims_reproduced`` (entries of the ledger, without its conditions) and
         ``claims_gained`` relative to the model as read, refitted if the row is; ``sarc_over_better_sensitive`` and
         ``_insensitive``: SARC's response over the better LRU variant's at the highest load.
     """
@@ -315,7 +315,7 @@ def effects(ledger, table2, fig6, internals, refits):
         held = 0
         for claim in every:
             form = study.forms.get(claim.id)
-            if form is not None and form.complete() and claim.id not in study.conditions:
+            if form is not None and form.complete() and claim.role != "condition":
                 held += form.decide(claim).verdict == "reproduced"
         about = READINGS.get(name)
         ahead = {f"sarc_over_better_{c.removeprefix('cache_')}": _ahead(own["sarc_fig6"], c) for c in CONFIGS}

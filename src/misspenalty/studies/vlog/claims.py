@@ -18,6 +18,16 @@ TABLES = {
         cross(platform=PLATFORMS, system=SYSTEMS, component=[*PARTS, "total"]),
     ),
 }
+HEADLINE = (
+    "That every better disk and host widens the gap between update in place and the virtual log holds. That it "
+    "reaches almost an order of magnitude does not: the time of the host and of the transfer, which both systems "
+    "need, limits it.",
+    {
+        "vlog.table2.order": "reproduced",
+        "vlog.table2.almost_ten": "direction",
+        "vlog.fig9.vl_host_limited": "reproduced",
+    },
+)
 
 
 def claims(record, tables):
@@ -43,10 +53,6 @@ def claims(record, tables):
         record.compared(f"vlog.fig9.below_model.{platform}", (old / new).sel(at), "<", located)
     for platform in (hp, seagate):
         record.order(f"vlog.fig9.low_gain.{platform}", speedup.sel(platform=[platform, ultra]), "platform")
-        log = parts.sel(platform=platform, system="virtual_log")
-        overhead = log.sel(component="scsi_overhead") + log.sel(component="other")
-        mechanical = log.sel(component="locate") + log.sel(component="transfer")
-        record.compared(f"vlog.fig9.vl_overheads.{platform}", overhead, ">", mechanical)
 
     record.equal("vlog.fig9.components", ms.sel(component="total"), whole)
     greatest = parts.max("component", skipna=False) / whole
@@ -73,9 +79,6 @@ def claims(record, tables):
     }
     record.order("vlog.fig9.uip_slower_gain", steps)
     record.no_table("vlog.fig9.simulator_share", "vlog.setup.utilisation")
-    for platform in PLATFORMS:
-        record.condition("Table 2 is computed from the totals of Figure 9", f"vlog.consistency.{platform}")
-    record.condition("all time of a write is counted in one of the parts", "vlog.fig9.components")
 
 
 def logged(platforms, utilisation, latencies):
