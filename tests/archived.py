@@ -8,7 +8,8 @@ SYNTHETIC = {"mq"}  # studies whose tables tests/data/synthetic_results.py draws
 
 
 def copy_archived(root):
-    """Copy every other study's archived tables below `root`."""
+    """Copy every other study's archived tables below `root`, and what missing facts cost."""
+    shutil.copy(RESULTS / "missing_facts.csv", root / "results")
     for folder in sorted(RESULTS.iterdir()):
         for path in sorted(folder.glob("*.csv")) if folder.name not in SYNTHETIC else ():
             target = root / "results" / folder.name / path.name

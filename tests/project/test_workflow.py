@@ -200,7 +200,7 @@ def test_manifest_names_everything_that_was_read(tree, first_run):
     inputs = {name for row in rows[1:] for name in row[rows[0].index("input-file(s)")].split(",") if name.strip("-")}
     manifest = json.loads((tree / "results" / "manifest.json").read_text())
     read = {name for name in inputs if not name.startswith("results/")}
-    assert read >= {RAW, "data/calibration.yaml", "paper/main.typ"}
+    assert read >= {RAW, "data/calibration.yaml", "paper/paper.typ"}
     assert read - set(manifest["inputs"]) == set()
 
 

@@ -29,7 +29,7 @@ def typeset_as(form, source, root=ROOT):
 @pytest.fixture(scope="module")
 def boxes():
     """The position of everything on each page of the paper."""
-    return [typeset.boxes(page) for page in typeset_as("svg", str(ROOT / "paper" / "main.typ"))]
+    return [typeset.boxes(page) for page in typeset_as("svg", str(ROOT / "paper" / "supplement.typ"))]
 
 
 def outside(found):
@@ -67,7 +67,7 @@ def test_nothing_lies_in_the_margins(boxes):
 
 def test_no_page_is_half_empty():
     """But the last one, where the references end, and the one where the sections do."""
-    source = str(ROOT / "paper" / "main.typ")
+    source = str(ROOT / "paper" / "supplement.typ")
     appendices = json.loads(typst.query(source, "<appendices>", root=str(ROOT), field="value", one=True))
     shares = dict(enumerate((share(page) for page in typeset_as("png", source)), 1))
     ends = {appendices - 1, len(shares)}

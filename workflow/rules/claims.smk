@@ -1,4 +1,5 @@
-# The ledger, judged on the tables: statements of papers, agreement with programs, own forecasts; then the manifest of the whole run.
+# The ledger, judged on the tables: statements of papers, agreement with programs, own forecasts; what missing facts cost; then
+# the manifest of the whole run.
 
 
 rule claims:
@@ -42,6 +43,25 @@ use rule claims as claims_calibrated with:
     params:
         variant="_calibrated",
         code=CODE.digest("misspenalty.studies.claims"),
+
+
+rule missing_facts:
+    input:
+        claims="results/claims.csv",
+        conditions=collect("results/{study}/conditions.csv", study=CONDITIONS),
+        facts="data/published/missing_facts.yaml",
+    output:
+        table="results/missing_facts.csv",
+    log:
+        "results/logs/missing_facts.log",
+    benchmark:
+        "results/benchmarks/missing_facts.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("misspenalty.claims.missing.missing_facts_table"),
+    script:
+        "../scripts/simulate.py"
 
 
 rule manifest:

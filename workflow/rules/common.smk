@@ -49,6 +49,7 @@ MQ_CAPTURES = [  # the capture over which first levels are simulated serves only
     if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])
 ]
 MQ_STREAMS = [*MQ_CAPTURES, CALIBRATED]
+DOCUMENTS = ["paper", "supplement"]
 
 
 wildcard_constraints:
@@ -59,6 +60,7 @@ wildcard_constraints:
     layout="study|[0-9]+",
     group="|".join([*PAPERS, "beyond"]),
     step="|".join(STEPS),
+    document="|".join(DOCUMENTS),
 
 
 def check_build(installed, sources):
@@ -314,9 +316,15 @@ def claim_tables(wildcards):
     return [f"results/{wildcards.study}/{item}.csv" for item in items]
 
 
-def paper_files(wildcards=None):
-    """The files that the paper reads, according to its own sources."""
-    return [str(path) for path in paper_inputs("paper/main.typ", ".")]
+def paper_files(wildcards):
+    """The files that the paper or its supplement reads, according to its own sources."""
+    return [str(path) for path in paper_inputs(f"paper/{wildcards.document}.typ", ".")]
+
+
+def paper_sources():
+    """The files that the paper and its supplement read."""
+    documents = [Wildcards(fromdict={"document": name}) for name in DOCUMENTS]
+    return [path for document in documents for path in paper_files(document)]
 
 
 # What each study adds in its own rule file, and what the claims, the manifest and the default target read.
@@ -344,7 +352,8 @@ def final_outputs():
         "results/agreement.csv",
         "results/forecasts.csv",
         "results/overview.png",
-        "results/paper.pdf",
+        "results/missing_facts.csv",
+        *(f"results/{document}.pdf" for document in DOCUMENTS),
         "results/index.json",
     ]
 
@@ -404,6 +413,7 @@ def sources():
         *SOURCES,
         "data/published/claims.yaml",
         "data/calibration.yaml",
-        *(path for path in paper_files() if not path.startswith("results/")),
+        "data/published/missing_facts.yaml",
+        *(path for path in paper_sources() if not path.startswith("results/")),
     ]
     return list(dict.fromkeys(files))

@@ -1,4 +1,4 @@
-# The picture at the top of the README, and the report as a paper, compiled from tables and figures without typed numbers.
+# The picture at the top of the README, and the report: the paper and its supplement, compiled from tables and figures.
 
 
 rule overview:
@@ -31,19 +31,19 @@ rule overview:
 
 rule paper:
     input:
-        main="paper/main.typ",
+        main="paper/{document}.typ",
         files=paper_files,
     output:
         pdf=report(
-            "results/paper.pdf",
-            caption="../report/paper.rst",
+            "results/{document}.pdf",
+            caption="../report/{document}.rst",
             category="Overview",
-            labels={"item": "Paper", "shows": "methods, results, verdicts"},
+            labels={"item": "{document}", "shows": "the report"},
         ),
     log:
-        "results/logs/paper.log",
+        "results/logs/{document}.log",
     benchmark:
-        "results/benchmarks/paper.tsv"
+        "results/benchmarks/{document}.tsv"
     conda:
         "../../environment.yml"
     params:

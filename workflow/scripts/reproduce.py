@@ -42,7 +42,7 @@ WORDS = {
 # Without a limit, Snakemake checks the inputs of every waiting job again one second after each check, and once more for
 # each job that has finished, and solves an integer program each time.
 SCHEDULING = ("--scheduler", "greedy", "--max-jobs-per-timespan", "1000/4s")
-LOOK = "See the first two pages of results/paper.pdf, and results/claims.csv; `make lab` and `make site` show more."
+LOOK = "Read results/paper.pdf first; results/claims.csv has every claim; `make lab` and `make site` show more."
 
 
 @contextlib.contextmanager

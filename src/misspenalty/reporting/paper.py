@@ -1,6 +1,7 @@
 """The report as a paper: Typst sources and results in, one PDF out, the same bytes every time."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 
 _READ = re.compile(r'"(/[^"\s]+\.(?:csv|yaml|json|pdf|svg|png))"')
+_PART = re.compile(r'#?\b(?:include|import|bibliography)[ (]"([^"]+\.(?:typ|bib))"')
 _PLACE = re.compile(r"┌─ (.+):(\d+):\d+")
 
 
@@ -17,15 +19,15 @@ def paper_inputs(source, root):
     Parameters
     ----------
     source : path-like
-        The main Typst file; all Typst and bibliography files in its folder and below belong to the paper.
+        The main Typst file.
     root : path-like
         Folder at which the absolute paths inside the sources start.
 
     Returns
     -------
     list of Path
-        Sorted, relative to `root`: the sources, and the files that they name by an absolute path (tables, figures,
-        facts).
+        Sorted, relative to `root`: the source, the Typst and bibliography files that it includes or imports, directly
+        or not, and the files that these name by an absolute path (tables, figures, facts).
 
     Raises
     ------
@@ -37,8 +39,15 @@ def paper_inputs(source, root):
         raise InputError("no such file", path=source, expected="the main Typst file of a paper")
     if not source.is_relative_to(root):
         raise InputError(f"lies outside {root}", path=source, remedy="name a root that contains it")
-    sources = [path for path in source.parent.rglob("*") if path.suffix in (".typ", ".bib")]
-    texts = [path.read_text(encoding="utf-8") for path in sources if path.suffix == ".typ"]
+    sources, texts, waiting = {source}, [], [source]
+    while waiting:
+        path = waiting.pop()
+        if path.suffix != ".typ" or not path.is_file():
+            continue
+        texts.append(path.read_text(encoding="utf-8"))
+        parts = {Path(os.path.normpath(path.parent / name)) for name in _PART.findall(texts[-1])} - sources
+        sources |= parts
+        waiting += parts
     named = {Path(name.lstrip("/")) for text in texts for name in _READ.findall(text)}
     return sorted(named | {path.relative_to(root) for path in sources})
 

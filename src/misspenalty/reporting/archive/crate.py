@@ -21,7 +21,17 @@ METADATA = "ro-crate-metadata.json"
 LIST = "SHA256SUMS"  # of everything else in the archive, for `sha256sum -c`
 CODE = "code.json"
 WORKFLOW = "workflow/Snakefile"
-RESULTS = ("*.csv", "*/*.csv", "*/*.png", "*/*.svg", "*/*.pdf", "overview.png", "paper.pdf", "index.json")
+RESULTS = (
+    "*.csv",
+    "*/*.csv",
+    "*/*.png",
+    "*/*.svg",
+    "*/*.pdf",
+    "overview.png",
+    "paper.pdf",
+    "supplement.pdf",
+    "index.json",
+)
 MADE_ELSEWHERE = (
     "bench",
     "benchmarks",
