@@ -27,12 +27,12 @@ CALLS = [  # function, valid arguments, further ones
     (
         misspenalty.simulate,
         {"trace": TRACE, "policy": "lru", "cache_blocks": 2},
-        "writes warm_up prefetch hits progress",
+        "writes warm_up prefetch hits progress unit size_changes",
     ),
     (
         misspenalty.hit_ratio_curve,
         {"trace": TRACE, "policy": "arc", "cache_blocks": [2]},
-        "writes warm_up threads sample sample_seed prefetch progress totals",
+        "writes warm_up threads sample sample_seed prefetch progress totals unit size_changes",
     ),
     (
         misspenalty.byte_hit_ratio_curve,
@@ -43,7 +43,7 @@ CALLS = [  # function, valid arguments, further ones
     (
         misspenalty.penalty,
         {"trace": TRACE, "policy": "lru", "cache_blocks": 2, "device": "1ms"},
-        "writes warm_up clients think speed interval scheduler hit_time write_through threads",
+        "writes warm_up clients think speed interval scheduler hit_time write_through threads unit size_changes",
     ),
     (misspenalty.delayed_hits, STEPS, ""),
     (Trace.from_blocks, {"blocks": [1, 2]}, "write time block_bytes object_bytes"),

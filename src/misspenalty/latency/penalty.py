@@ -46,7 +46,7 @@ from misspenalty.errors import ParameterError, check_choice, check_flag, check_w
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
-from misspenalty.policies.sized import find_sized
+from misspenalty.policies.sized import SIZE_CHANGES, find_sized
 from misspenalty.replay.by_bytes import first_sizes
 from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.replay.result import warn_if_better_than_opt
@@ -156,6 +156,7 @@ def penalty(
     check_choice("writes", writes, WRITES, ": a write is never waited for")
     check(trace, writes, warm_up)
     check_flag("write_through", write_through)
+    check_choice("size_changes", size_changes, SIZE_CHANGES)
     if len(trace) > MAX_REQUESTS:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MAX_REQUESTS} can be timed")
     given, policies, devices = cache_sizes(trace, cache_blocks, unit), _listed(policy), _listed(device)
@@ -197,10 +198,10 @@ def penalty(
 
     chosen = itertools.product(zip(policies, settings, strict=True), given.sizes, range(len(targets)))
     jobs = [functools.partial(run, policy, own, size, place) for (policy, own), size, place in chosen]
-    table = pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
+    rows = in_threads(jobs, lambda references: None, check_threads(threads))
     if not given.in_bytes:
-        warn_if_better_than_opt(table, ("cache_blocks", "device"))
-    return table
+        warn_if_better_than_opt(rows)
+    return pd.DataFrame(rows)
 
 
 def _too_late(policy, size, device, error):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from misspenalty.errors import ParameterError, check_whole
+from misspenalty.errors import ParameterError, check_choice, check_whole
 from misspenalty.policies.sized import LARGEST
 from misspenalty.traces.quantities import parse_size
 from misspenalty.traces.selection import check_size
@@ -88,8 +88,8 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     >>> cache_sizes(Trace.from_blocks([1, 2, 1]), ["4KB", "100%", 7]).sizes
     [1, 2, 7]
     """
-    if unit is not None and unit not in UNITS:
-        raise ParameterError(f"unit is {unit!r}; expected one of {', '.join(UNITS)}")
+    if unit is not None:
+        check_choice("unit", unit, UNITS)
     single = isinstance(sizes, str | bytes | numbers.Number) or not isinstance(sizes, Iterable)
     given: list[Any] = [sizes] if single else list(sizes)  # type: ignore[arg-type]
     if not given:

@@ -1,10 +1,9 @@
 """Result of one replay, and the warning that goes with results better than OPT's."""
 
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import pandas as pd
 
 from misspenalty.errors import MissPenaltyWarning
 
@@ -70,33 +69,38 @@ class Result:
         }
 
 
-def warn_if_better_than_opt(table: pd.DataFrame, given: tuple[str, ...] = ("cache_blocks",)) -> None:
+def warn_if_better_than_opt(rows: Iterable[Mapping[Any, Any]]) -> None:
     """Warn of policies with more hits than ``opt`` or ``opt_bypass`` in the same cache, and say how that is possible.
 
     Parameters
     ----------
-    table : DataFrame
-        With at least ``policy``, ``hits`` and the columns `given`, which tell caches apart.
+    rows : iterable of mapping
+        With ``policy``, ``cache_blocks``, ``hits`` and, if there is one, ``device``.
 
     Examples
     --------
+    >>> row = {"cache_blocks": 9}
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")
-    ...     warn_if_better_than_opt(pd.DataFrame({"policy": ["opt", "lru"], "cache_blocks": 9, "hits": [1, 2]}))
+    ...     warn_if_better_than_opt([row | {"policy": "opt", "hits": 1}, row | {"policy": "lru", "hits": 2}])
     >>> str(told[0].message).partition(":")[0]
     'lru has more hits than opt at 9 blocks'
     """
-    for optimum, why in OPTIMA.items():
-        others = table[~table["policy"].isin(OPTIMA)]
-        both = others.merge(table[table["policy"] == optimum], on=list(given), suffixes=("", "_opt"))
-        for policy, better in both[both["hits"] > both["hits_opt"]].groupby("policy", sort=False):
-            sizes = ", ".join(str(size) for size in better["cache_blocks"].unique())
-            warnings.warn(
-                f"{policy} has more hits than {optimum} at {sizes} blocks: {why} for part of the references (without"
-                " writes or a warm-up), or for a sample",
-                MissPenaltyWarning,
-                stacklevel=3,
-            )
+    rows = list(rows)
+    most = {(row["policy"], row["cache_blocks"], row.get("device")): row["hits"] for row in rows}
+    better: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        for optimum in OPTIMA:
+            bound = most.get((optimum, row["cache_blocks"], row.get("device")))
+            if row["policy"] not in OPTIMA and bound is not None and row["hits"] > bound:
+                better.setdefault((row["policy"], optimum), []).append(row["cache_blocks"])
+    for (policy, optimum), sizes in better.items():
+        warnings.warn(
+            f"{policy} has more hits than {optimum} at {', '.join(map(str, dict.fromkeys(sizes)))} blocks:"
+            f" {OPTIMA[optimum]} for part of the references (without writes or a warm-up), or for a sample",
+            MissPenaltyWarning,
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True)

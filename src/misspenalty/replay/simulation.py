@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from misspenalty.errors import ParameterError, check_flag
+from misspenalty.errors import ParameterError, check_choice, check_flag
 from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policy
+from misspenalty.policies.sized import SIZE_CHANGES
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay.by_bytes import replay_bytes
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
-from misspenalty.replay.result import ByteResult, Result, warn_if_better_than_opt
+from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
 from misspenalty.replay.sampling import Piece, check_sample, check_seed
 from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import TraceLike, as_trace
@@ -109,12 +110,15 @@ def simulate(
     (0.1342281879194631, 2)
     """
     definitions, settings, several = _policies(policy, parameters)
+    check_choice("size_changes", size_changes, SIZE_CHANGES)
     if several and hits is not None:
         raise ParameterError("hits holds the outcomes of one policy; name one, or leave hits out")
     opened = as_trace(trace)
     if hits is not None and (getattr(hits, "dtype", None) != np.bool_ or hits.shape != (len(opened),)):
         raise ParameterError(f"hits is not a bool array of shape ({len(opened)},), one entry per reference")
     given = cache_sizes(opened, cache_blocks, unit)
+    if len(given.sizes) > 1:
+        raise ParameterError(f"{len(given.sizes)} cache sizes given; name one, or compute a curve with hit_ratio_curve")
     (size,) = given.sizes
     if given.in_bytes:
         bounded = _in_bytes(
@@ -127,9 +131,9 @@ def simulate(
             results.append(_replay(opened, definition, size, prefetch, writes, warm_up, hits, own, bar.update))
     if _needs_opt(definitions):
         results.append(_replay(opened, find_policy("opt"), size, None, writes, warm_up, None, {}, _Silent.update))
-    table = pd.DataFrame([result.row() for result in results])
-    warn_if_better_than_opt(table)
-    return table[: len(definitions)] if several else results[0]
+    rows = [result.row() for result in results]
+    warn_if_better_than_opt(rows)
+    return pd.DataFrame(rows[: len(definitions)]) if several else results[0]
 
 
 def hit_ratio_curve(
@@ -204,6 +208,7 @@ def hit_ratio_curve(
     threads = check_threads(threads)
     check_flag("totals", totals)
     check_seed(sample_seed)
+    check_choice("size_changes", size_changes, SIZE_CHANGES)
     opened = as_trace(trace)
     given = None if cache_blocks is None else cache_sizes(opened, cache_blocks, unit)
     if given is not None and given.in_bytes:
@@ -252,7 +257,8 @@ def hit_ratio_curve(
             jobs += [_one_size(opened, definition, size, prefetch, writes, warm_up, own, cold) for size in sizes or ()]
     with _bar(len(jobs) * len(opened), progress, ", ".join(d.name for d in definitions)) as bar:
         table = pd.concat(in_threads(jobs, bar.update, threads), ignore_index=True)
-    warn_if_better_than_opt(table)
+    if any(definition.name in OPTIMA for definition in definitions):
+        warn_if_better_than_opt(table.to_dict("records"))
     table = table[: len(table) - len(sizes)] if bound and sizes is not None else table
     return table if totals else table.drop(columns="total_evictions")
 

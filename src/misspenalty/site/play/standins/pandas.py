@@ -21,6 +21,10 @@ class DataFrame:
         assert orient == "records"
         return self.rows
 
+    def drop(self, columns):
+        """Without one column."""
+        return DataFrame([{name: value for name, value in row.items() if name != columns} for row in self.rows])
+
 
 def concat(tables, ignore_index):
     """The rows of tables one after another."""
