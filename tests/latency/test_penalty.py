@@ -15,7 +15,8 @@ from reference import penalty as reference
 import misspenalty
 from misspenalty import disks
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.latency._devices import FixedTime
+from misspenalty.latency._devices import Disk, FixedTime
+from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, Replay, following
 from misspenalty.latency.penalty import COMPONENTS, parse_time
 from misspenalty.policies.registry import find_policy
@@ -528,3 +529,25 @@ def test_what_cannot_be_timed_by_bytes():
     huge = misspenalty.Trace.from_blocks([1, 2], object_bytes=[1 << 42, 5])
     with pytest.raises(ParameterError, match="the largest of 4398046511104; cheetah9lp has 9174214144 bytes"):
         misspenalty.penalty(huge, "lru", 1, "cheetah9lp")
+
+
+@pytest.mark.parametrize("name", ["3ms", "hp97560", "cheetah9lp", "dc_p3700"])
+@settings(max_examples=40)
+@given(data=requests, clients=st.integers(0, 3), through=st.booleans(), warm=st.integers(0, 5))
+def test_components_are_the_whole_of_every_latency(name, data, clients, through, warm):
+    """The sum of the latencies, request by request, is that of the components, to the nanosecond."""
+    names, write, gaps = zip(*data, strict=True)
+    ids = make_trace(names).ids
+    kind = None if name == "3ms" else disks.load(name)
+    if kind is None:
+        device = FixedTime(3 * MS)
+    else:
+        device = FlashDrive(kind.drive()) if kind.data["kind"] == "flash" else Disk(kind.drive())
+    lbn = np.arange(10, dtype=np.int64) * 8  # on a few dies of the flash drive, so that some wait
+    replay = Replay(find_policy("lru").kernel(3, 10), device, lbn, 8, 500, through)
+    arrival = np.cumsum(gaps, dtype=np.int64)
+    counts, latency = replay.run(ids, np.array(write, np.uint8), arrival, np.empty(0, np.int64), warm, clients, MS)
+    counted = np.asarray(latency)[np.asarray(latency) >= 0]
+    parts = sum(counts[part] for part in ("delayed", *disks.COMPONENTS))
+    assert counted.sum() == 500 * len(counted) + parts
+    assert len(counted) == counts["hits"] + counts["delayed_hits"] + counts["misses"]
