@@ -199,7 +199,7 @@ def test_the_headline_says_how_many_of_how_many_by_form_and_basis():
 | study | numbers, free | numbers, calibrated | numbers, fitted | comparisons, free | comparisons, calibrated | comparisons, fitted | tie | not testable | results    |
 | ----- | ------------: | ------------------: | --------------: | ----------------: | ----------------------: | ------------------: | --: | -----------: | ---------- |
 | mq    |        1 of 2 |                   – |          1 of 1 |                 – |                  0 of 1 |                   – |   1 |            1 | recomputed |
-| all   |        1 of 2 |                   – |          1 of 1 |                 – |                  0 of 1 |                   – |   1 |            1 |            |"""
+| all   |        1 of 2 |                   – |          1 of 1 |                 – |                  0 of 1 |                   – |   1 |            1 |            |"""  # noqa: E501
     )
 
 

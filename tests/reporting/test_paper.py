@@ -52,7 +52,11 @@ def text_of(root, config=None, document="paper"):
 
     inputs = {} if config is None else {"config": config}
     html = typst.compile(
-        str(root / "paper" / f"{document}.typ"), root=str(root), format="html", ignore_system_fonts=True, sys_inputs=inputs
+        str(root / "paper" / f"{document}.typ"),
+        root=str(root),
+        format="html",
+        ignore_system_fonts=True,
+        sys_inputs=inputs,
     )
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.decode()))
 
@@ -147,7 +151,9 @@ def test_prose_follows_the_data(copy):
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_no_code_is_printed(folder, document):
     """A line break before a method ends a Typst statement, and the rest is typeset as text."""
-    leaks = re.findall(r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder, document=document))
+    leaks = re.findall(
+        r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder, document=document)
+    )
     assert not leaks, f"set as text: {leaks}"
 
 
