@@ -37,12 +37,15 @@ from misspenalty.latency.penalty import penalty
 from misspenalty.latency.steps import DelayedHits, delayed_hits
 from misspenalty.replay.by_bytes import byte_hit_ratio_curve
 from misspenalty.replay.curves import stack_distances
+from misspenalty.replay.prefix import prefix_hit_ratio_curve
+from misspenalty.replay.result import ByteResult
 from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
 from misspenalty.traces import Trace, formats, open_trace
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ByteResult",
     "DelayedHits",
     "InputError",
     "MissPenaltyError",
@@ -55,6 +58,7 @@ __all__ = [
     "open_trace",
     "penalty",
     "policies",
+    "prefix_hit_ratio_curve",
     "simulate",
     "stack_distances",
 ]

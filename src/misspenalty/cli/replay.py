@@ -16,12 +16,14 @@ from misspenalty.cli.arguments import (
     whole_number,
 )
 from misspenalty.cli.output import Described
-from misspenalty.cli.tables import curve_text, result_text
+from misspenalty.cli.tables import curve_text, render, result_text
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
 from misspenalty.replay import summary
 from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.replay.cache_size import block_bytes_of, cache_sizes
+from misspenalty.replay.prefix import prefix_hit_ratio_curve
+from misspenalty.traces.prompts import read_prompts
 
 SIZE = "blocks (65536), bytes with a unit (512MB) or a share of the footprint (5%%)"
 
@@ -53,6 +55,7 @@ def add(commands):
             "misspenalty curve mine.spc --size all                  LRU's knees, and shares of the footprint",
             "misspenalty curve mine.spc --size all --csv > all.csv  the whole curve",
             "misspenalty curve web.csv --policy lru,gdsf,opt --size 1%,64MB   objects of different sizes, by bytes",
+            "misspenalty curve prompts.jsonl --prefix --policy lru,arc --size 10%,500GB   prefix caches of prompts",
             "zcat mine.lis.gz | misspenalty curve - --size 128MB,256MB --policy ./mine.py:Mine",
         ),
     )
@@ -70,6 +73,11 @@ def add(commands):
     curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curves: a .png, .svg or .pdf")
     curve.add_argument(
         "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: one per processor)"
+    )
+    curve.add_argument(
+        "--prefix",
+        action="store_true",
+        help="prompts of a language model: a block is a hit only if all blocks before it in its prompt are, too",
     )
     add_size_options(curve)
     add_replay_options(curve)
@@ -94,7 +102,22 @@ def offline(policies):
     return {find_policy(policy).name for policy in policies if find_policy(policy).offline} | set(BOUNDS)
 
 
+def _prefix(options):
+    other = {"--set": options.set, "--prefetch": options.prefetch, "--sample": options.sample, "--plot": options.plot}
+    other |= {"--warm-up": options.warm_up != "0"}
+    if given := [name for name, value in other.items() if value]:
+        raise ParameterError(f"--prefix cannot be combined with {given[0]}")
+    tokens = options.format_block_tokens
+    prompts = read_prompts(options.trace, options.format_unit, None if tokens is None else whole_number(tokens))
+    table = prefix_hit_ratio_curve(
+        prompts, parse_policies(options.policy), options.size.split(","), threads=options.threads
+    )
+    return Described(table, lambda wide: render(table.drop(columns=["prompts"] if not wide else []), wide))
+
+
 def _curve(options):
+    if options.prefix:
+        return _prefix(options)
     if options.sample_seed is not None and options.sample is None:
         raise ParameterError("--sample-seed chooses the blocks of a sample; set --sample as well")
     policies = parse_policies(options.policy)

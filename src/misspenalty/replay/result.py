@@ -14,8 +14,19 @@ OPTIMA = {
 }
 
 
+class Shown:
+    """A result that a notebook shows as a table of one row."""
+
+    def row(self) -> dict[str, Any]:
+        """The result as a flat dict."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return str(pd.DataFrame([self.row()]).to_html(index=False))
+
+
 @dataclass(frozen=True)
-class Result:
+class Result(Shown):
     """Result of one replay.
 
     Attributes
@@ -104,7 +115,7 @@ def warn_if_better_than_opt(rows: Iterable[Mapping[Any, Any]]) -> None:
 
 
 @dataclass(frozen=True)
-class ByteResult:
+class ByteResult(Shown):
     """Result of one replay of objects of different sizes through a cache of bytes.
 
     Attributes

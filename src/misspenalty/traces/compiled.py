@@ -150,7 +150,10 @@ def _open_raw(
 ) -> Trace:
     form = find_format(path, format)
     form.check(options)
-    size = form.block_bytes if block_bytes is None else check_block(block_bytes)
+    if block_bytes is not None:
+        size = check_block(block_bytes)
+    else:
+        size = form.block_bytes if form.block_bytes_of is None else form.block_bytes_of(path, **options)
     try:
         with temporary_folder() as folder:  # the mappings outlive their names
             _compile(path, name, form, size, most_references, options, folder)

@@ -4,7 +4,8 @@ R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025,
 object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens), ``hash_ids`` (one
 number per block of the prompt). A block's hash covers its own tokens and all earlier ones, so equal numbers mean an
 equal prefix. Further keys are ignored. The size of a block is not in the file: it is inferred from the lengths, or
-given. Other services release the same keys with times in seconds and blocks of another size.
+given. Other services (Qwen-Bailian) release the same keys with times in seconds and blocks of another size; sessions of
+agents come without times.
 """
 
 import json
@@ -18,7 +19,9 @@ from misspenalty.traces.reader import LONGEST_TIME, open_stream, read_some
 
 BLOCK_TOKENS = 512  # of the released traces
 KEYS = ("timestamp", "input_length", "output_length", "hash_ids")
-EXPECTED = "a JSON object with timestamp, input_length, output_length and hash_ids"
+EXPECTED = (
+    "a JSON object with timestamp, input_length, output_length and hash_ids; timestamp may be missing on all lines"
+)
 UNITS = {"ms": 1_000_000, "s": 1_000_000_000}  # of timestamps, ns
 MAX_TOKENS = 1 << 32
 MAX_HASH = (1 << 64) - 1
@@ -32,8 +35,8 @@ class Prompts:
 
     Attributes
     ----------
-    time : int64, shape (n,)
-        Arrival, ns since the first.
+    time : int64, shape (n,), or None
+        Arrival, ns since the first; None if the trace has no times.
     input_tokens, output_tokens : int64, shape (n,)
     count : int64, shape (n,)
         Number of blocks of each prompt.
@@ -51,7 +54,7 @@ class Prompts:
     block_tokens: int
 
     def __len__(self):
-        return len(self.time)
+        return len(self.count)
 
     def covered(self):
         """Prompt tokens in each block, shape (sum of `count`,): `block_tokens`, or fewer in the last of a prompt."""
@@ -61,15 +64,15 @@ class Prompts:
         return np.clip(left, 0, self.block_tokens)
 
 
-def read_prompts(path, unit="ms", block_tokens=None):
+def read_prompts(path, unit=None, block_tokens=None):
     """Read a whole trace.
 
     Parameters
     ----------
     path : path
         Compressed or not, by its suffix.
-    unit : {"ms", "s"}
-        Unit of the timestamps.
+    unit : {"ms", "s"}, optional
+        Unit of the timestamps; by default seconds if most of them have a fraction, otherwise milliseconds.
     block_tokens : int, optional
         Tokens per block; by default the size that fits the lengths of all prompts.
 
@@ -80,7 +83,8 @@ def read_prompts(path, unit="ms", block_tokens=None):
     Raises
     ------
     InputError
-        A line is not such an object, has an invalid value, is earlier than its predecessor, or has a number of hashes
+        A line is not such an object, has an invalid value, is earlier than its predecessor, has a timestamp although
+        the first line has none or the other way round, or has a number of hashes
         that no block size explains, or that differs by more than one from what `block_tokens` gives; the message names
         the line. Or there are no requests.
 
@@ -101,8 +105,15 @@ def read_prompts(path, unit="ms", block_tokens=None):
     times, inputs, outputs, counts, hashes = [], [], [], [], []
     low, high = 1, MAX_TOKENS  # sizes of a block that fit all lines so far
     for number, line in _lines(path):
-        time, tokens, output, ids = _request(line, path, number, LONGEST_TIME // UNITS[unit], unit)
-        if times and time < times[-1]:
+        time, tokens, output, ids = _request(line, path, number, LONGEST_TIME // UNITS[unit or "ms"], unit or "ms")
+        if times and (time is None) != (times[0] is None):
+            raise InputError(
+                "no timestamp" if time is None else "a timestamp",
+                path=path,
+                line=number,
+                expected="times on all lines, or on none, as on the first",
+            )
+        if times and time is not None and time < times[-1]:
             raise InputError(
                 f"timestamp {time:g} comes after {times[-1]:g}",
                 path=path,
@@ -140,15 +151,24 @@ def read_prompts(path, unit="ms", block_tokens=None):
         hashes.extend(ids)
     if not hashes:
         raise InputError("contains no requests", path=path, expected=EXPECTED)
-    first = times[0]
     return Prompts(
-        np.array([round((time - first) * UNITS[unit]) for time in times], np.int64),
+        None if times[0] is None else _since_first(times, unit, path),
         np.array(inputs, np.int64),
         np.array(outputs, np.int64),
         np.array(counts, np.int64),
         np.array(hashes, np.uint64),
         block_tokens or _block_tokens(low, high),
     )
+
+
+def _since_first(times, unit, path):
+    """Times in ns since the first."""
+    if unit is None:
+        unit = "s" if 2 * sum(time != int(time) for time in times) > len(times) else "ms"
+    if times[-1] > LONGEST_TIME // UNITS[unit]:
+        expected = f"at most {LONGEST_TIME // UNITS[unit]} {unit}"
+        raise InputError(f"timestamp {times[-1]:g} is out of range", path=path, expected=expected)
+    return np.array([round((time - times[0]) * UNITS[unit]) for time in times], np.int64)
 
 
 def _lines(path):
@@ -175,11 +195,11 @@ def _request(line, path, number, limit, unit):
         raise InputError(f"not JSON ({error})", path=path, line=number, expected=EXPECTED) from error
     if not isinstance(entry, dict):
         raise InputError(f"a JSON {type(entry).__name__}", path=path, line=number, expected=EXPECTED)
-    for key in KEYS:
+    for key in KEYS[1:]:
         if key not in entry:
             raise InputError(f"no {key}", path=path, line=number, expected=EXPECTED)
-    time, tokens, output, ids = (entry[key] for key in KEYS)
-    if not _is_number(time) or not 0 <= time <= limit:
+    time, tokens, output, ids = (entry.get(key) for key in KEYS)
+    if "timestamp" in entry and (not _is_number(time) or not 0 <= time <= limit):
         raise InputError(
             f"timestamp is {time!r}", path=path, line=number, expected=f"a number from 0 to {limit}, {unit}"
         )

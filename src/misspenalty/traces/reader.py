@@ -59,6 +59,8 @@ class Format:
         Block size if the user names none.
     options : dict of str to str
         Further options of the reader: name to meaning.
+    block_bytes_of : callable, optional
+        ``block_bytes_of(path, **options) -> int``: the block size that a file tells, if the user names none.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Format:
     sniff: Callable[[str, bytes], bool]
     block_bytes: int
     options: dict[str, str] = field(default_factory=dict)
+    block_bytes_of: Callable[..., int] | None = None
 
     def check(self, options):
         """Raise a `ParameterError` if an option is not one of this format's."""

@@ -1,6 +1,7 @@
 """The compiled trace: written once, replayed many times."""
 
 import dataclasses
+import html
 import json
 import os
 import zlib
@@ -265,6 +266,29 @@ class Trace:
             f"{self.blocks:,} block{_s(self.blocks)} of {self.block_bytes} bytes,"
             f" footprint {format_bytes(self.footprint_bytes)}"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts of ``repr`` and the first references."""
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.head().to_html(index=False)}"
+
+    def head(self, references: int = 5) -> Any:
+        """The first references as a pandas DataFrame; columns as in `to_numpy`.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8, 7]).head(2)["block"].tolist()
+        [7, 8]
+        """
+        import pandas as pd
+
+        first = slice(0, check_whole("references", references, 0, len(self)) if references <= len(self) else len(self))
+        columns = {"block": self.address[self.ids[first]]}
+        for name in ("write", "time"):
+            if getattr(self, name) is not None:
+                columns[name] = getattr(self, name)[first]
+        if self.object_bytes is not None:
+            columns["object_bytes"] = self.bytes_of(first)
+        return pd.DataFrame(columns)
 
     def __len__(self) -> int:
         return int(self.ids.shape[0])

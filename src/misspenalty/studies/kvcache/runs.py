@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import Trace, simulate
+from misspenalty.errors import InputError
 from misspenalty.machine import load_machine
 from misspenalty.studies.kvcache import cost
 from misspenalty.studies.kvcache.settings import KvcacheSettings
@@ -99,6 +100,8 @@ def load_workload(path, settings):
     """
     path = Path(path)
     prompts = read_prompts(path, settings.timestamps, settings.block_tokens)
+    if prompts.time is None:
+        raise InputError("has no timestamps", path=path, expected="the arrival of each prompt, which the study times")
     name = path.name.split(".")[0].removesuffix("_trace")
     count = len(prompts)
     stated = min(round(settings.stated_share * count), count - 1)

@@ -1,26 +1,43 @@
-"""Prompts of a language-model service as block references: the JSON lines of the Mooncake project.
+"""Prompts of a language-model service as block references: JSON lines of Mooncake, Qwen-Bailian and others.
 
 One reference per hash, in prompt order, all at the prompt's arrival; reads only. See `misspenalty.traces.prompts`. The
-block size is only recorded: 512 tokens of LLaMA3-70B, whose key-value cache takes 327,680 bytes per token.
+block size is only recorded: its tokens, from the data or the option ``block_tokens``, times the 327,680 bytes that a
+token takes in the key-value cache of LLaMA3-70B.
 """
 
 import numpy as np
 
-from misspenalty.traces.prompts import BLOCK_TOKENS, read_prompts
+from misspenalty.errors import check_choice, check_whole
+from misspenalty.traces.prompts import BLOCK_TOKENS, UNITS, read_prompts
 from misspenalty.traces.reader import Format, Requests, register
 
 TOKEN_BYTES = 327_680
 
 
-def read(path, block_bytes):
+def read(path, block_bytes, block_tokens=None, unit=None):
     """Yield one batch of `Requests`; the block size is only recorded."""
-    prompts = read_prompts(path)
-    yield Requests(prompts.blocks, None, None, np.repeat(prompts.time, prompts.count))
+    prompts = read_prompts(path, _unit(unit), _tokens(block_tokens))
+    time = None if prompts.time is None else np.repeat(prompts.time, prompts.count)
+    yield Requests(prompts.blocks, None, None, time)
+
+
+def block_bytes_of(path, block_tokens=None, unit=None):
+    """Bytes of a block of this trace."""
+    return TOKEN_BYTES * (_tokens(block_tokens) or read_prompts(path, _unit(unit)).block_tokens)
+
+
+def _tokens(text):
+    return None if text is None else check_whole("block_tokens", int(text) if str(text).isdigit() else text, 1, 1 << 20)
+
+
+def _unit(text):
+    return None if text is None else check_choice("unit", text, tuple(UNITS))
 
 
 def sniff(name, head):
     """Whether the content begins with an object that has the keys of a prompt."""
-    return head.lstrip()[:1] == b"{" and b'"hash_ids"' in head and b'"timestamp"' in head
+    keys = b'"timestamp"' in head or b'"input_length"' in head
+    return head.lstrip()[:1] == b"{" and b'"hash_ids"' in head and keys
 
 
 register(
@@ -30,5 +47,10 @@ register(
         read,
         sniff,
         BLOCK_TOKENS * TOKEN_BYTES,
+        {
+            "block_tokens": "tokens per block of prompts (default: what explains the number of hashes)",
+            "unit": "unit of timestamps, ms or s (default: s if most have a fraction)",
+        },
+        block_bytes_of,
     )
 )
