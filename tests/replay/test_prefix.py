@@ -111,8 +111,8 @@ def test_the_command(capsys):
     assert "--prefix cannot be combined with --sample" in capsys.readouterr().err
 
 
-# tokens of hits of kvcache-simulator 0.1.3 (PyPI; its Python policies) on the same trace after its first half as warm-up;
-# it evicts leaves of its tree by recency, and enters a prompt from its head into FIFO
+# tokens of hits of kvcache-simulator 0.1.3 (PyPI; its Python policies) on the same trace, the first half as warm-up; it
+# evicts leaves of its tree by recency, and enters a prompt from its head into FIFO
 SIMULATED = {
     ("fifo", 5859): 8_712_833,
     ("fifo", 20_000): 18_136_580,

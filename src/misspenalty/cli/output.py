@@ -12,10 +12,10 @@ from misspenalty.cli.tables import render
 
 @dataclass(frozen=True)
 class Described:
-    """Data for JSON and CSV, and what makes the text that is printed for readers instead, ``text(wide)``."""
+    """Data for JSON and CSV, and the text that is printed for readers instead, or ``text(wide)``, which makes it."""
 
     table: pd.DataFrame | dict
-    text: Callable[[bool], str]
+    text: str | Callable[[bool], str]
 
 
 def encodable(value):
@@ -42,7 +42,7 @@ def show(result, options):
     elif options.csv:
         frame.to_csv(sys.stdout, index=False, lineterminator="\n")
     elif text is not None:
-        print(encodable(text(options.wide)))
+        print(encodable(text if isinstance(text, str) else text(options.wide)))
     elif isinstance(result, dict):
         width = max(map(len, result))
         print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))

@@ -1,11 +1,14 @@
 """The command line's ``policies``."""
 
 import inspect
+import textwrap
 
 import pandas as pd
 
 import misspenalty
 from misspenalty.cli.arguments import add_command
+from misspenalty.cli.output import Described
+from misspenalty.cli.tables import WIDTH
 
 
 def add(commands):
@@ -20,7 +23,22 @@ def _policies(options):
     for name, policy in misspenalty.policies().items():
         settings = ", ".join(f"{p.name}={_default(p)}" for p in policy.parameters)
         rows.append({"policy": name, "summary": policy.summary, "parameters": settings})
-    return pd.DataFrame(rows)
+    return Described(pd.DataFrame(rows), "\n".join(_lines(rows)))
+
+
+def _lines(rows):
+    """One line per policy, wrapped, and one with its parameters."""
+    margin = max(len(row["policy"]) for row in rows) + 2
+    for row in rows:
+        for text, first in ((row["summary"], row["policy"]), (row["parameters"], "")):
+            if text:
+                yield textwrap.fill(
+                    text,
+                    WIDTH,
+                    initial_indent=f"{first:{margin}}",
+                    subsequent_indent=" " * margin,
+                    break_on_hyphens=False,
+                )
 
 
 def _default(parameter):

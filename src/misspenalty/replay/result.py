@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
 from misspenalty.errors import MissPenaltyWarning
 
 OPTIMA = {
