@@ -57,6 +57,7 @@ def test_the_ledger_is_whole():
 def test_only_what_papers_say_is_a_claim_and_what_is_derived_names_claims():
     ledger = load_ledger(LEDGER)
     roles = {claim.id: claim.role for claim in ledger}
+    assert set(roles.values()) >= {"claim", "derived"}
     for claim in ledger:
         if claim.role == "claim":
             assert claim.status in ("stated", "digitised") or claim.quote, claim.id

@@ -116,6 +116,7 @@ def test_size_changes_by_hand(rule, hits, held):
 
 def test_what_grows_evicts_others_and_leaves_if_it_outgrows_the_cache():
     """LRU of 10 bytes: 1 grows from 3 to 9 and evicts 2; then it asks for 11 bytes, more than the cache has."""
+    assert SIZED
     for policy in SIZED.values():
         cache = policy.reference(100, "replace")
         for block, size in [(1, 30), (2, 30), (1, 90), (1, 110), (2, 30)]:
@@ -233,6 +234,7 @@ def test_libcachesim_counts_the_same_where_sizes_change(web):
 
 def test_libcachesim_is_close_where_it_differs(web):
     table = byte_hit_ratio_curve(web, list(CLOSE), SIZES)
+    assert set(table["policy"]) == set(CLOSE) and CLOSE
     for name, (misses, points) in CLOSE.items():
         ours = table.loc[table["policy"] == name, "misses"].to_numpy()
         assert np.abs(ours - misses).max() / len(web) * 100 < points, name
