@@ -30,6 +30,7 @@
 # | [epcm](epcm.ipynb) | EPCM: which file comes next (USENIX 2001) |
 # | [vlog](vlog.ipynb) | the virtual log: writing wherever the head is (OSDI 1999) |
 # | [classics](classics.ipynb) | LIRS, ARC, CAR and CLOCK-Pro on their authors' traces |
+# | [delayed_hits](delayed_hits.ipynb) | delayed hits: when a hit has to wait (SIGCOMM 2020) |
 # | [kvcache](kvcache.ipynb) | the key-value cache of a chat service (FAST 2025) |
 # | [dispute](dispute.ipynb) | S3-FIFO and SIEVE, from the published results of thousands of traces |
 #

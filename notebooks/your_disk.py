@@ -77,6 +77,7 @@ figure, axis = plt.subplots(figsize=(6, 3))
 axis.plot(distance, [kind.mechanics.seek(int(d)) / 1e6 for d in distance], color="#004c8c")
 axis.set(xlabel="Distance (cylinders)", ylabel="Seek (ms)", ylim=(0, None))
 axis.grid(alpha=0.3)
+
 # %%
 zones = kind.data["geometry"]["zones"]
 rate = kind.data["geometry"]["sector_bytes"] * kind.data["mechanics"]["rpm"] / 60e6
@@ -86,6 +87,7 @@ for zone in zones:
     axis.plot(ends, [zone["sectors"] * rate] * 2, color="#004c8c", linewidth=2)
 axis.set(xlabel="Cylinder", ylabel="Media rate (MB/s)", ylim=(0, None))
 axis.grid(alpha=0.3)
+
 # %% [markdown]
 # ## 3. Replay
 #
@@ -116,6 +118,7 @@ if outcome.measured is not None:
 axis.set(xlabel="Service time (ms)", ylabel="Share of the requests", xlim=(0, None))
 axis.legend(loc="lower right")
 axis.grid(alpha=0.3)
+
 # %% [markdown]
 # The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the two
 # curves. It needs measured times.

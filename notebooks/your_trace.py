@@ -92,12 +92,12 @@ curve["cache_mb"] = curve["cache_blocks"] * trace.block_bytes / 2**20
 curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
 mq.hit_ratio_curve(curve)
 
+
 # %% [markdown]
 # ### What a miss costs
 #
 # The same trace in front of a device: mean and 99th percentile of the response time. Move the sliders; each answer
 # replays the trace.
-
 
 # %%
 def responses(policies=("lru", "arc", "mq"), share_pct=5.0, device="5ms"):
@@ -118,13 +118,13 @@ _ = widgets.interact(
     device=widgets.Dropdown(options=choices, value="5ms"),
 )
 
+
 # %% [markdown]
 # ## 3. A policy of your own
 #
 # A policy is a class with one method: `access(block)` says whether the block was in the cache, and makes
 # room if it was not. This one is CLOCK: blocks are arranged in a ring, a hit sets a mark, and the hand clears
 # the mark of each marked block that it passes and evicts the first block without one.
-
 
 # %%
 class Clock:

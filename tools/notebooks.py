@@ -27,16 +27,23 @@ def run(script):
         for cell, before in zip(notebook.cells, nbformat.read(path, 4).cells, strict=False):
             cell["id"] = before["id"]
     NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(FOLDER)}},
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # that a kernel listens on this machine is no news
     ).execute()
     return notebook
 
 
-def page(notebook, title):
+def page(notebook, name):
     """A notebook as a page that fetches nothing from elsewhere; it has no live widgets, as no kernel runs for them."""
     exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,")
     exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting reaches these two
+    exporter.log.setLevel("ERROR")  # it warns of pictures without a text, which `alternatives` gives them below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
+    heading = "".join(notebook.cells[0]["source"]).lstrip("# ").partition("\n")[0]
+    title = heading or name
     before, *after = exporter.from_notebook_node(shown, resources={"metadata": {"name": title}})[0].split(UNDESCRIBED)
     words = [f'alt="{html.escape(one)}"' for one in alternatives(shown)]
     return before + "".join(one + text for one, text in zip(words, after, strict=True))

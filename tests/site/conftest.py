@@ -2,16 +2,21 @@
 
 import importlib.util
 import json
+import os
+import runpy
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from playwright.sync_api import sync_playwright
 
 from misspenalty.site.__main__ import main
+from misspenalty.site.pages import build_site
 from misspenalty.site.readings import write_readings
 from misspenalty.studies.claims import STUDIES
 
@@ -94,3 +99,32 @@ def npm():
     if not shutil.which("npm"):
         installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "npm")
     return shutil.which("npm")
+
+
+AXE = "axe-core@4.14.1"
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory, npm):
+    """The source of axe-core, which checks rules of accessibility."""
+    folder = tmp_path_factory.mktemp("axe")
+    done = subprocess.run([npm, "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"axe-core could not be fetched: {done.stderr[-200:]}"
+    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
+        return packed.extractfile("package/axe.min.js").read().decode()
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory, root):
+    """The site of one study with the whole documentation, and all notebooks as they are saved."""
+    out = tmp_path_factory.mktemp("whole")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    sphinx = [sys.executable, "-m", "sphinx", "-q", "-d", out / "doctrees", ROOT / "docs", out / "docs"]
+    subprocess.run(sphinx, env=environment, check=True, capture_output=True)
+    page = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["page"]
+    (out / "notebooks").mkdir()
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        (out / "notebooks" / f"{path.stem}.html").write_text(page(nbformat.read(path, 4), path.stem))
+    shutil.copytree(ROOT / "notebooks", root / "notebooks")
+    build_site(out / "site", root, extras={name: out / name for name in ("docs", "notebooks")})
+    return out / "site"

@@ -1,13 +1,9 @@
 """No page breaks a rule of axe-core, the checker of the accessibility guidelines (WCAG), and keys alone suffice."""
 
-import shutil
-import subprocess
-import tarfile
-
 import pytest
 from playwright.sync_api import Error
+from tests.site.rules import broken
 
-AXE = "axe-core@4.14.1"
 STUDY = "vlog"
 PAGES = (
     "index.html",
@@ -19,26 +15,6 @@ PAGES = (
     "claim/vlog.table2.almost_ten.html",
 )
 WIDTHS = (1280, 390)  # a desk's screen and a phone's
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory):
-    """The checker's source."""
-    folder = tmp_path_factory.mktemp("axe")
-    if not shutil.which("npm"):
-        pytest.skip("needs npm, which fetches axe-core")
-    done = subprocess.run(["npm", "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"axe-core could not be fetched: {done.stderr[-200:]}")
-    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
-        return packed.extractfile("package/axe.min.js").read().decode()
-
-
-def broken(page, axe):
-    """Rules that a page breaks, with the elements that break them."""
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
-    return {one["id"]: [node["html"][:120] for node in one["nodes"]][:3] for one in found}
 
 
 @pytest.mark.parametrize("width", WIDTHS)

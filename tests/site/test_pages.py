@@ -78,7 +78,7 @@ def test_a_figure_answers_to_pointer_scale_and_legend_and_can_be_taken_away(site
     page.goto(f"file://{site}/figure/{STUDY}/fig9.html")
     page.wait_for_selector(".chart[data-drawn]")
     charts = json.loads(re.search(r"\] = (\{.*\});", (site / "charts" / STUDY / "fig9.js").read_text())[1])
-    assert page.locator(".chart svg").count() == len(charts["panels"])
+    assert page.locator(".chart .panels svg").count() == len(charts["panels"])
     bar = page.locator(".chart svg .mark-rect path").first
     bar.hover()
     page.wait_for_selector("#vg-tooltip-element.visible")
@@ -97,7 +97,7 @@ def test_a_figure_answers_to_pointer_scale_and_legend_and_can_be_taken_away(site
     assert page.locator("[data-scale=y]").is_hidden()  # the names of the bars are there
     page.click("[data-scale=x]")
     page.wait_for_timeout(200)
-    assert page.locator(".chart svg").count() == len(charts["panels"])
+    assert page.locator(".chart .panels svg").count() == len(charts["panels"])
 
 
 @pytest.mark.parametrize(

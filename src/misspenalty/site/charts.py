@@ -5,7 +5,7 @@ drawn figure in the units of its axes, so that the chart on a page shows the num
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -121,8 +121,8 @@ def charts(figure):
     Returns
     -------
     dict
-        ``series``: name and colour of each entry of the legend, and whether its points are hollow; ``panels``:
-        Vega-Lite specifications, whose data rows name their series.
+        ``series``: each entry of the legend with its look, and as which marks it is drawn (``line``, ``dots``, ``bar``,
+        ``rule``); ``panels``: Vega-Lite specifications, whose data rows name their series.
 
     Examples
     --------
@@ -134,9 +134,16 @@ def charts(figure):
     """
     panels, series = read_figure(figure)
     return {
-        "series": [{"name": one.name, "color": one.color, "hollow": one.hollow} for one in series.values()],
+        "series": [{**asdict(one), "marks": _marks(one.name, panels)} for one in series.values()],
         "panels": [_specification(panel, series) for panel in panels],
     }
+
+
+def _marks(name, panels):
+    """As which marks a series is drawn."""
+    own = [mark for panel in panels for mark in panel.marks if mark["series"] == name]
+    kinds = {"dots" if mark["mark"] == "point" else mark["mark"] for mark in own}
+    return sorted(kinds | ({"dots"} if any(mark.get("dots") for mark in own) else set()))
 
 
 class _Names:

@@ -4,18 +4,21 @@ import html
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import jinja2
 import pandas as pd
 import vl_convert
 
+import misspenalty
 from misspenalty.claims import headline, load_ledger
 from misspenalty.errors import InputError
 from misspenalty.io.files import atomic_path
 from misspenalty.reporting.jobs import caption_of, function_of, read_tables
 from misspenalty.reporting.provenance import Sources, file_digest
 from misspenalty.site.charts import charts
+from misspenalty.site.links import dead_links
 from misspenalty.site.readings import Reading
 
 HERE = Path(__file__).parent
@@ -29,6 +32,17 @@ VERDICTS = {
     "not_testable": "not testable",
 }
 FORMS = ("svg", "pdf", "png")
+FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
+MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
+    (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),
+    (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Documentation">'),
+    (r'<aside class="toc-drawer([^"]*)">', r'<aside class="toc-drawer\1" aria-label="On this page">'),
+    (r'(?s)<header class="mobile-header">(.*?)</header>', r'<nav class="mobile-header" aria-label="Menus">\1</nav>'),
+    (r'<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    (r"<pre>", '<pre tabindex="0">'),
+    (r"<th( class=\"blank[^>]*)?>(&nbsp;|\xa0)?</th>", "<td></td>"),
+)
+DESCRIBED = "Classic results on storage caching, reproduced from raw traces and judged claim by claim."
 
 
 def build_site(out, root=".", *, extras=None, progress=lambda text: None):
@@ -49,7 +63,7 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     Raises
     ------
     InputError
-        The results are missing, or one of their files is damaged.
+        The results are missing, one of their files is damaged, or a link of a page leads nowhere.
     """
     root, out = Path(root), Path(out)
     index = root / "results" / "index.json"
@@ -58,6 +72,10 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     with atomic_path(out) as folder:
         folder.mkdir()
         _Site(root, folder, json.loads(index.read_text()), dict(extras or {}), progress).write()
+        progress("links")
+        if dead := dead_links(folder):
+            shown = "; ".join(f"{page} to {link}" for page, link in dead[:5])
+            raise InputError(f"{len(dead)} links of the site lead nowhere: {shown}", path=out)
 
 
 class _Site:
@@ -77,6 +95,7 @@ class _Site:
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self.pages.globals |= {"titles": self.titles, "extras": list(self.extras), "verdicts": VERDICTS}
+        self.pages.globals |= {"version": misspenalty.__version__, "commit": commit_of(root)}
         self.pages.filters["claim_page"] = claim_page
 
     def _readings(self):
@@ -97,7 +116,10 @@ class _Site:
         shutil.copytree(HERE / "static", self.out / "static")
         (self.out / "static" / "vega.js").write_text(vl_convert.javascript_bundle())
         for name, folder in self.extras.items():
-            shutil.copytree(folder, self.out / name)
+            shutil.copytree(folder, self.out / name, ignore=shutil.ignore_patterns(".buildinfo", "objects.inv"))
+        for name in FOREIGN & self.extras.keys():
+            for path in (self.out / name).rglob("*.html"):
+                self._frame(path)
         self._copy_results()
         self.progress("figures")
         for key, figure in self.figures.items():
@@ -117,11 +139,31 @@ class _Site:
         depth = path.count("/")
         target = self.out / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = self.pages.get_template(template).render(up="../" * depth, here=path, **values)
+        told = {"described": DESCRIBED, "picture": "data/overview.png", "content": "main"} | values
+        text = self.pages.get_template(template).render(up="../" * depth, here=path, **told)
         target.write_text(text + "\n", encoding="utf-8")
 
+    def _frame(self, path):
+        """Give a page that another program made the site's header and icon."""
+        here = path.relative_to(self.out).as_posix()
+        up = "../" * here.count("/")
+        text = path.read_text(encoding="utf-8")
+        links = f'<link rel="icon" type="image/svg+xml" href="{up}static/icon.svg">\n'
+        links += f'<link rel="stylesheet" href="{up}static/header.css">\n'
+        if 'name="description"' not in text:
+            links += f'<meta name="description" content="{html.escape(DESCRIBED)}">\n'
+        text = re.sub(r'href="([\w-]+)\.ipynb"', r'href="\1.html"', text).replace("<main>", '<main id="main">')
+        content = "main" if 'id="main"' in text else "furo-main-content"
+        header = self.pages.get_template("header.html").render(up=up, here=here, content=content)
+        for pattern, instead in MENDED:
+            text = re.sub(pattern, instead, text)
+        text = re.sub(r"<link[^>]*rel=\"(?:shortcut )?icon\"[^>]*>", "", text)
+        text = text.replace("</head>", f"{links}</head>", 1)
+        path.write_text(re.sub(r"<body[^>]*>", lambda found: f"{found[0]}\n{header}", text, count=1), encoding="utf-8")
+
     def _copy_results(self):
-        for path in [*self.made, "results/index.json"]:
+        read = {f"results/{path}" for reading in self.read.values() for path in reading.rows}
+        for path in sorted({*self.made, *read, "results/index.json"}):
             source = self.root / path
             if source.is_file():
                 target = self.out / path.replace("results/", "data/", 1)
@@ -135,6 +177,8 @@ class _Site:
         self._page(
             f"figure/{key}.html",
             "figure.html",
+            described=f"{figure['item']} of {self.titles[figure['study']]}: {figure['shows']}",
+            picture=f"data/{key}.png",
             key=key,
             figure=figure,
             caption=_paragraphs(caption_of(figure["function"])),
@@ -182,6 +226,8 @@ class _Site:
             self._page(
                 claim_page(row["id"]),
                 "claim.html",
+                described=f"{row['statement']} {VERDICTS[row['verdict']].capitalize()}.",
+                picture=f"data/{figures[0]}.png" if figures else "data/overview.png",
                 row=row,
                 claim=self.ledger[row["id"]],
                 before=rows[place - 1]["id"] if place else None,
@@ -233,6 +279,7 @@ class _Site:
             self._page(
                 f"study/{study}.html",
                 "study.html",
+                described=f"{title}: figures, tables and claims, reproduced from raw traces.",
                 study=study,
                 title=title,
                 figures={key: figure for key, figure in self.figures.items() if figure["study"] == study},
@@ -260,6 +307,12 @@ class _Site:
                 digest = file_digest(self.root / path)
                 rows.append({"path": path, "size": size, "sha256": digest, **how, "data": path[8:]})
         self._page("files.html", "files.html", files=rows)
+
+
+def commit_of(root):
+    """The commit that a checkout has, or ``unknown`` for a folder that is none."""
+    done = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
 
 
 def claim_page(claim):

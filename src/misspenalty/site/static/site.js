@@ -3,21 +3,29 @@
 
 // --- filters ---------------------------------------------------------------------------------------------------------
 
+const MOST = 60; // rows shown at first
+
 function filter(form) {
-  const rows = [...document.querySelectorAll("table.claims tbody tr")];
-  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const table = document.querySelector("table.claims");
+  let rows = [...table.tBodies[0].rows];
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const output = form.querySelector("output");
   const noun = output.textContent.trim().split(" ")[1];
   const fields = [...form.elements].filter((field) => field.name);
+  const more = form.appendChild(Object.assign(document.createElement("button"), { type: "button", textContent: "Show all" }));
+  let most = MOST;
 
   function apply() {
     const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    rows.forEach((row, place) => {
+    rows = [...table.tBodies[0].rows]; // in the order that a column gave them
+    rows.forEach((row) => {
       const chosen = fields.every((field) => field.name === "words" || !field.value || row.dataset[field.name] === field.value);
-      row.hidden = !(chosen && words.every((word) => texts[place].includes(word)));
-      shown += !row.hidden;
+      const found = chosen && words.every((word) => texts.get(row).includes(word));
+      shown += found;
+      row.hidden = !found || shown > most;
     });
+    more.hidden = shown <= most;
     output.textContent = `${shown} ${noun}`;
     const query = new URLSearchParams(fields.filter((field) => field.value).map((field) => [field.name, field.value]));
     history.replaceState(null, "", query.size ? `#${query}` : location.pathname);
@@ -26,9 +34,33 @@ function filter(form) {
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
     if (form.elements[name]) form.elements[name].value = value;
   }
+  more.addEventListener("click", () => { most = Infinity; apply(); });
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
   apply();
+}
+
+// --- order of rows ---------------------------------------------------------------------------------------------------
+
+// Rows in the order of a column: by number where both cells begin with one, otherwise by text
+function sortable(table) {
+  const heads = [...table.querySelectorAll("thead th")].filter((head) => head.querySelector("button"));
+  const value = (row, place) => row.cells[place].textContent.trim();
+  for (const head of heads) {
+    head.querySelector("button").addEventListener("click", () => {
+      const descending = head.getAttribute("aria-sort") === "ascending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      const rows = [...table.tBodies[0].rows].map((row) => [value(row, head.cellIndex), row]);
+      const compare = ([one], [other]) => {
+        const [a, b] = [parseFloat(one), parseFloat(other)];
+        if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
+        return (Number.isNaN(a) ? one.localeCompare(other) : a - b) * (descending ? -1 : 1);
+      };
+      table.tBodies[0].append(...rows.sort(compare).map(([, row]) => row));
+      document.querySelector("form.filters")?.dispatchEvent(new Event("input"));
+    });
+  }
 }
 
 // --- charts ----------------------------------------------------------------------------------------------------------
@@ -74,6 +106,29 @@ function changed(panel, scales, hidden) {
   return copy;
 }
 
+// What a series looks like in the chart: its line with dashes, its marker, or a filled field for bars
+const OUTLINES = {
+  square: "M12 3h8v8h-8z", diamond: "M16 2l5 5-5 5-5-5z", "triangle-up": "M16 2l5 9H11z", "triangle-down": "M16 12L11 3h10z",
+  "triangle-left": "M11 7l9-5v10z", "triangle-right": "M21 7l-9 5V2z", cross: "M14.5 2h3v3.5H21v3h-3.5V12h-3V8.5H11v-3h3.5z",
+  stroke: "M11 6h10v2H11z", circle: "M16 2.5a4.5 4.5 0 1 0 .01 0z", field: "M10 1h12v12H10z",
+};
+
+function swatch({ color, hollow, dash, shape, marks }) {
+  const part = (name, values) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(values)) made.setAttribute(key, value);
+    return made;
+  };
+  const picture = part("svg", { viewBox: "0 0 32 14", "aria-hidden": "true" });
+  if (marks.includes("line") || marks.includes("rule")) {
+    picture.append(part("path", { d: "M0 7h32", stroke: color, "stroke-width": 2, "stroke-dasharray": dash[1] ? dash.join(" ") : "none" }));
+  }
+  if (marks.includes("dots") || marks.includes("bar")) {
+    picture.append(part("path", { d: OUTLINES[marks.includes("dots") ? shape : "field"], fill: hollow ? "white" : color, stroke: color, "stroke-width": 1.5 }));
+  }
+  return picture;
+}
+
 function chart(box) {
   const { series, panels } = CHARTS[box.dataset.chart];
   const places = panels.map(() => box.querySelector(".panels").appendChild(document.createElement("div")));
@@ -89,13 +144,12 @@ function chart(box) {
   }
 
   const legend = box.querySelector(".legend");
-  for (const { name, color, hollow } of series) {
+  for (const one of series) {
+    const { name } = one;
     const button = legend.appendChild(document.createElement("button"));
     button.type = "button";
     button.setAttribute("aria-pressed", "true");
-    const swatch = button.appendChild(document.createElement("i"));
-    swatch.style.background = hollow ? "white" : color;
-    swatch.style.borderColor = color;
+    button.append(swatch(one));
     button.append(name);
     button.addEventListener("click", () => {
       const shown = button.getAttribute("aria-pressed") === "true";
@@ -133,4 +187,5 @@ function chart(box) {
 }
 
 document.querySelectorAll("form.filters").forEach(filter);
+document.querySelectorAll("table.claims").forEach(sortable);
 document.querySelectorAll(".chart").forEach(chart);
