@@ -180,10 +180,10 @@ async function judge(claim) {
   const obtained = (100 * hits) / requests;
   const off = claim.measure === "relative" ? Math.abs(obtained - claim.published) / Math.abs(claim.published) : Math.abs(obtained - claim.published);
   const verdict = off <= claim.tolerance ? "reproduced" : "not reproduced";
-  const archived = Number(claim.archived);
-  const same = Number(obtained.toPrecision(6)) === Number(archived.toPrecision(6)) ? "the same as" : "other than";
-  document.querySelector(".judged").textContent = `${claim.statement} Published ${claim.published} %; in this browser ${obtained.toPrecision(6)} % of ` +
-    `${requests.toLocaleString("en")} reads, which is ${same} the archived ${archived.toPrecision(6)} %. ` +
+  const decimals = (claim.archived.split(".")[1] ?? "").length;
+  const same = obtained.toFixed(decimals) === claim.archived ? "the same as" : "other than";
+  document.querySelector(".judged").textContent = `${claim.statement} Published ${claim.published} %; in this browser ${obtained.toFixed(decimals)} % of ` +
+    `${requests.toLocaleString("en")} reads, which is ${same} the archived ${claim.archived} %. ` +
     `Off by ${off.toFixed(3)} (${claim.measure}), tolerance ${claim.tolerance}: ${verdict}.`;
   say("Done.");
   return { obtained, verdict };
