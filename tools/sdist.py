@@ -13,6 +13,7 @@ KEPT = (
     "CITATION.cff",
     "LICENSE",
     "README.md",
+    "data/conformance",
     "data/drives",
     "meson.build",
     "pyproject.toml",

@@ -15,7 +15,7 @@ FLOORS = (  # from the ground up; a package imports from the floors below its ow
     ("machine", "settings", "traces", "claims", "reporting", "record"),
     ("policies", "plotting"),
     ("prefetch",),
-    ("replay", "disks", "objects"),
+    ("replay", "disks", "objects", "conformance"),
     ("systems",),
     ("latency",),
     ("__init__",),  # the public interface

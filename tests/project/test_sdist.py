@@ -33,8 +33,12 @@ def test_an_sdist_is_small(kept):
 def test_an_sdist_has_what_the_package_is_built_from(kept):
     assert {"pyproject.toml", "meson.build", "LICENSE", "README.md", "tools/cython_modules.py"} <= set(kept)
     built = subprocess.run(
-        ["git", "ls-files", "src", "data/drives"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "src", "data/conformance", "data/drives"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert set(built.stdout.split()) <= set(kept)
-    assert {name.split("/")[1] for name in kept if name.startswith("data/")} == {"drives"}
+    assert {name.split("/")[1] for name in kept if name.startswith("data/")} == {"conformance", "drives"}
     assert not [name for name in kept if name.startswith(("results/", "tests/", "notebooks/", "workflow/"))]

@@ -1,4 +1,4 @@
-"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|new|record|completion``."""
+"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|conformance|new|record|completion``."""
 
 import argparse
 import contextlib
@@ -13,11 +13,21 @@ from typing import Any, NoReturn
 
 import misspenalty
 from misspenalty import signals
-from misspenalty.cli import completion, disks, new, penalty, policies, record, replay, traces
-from misspenalty.cli.output import encodable, show
+from misspenalty.cli import completion, conformance, disks, new, penalty, policies, record, replay, traces
+from misspenalty.cli.output import Described, encodable, show
 from misspenalty.errors import MissPenaltyError, MissPenaltyWarning, did_you_mean
 
-COMMANDS = (traces, replay, penalty, disks, policies, new, record, completion)  # modules, in the order of the help
+COMMANDS = (
+    traces,
+    replay,
+    penalty,
+    disks,
+    policies,
+    conformance,
+    new,
+    record,
+    completion,
+)  # modules, in the order of the help
 EXAMPLES = """examples:
   misspenalty trace info mine.spc
   misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png
@@ -34,8 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, 2 for bad input or an output that cannot be written, 130 after Ctrl-C, 143 after SIGTERM,
-        129 after SIGHUP.
+        The exit status: 0, 1 if a check failed, 2 for bad input or an output that cannot be written, 130 after Ctrl-C,
+        143 after SIGTERM, 129 after SIGHUP.
     """
     if arguments is not None:
         return _guarded(arguments)
@@ -96,13 +106,14 @@ def _run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         raise
     try:
-        show(options.run(options), options)
+        result = options.run(options)
+        show(result, options)
         sys.stdout.flush()  # a closed pipe or a full disk shows up here, not at exit
     except MissPenaltyError as error:
         return _refused(str(error))
     except MemoryError as error:
         return _refused(f"out of memory ({error}); choose a smaller trace or cache")
-    return 0
+    return result.status if isinstance(result, Described) else 0
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:

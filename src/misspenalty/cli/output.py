@@ -12,10 +12,11 @@ from misspenalty.cli.tables import render
 
 @dataclass(frozen=True)
 class Described:
-    """Data for JSON and CSV, and the text that is printed for readers instead, or ``text(wide)``, which makes it."""
+    """Data for JSON and CSV; the text for readers instead, or ``text(wide)``, which makes it; the exit status."""
 
     table: pd.DataFrame | dict
     text: str | Callable[[bool], str]
+    status: int = 0
 
 
 def encodable(value):

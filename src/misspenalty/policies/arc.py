@@ -29,6 +29,9 @@ PARAMETERS = (
 class ARC(Reference):
     """Adaptive replacement cache: recency and frequency balanced by ghost hits."""
 
+    CACHED = ("t1", "t2")
+    GHOSTS = ("b1", "b2")
+
     def __init__(self, capacity, target=None):
         self.capacity = capacity
         self.adapts = target is None

@@ -23,6 +23,9 @@ from misspenalty.policies.registry import Reference, register
 class CAR(Reference):
     """Clock with adaptive replacement: ARC's lists as clocks."""
 
+    CACHED = ("bit",)
+    GHOSTS = ("b1", "b2")
+
     def __init__(self, capacity):
         self.capacity = capacity
         self.p = 0.0  # target size of T1

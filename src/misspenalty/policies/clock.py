@@ -24,6 +24,8 @@ PARAMETERS = (Parameter("bits", 1, "bits of the reference counter", 1, 7),)
 class Clock(Reference):
     """CLOCK: FIFO with a second chance for referenced blocks."""
 
+    CACHED = ("references",)
+
     def __init__(self, capacity, bits=1):
         self.capacity = capacity
         self.most = 2**bits - 1

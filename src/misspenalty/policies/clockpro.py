@@ -85,6 +85,14 @@ class ClockPro(Reference):
             self.resident += 1
         return False
 
+    def cached_blocks(self):
+        """The blocks in the cache."""
+        return {block for block, page in self.clock.items() if page.resident}
+
+    def ghost_blocks(self):
+        """The blocks that are remembered but not in the cache."""
+        return self.clock.keys() - self.cached_blocks()
+
     def _run_hand_cold(self):
         """Evict a page."""
         while self.resident == self.capacity:

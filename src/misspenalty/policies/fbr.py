@@ -45,6 +45,9 @@ def check(f_new, f_old, **_):
 class FBR(Reference):
     """FBR: lowest count among blocks unused for long, with locality factored out."""
 
+    CACHED = ("count",)
+    GHOSTS = ("history",)
+
     def __init__(self, capacity, f_new=0.25, f_old=0.6, c_max=256, a_max=100.0, history=0.0):
         self.capacity = capacity
         self.old = max(int(f_old * capacity), 1)

@@ -19,6 +19,8 @@ from misspenalty.policies.registry import Reference, register
 class FIFO(Reference):
     """First in, first out."""
 
+    CACHED = ("queue",)
+
     def __init__(self, capacity):
         self.capacity = capacity
         self.queue = OrderedDict()  # oldest first

@@ -37,6 +37,9 @@ PARAMETERS = (
 class LFRU(Reference):
     """LFRU (LRFU with a history): evict by combined recency and frequency."""
 
+    CACHED = ("crf",)
+    GHOSTS = ("history",)
+
     def __init__(self, capacity, lam=0.001, history=4.0):
         self.capacity = capacity
         self.lam = lam

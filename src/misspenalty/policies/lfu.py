@@ -25,6 +25,9 @@ PARAMETERS = (Parameter("history", 0.0, "counts of evicted blocks kept, in multi
 class LFU(Reference):
     """Least frequently used, with or without a history of counts."""
 
+    CACHED = ("count",)
+    GHOSTS = ("history",)
+
     def __init__(self, capacity, history=0.0):
         self.capacity = capacity
         self.room = int(history * capacity)

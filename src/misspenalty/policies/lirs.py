@@ -35,6 +35,9 @@ PARAMETERS = (
 class LIRS(Reference):
     """Low inter-reference recency set: keep blocks used twice within a short time."""
 
+    CACHED = ("lir", "q")
+    GHOSTS = ("s",)
+
     def __init__(self, capacity, hirs=0.01, stack_limit=None):
         self.capacity = capacity
         self.lirs = capacity - max(int(hirs * capacity), 1)  # LIR blocks when the cache is full

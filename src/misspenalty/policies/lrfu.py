@@ -34,6 +34,8 @@ PARAMETERS = (
 class LRFU(Reference):
     """LRFU: evict by combined recency and frequency."""
 
+    CACHED = ("crf",)
+
     def __init__(self, capacity, lam=0.001, correlated_period=0):
         self.capacity = capacity
         self.lam = lam

@@ -40,6 +40,9 @@ PARAMETERS = (
 class LRUK(Reference):
     """LRU-K: evict by the K-th-to-last use, by default the second-to-last."""
 
+    CACHED = ("hist",)
+    GHOSTS = ("history",)
+
     def __init__(self, capacity, k=2, history=4.0, correlated_period=0):
         self.capacity = capacity
         self.k = k

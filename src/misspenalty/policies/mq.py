@@ -48,6 +48,8 @@ PARAMETERS = (
 class MQ(Reference):
     """Multi-Queue: rank by log2 of the access count, expiry, history."""
 
+    GHOSTS = ("history",)
+
     def __init__(self, capacity, queues=8, history=4.0, life_time=None, life_time_factor=1.0, recall_first=0):
         self.capacity = capacity
         self.queues = [OrderedDict() for _ in range(queues)]  # block -> expire time, oldest first
@@ -79,6 +81,10 @@ class MQ(Reference):
         self._enqueue(block, min(self.count[block].bit_length() - 1, len(self.queues) - 1))
         self._adjust()
         return home is not None
+
+    def cached_blocks(self):
+        """The blocks in the cache."""
+        return {block for queue in self.queues for block in queue}
 
     def _enqueue(self, block, k):
         self.queues[k][block] = self.now + self.life_time

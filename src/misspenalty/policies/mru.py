@@ -15,6 +15,8 @@ from misspenalty.policies.registry import Reference, register
 class MRU(Reference):
     """Most recently used."""
 
+    CACHED = ("stack",)
+
     def __init__(self, capacity):
         self.capacity = capacity
         self.stack = OrderedDict()  # oldest first

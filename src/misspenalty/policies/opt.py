@@ -29,6 +29,8 @@ from misspenalty.policies.registry import Reference, register
 class OPT(Reference):
     """Optimal for a cache that loads every block it misses: the off-line bound of Belady (MIN)."""
 
+    CACHED = ("cached",)
+
     def __init__(self, capacity, future):
         self.capacity = capacity
         self.cached = set()

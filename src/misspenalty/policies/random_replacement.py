@@ -22,6 +22,8 @@ PARAMETERS = (Parameter("seed", 42, "start of the random number generator", 0, 2
 class Random(Reference):
     """Random replacement, from a seeded generator."""
 
+    CACHED = ("cached",)
+
     def __init__(self, capacity, seed=42):
         self.capacity = capacity
         self.state = seed

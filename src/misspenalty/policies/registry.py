@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,11 +81,29 @@ class Parameter:
 
 
 class Reference(ABC):
-    """The slow, readable definition of a policy, which the kernel has to equal."""
+    """The slow, readable definition of a policy, which the kernel has to equal.
+
+    Attributes
+    ----------
+    CACHED, GHOSTS : tuple of str
+        Attributes that hold the blocks of the cache, and evicted blocks that the policy remembers. A block in both is
+        in the cache.
+    """
+
+    CACHED: ClassVar[tuple[str, ...]] = ()
+    GHOSTS: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def access(self, block: int) -> bool:
         """Reference `block`; returns whether it was in the cache."""
+
+    def cached_blocks(self) -> set[int]:
+        """The blocks in the cache."""
+        return {block for name in self.CACHED for block in getattr(self, name)}
+
+    def ghost_blocks(self) -> set[int]:
+        """The blocks that are remembered but not in the cache."""
+        return {block for name in self.GHOSTS for block in getattr(self, name)} - self.cached_blocks()
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ MAX_COUNT = 3  # of the two-bit counter
 class S3FIFO(Reference):
     """S3-FIFO: small, main and ghost FIFO queues."""
 
+    CACHED = ("count",)
+    GHOSTS = ("ghost",)
+
     def __init__(self, capacity, small=0.1, ghost=0.9, threshold=2, fill_main=1):
         self.capacity = capacity
         self.share = max(int(capacity * small), 1)

@@ -18,6 +18,8 @@ from misspenalty.policies.registry import Reference, register
 class SIEVE(Reference):
     """SIEVE: FIFO order, and a hand that evicts blocks that were not visited."""
 
+    CACHED = ("visited",)
+
     def __init__(self, capacity):
         self.capacity = capacity
         self.queue = []  # tail (oldest) first

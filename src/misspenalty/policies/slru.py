@@ -59,6 +59,10 @@ class SLRU(Reference):
         self._enter(0 if full or not self.fill_up else self._lowest_with_room(), block)
         return False
 
+    def cached_blocks(self):
+        """The blocks in the cache."""
+        return {block for segment in self.segments for block in segment}
+
     def _enter(self, k, block):
         self.segments[k][block] = None
         if k and len(self.segments[k]) > self.limits[k]:

@@ -21,6 +21,8 @@ DELTA = Parameter("delta", 0.05, "deltaL, the bottom of a list, as a share of th
 class TrackLists(Tracks):
     """Both lists, LRU end first."""
 
+    CACHED = ("pages",)
+
     def __init__(self, capacity, delta=0.05, large_ratio=20.0, count_writes=True, **settings):
         super().__init__(capacity, **settings)
         self.delta, self.large_ratio, self.count_writes = delta * capacity, large_ratio, count_writes

@@ -44,6 +44,9 @@ def make_kernel(capacity, blocks, kin=0.25, kout=0.5, simplified=0):
 class TwoQ(Reference):
     """2Q: a FIFO for blocks used once, LRU for those that came back."""
 
+    CACHED = ("a1in", "am")
+    GHOSTS = ("a1out",)
+
     def __init__(self, capacity, kin=0.25, kout=0.5, simplified=0):
         self.capacity = capacity
         self.kin = int(kin * capacity)

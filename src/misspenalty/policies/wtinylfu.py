@@ -90,6 +90,8 @@ def _mix(z):
 class WTinyLFU(Reference):
     """W-TinyLFU: an LRU window, and an SLRU behind admission by frequency."""
 
+    CACHED = ("window", "probation", "protected")
+
     def __init__(self, capacity, window=0.01, protected=0.8, sample_size=10.0):
         self.capacity = capacity
         self.window_limit = max(capacity - int(capacity * (1 - window)), 1)

@@ -1,0 +1,137 @@
+"""The command line's ``conformance``: whether a cache has the policy that it claims to have."""
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty.cli.arguments import add_command, refuse_existing
+from misspenalty.cli.output import Described
+from misspenalty.errors import ParameterError
+from misspenalty.policies import known_policies
+from misspenalty.policies.python_policy import load_class
+
+
+def add(commands):
+    """Add the commands to a parser."""
+    parser = commands.add_parser("conformance", help="check whether a cache really has a policy, by vectors")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    check = add_command(
+        actions,
+        "check",
+        "compare the outcomes of a cache with the vectors of a policy; exit status 1 if they differ",
+        _check,
+        (
+            "misspenalty conformance check results.jsonl                   what an adapter printed",
+            "misspenalty conformance check ./mine.py:Mine --policy lirs    a Python class",
+            "misspenalty conformance check arc                             Miss Penalty's own kernel",
+        ),
+    )
+    check.add_argument(
+        "subject",
+        metavar="RESULTS",
+        help="a file of results, a class as in ./mine.py:Mine, or the name of a policy of Miss Penalty",
+    )
+    check.add_argument("--policy", help="the policy it claims to have (default: that of the results, or of the name)")
+    vectors = add_command(
+        actions,
+        "vectors",
+        "list the vectors of a policy, or the policies that have vectors",
+        _vectors,
+        (
+            "misspenalty conformance vectors",
+            "misspenalty conformance vectors --policy arc",
+            "misspenalty conformance vectors --policy arc --out vectors/   write arc.json and its long traces",
+        ),
+    )
+    vectors.add_argument("--policy", help="list the vectors of this policy")
+    vectors.add_argument("--out", metavar="FOLDER", type=Path, help="write the files of the vectors into a new folder")
+
+
+def _check(options):
+    from misspenalty import conformance  # pydantic takes a while, so not at every start
+
+    if ".py:" in options.subject:
+        if options.policy is None:
+            raise ParameterError("name the policy that the class claims to have, as in --policy lirs")
+        suite = conformance.load_suite(options.policy)
+        return _described(conformance.check_run(suite, conformance.run_class(load_class(options.subject))))
+    if options.subject in known_policies() and not Path(options.subject).exists():
+        suite = conformance.load_suite(options.policy or options.subject)
+        return _described(conformance.check_run(suite, conformance.run_kernel(options.subject)))
+    results = conformance.read_results(options.subject)
+    claimed = sorted({result.id.partition("/")[0] for result in results})
+    if options.policy is None and len(claimed) != 1:
+        raise ParameterError(
+            f"{options.subject} has results of {', '.join(claimed) or 'no policy'}; choose one with --policy"
+        )
+    suite = conformance.load_suite(options.policy or claimed[0])
+    return _described(conformance.check_results(suite, results))
+
+
+def _described(verdict):
+    """The table of a verdict, and in words what differs."""
+    suite, table = verdict.suite, verdict.table()
+    lines = []
+    for finding in verdict.findings:
+        if finding.result == "differs":
+            decided = getattr(finding.vector, "decided_by", None)
+            lines += [f"{finding.vector.id}: {finding.difference}", f"  tests: {finding.vector.tests}"]
+            if decided:
+                lines += [
+                    f"  decided by: {decided}",
+                    f"  capacity {finding.vector.capacity}, trace {' '.join(map(str, finding.vector.trace))}",
+                ]
+    run = verdict.count("passed") + verdict.count("differs")
+    left_out = f", {verdict.count('not run')} not run" if verdict.count("not run") else ""
+    lines.append(f"{suite.policy}: {verdict.count('passed')} of {run} vectors passed{left_out}")
+    if len(suite.readings) > 1:
+        says = next(reading.says for reading in suite.readings if reading.name == verdict.reading)
+        lines.append(f"reading: {verdict.reading}. {says}")
+    return Described(table, "\n".join(lines), status=0 if verdict.conforms else 1)
+
+
+def _vectors(options):
+    from misspenalty import conformance
+
+    if options.out is not None:
+        return _write(options)
+    if options.policy is None:
+        suites = [conformance.load_suite(policy) for policy in conformance.policies()]
+        return pd.DataFrame(
+            {
+                "policy": suite.policy,
+                "version": suite.version,
+                "vectors": len(suite.vectors),
+                "long": len(suite.long),
+                "readings": ", ".join(reading.name for reading in suite.readings),
+            }
+            for suite in suites
+        )
+    suite = conformance.load_suite(options.policy)
+    return pd.DataFrame(
+        {
+            "vector": vector.id,
+            "capacity": vector.capacity,
+            "parameters": ", ".join(f"{name}={value}" for name, value in vector.parameters.items()),
+            "trace": " ".join(map(str, vector.trace)),
+            "hits": vector.outcomes[0].hits,
+            "tests": vector.tests,
+        }
+        for vector in suite.vectors
+    )
+
+
+def _write(options):
+    """Copy the vectors of a policy, or of all, with schema and long traces into a new folder."""
+    from misspenalty import conformance
+    from misspenalty.conformance.suite import folder
+
+    refuse_existing(options.out)
+    chosen = conformance.policies() if options.policy is None else [conformance.load_suite(options.policy).policy]
+    names = [f"{policy}.json" for policy in chosen] + ["suite.schema.json"]
+    names += sorted({vector.file for policy in chosen for vector in conformance.load_suite(policy).long})
+    options.out.mkdir(parents=True)
+    for name in names:
+        shutil.copyfile(folder() / name, options.out / name)
+    return {"folder": str(options.out), "files": len(names)}

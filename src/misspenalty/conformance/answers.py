@@ -1,0 +1,148 @@
+"""What a policy answers to a trace: from a compiled kernel, a readable definition, or a class of your own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from misspenalty.conformance.suite import set_digest
+from misspenalty.errors import ParameterError
+from misspenalty.policies.python_policy import shown, was_held
+from misspenalty.policies.registry import Definition, define, find_policy
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Outcome of every reference of a trace.
+
+    Attributes
+    ----------
+    hits : str
+        A character per reference, 1 if the block was in the cache.
+    evicted : dict of int to list of int, or None
+        Number of a reference to the blocks that it evicted, ascending; None if the policy does not tell.
+    cached, ghosts : list of str or None
+        Digest of the blocks in the cache, and of those that are remembered, after each reference; None likewise.
+    """
+
+    hits: str
+    evicted: dict[int, list[int]] | None = None
+    cached: list[str] | None = None
+    ghosts: list[str] | None = None
+
+
+Run = Callable[[int, Sequence[int], dict[str, Any], bool], Answer | None]
+
+
+def answer_reference(
+    make: Callable[..., Any], capacity: int, trace: Sequence[int], parameters: dict, details: bool
+) -> Answer:
+    """What the readable definition ``make(capacity, [future,] **parameters)`` answers, in full if `details` are wanted.
+
+    Examples
+    --------
+    >>> from misspenalty.policies.lru import LRU
+    >>> answer_reference(LRU, 1, [5, 5, 6], {}, True).evicted
+    {2: [5]}
+    """
+    future = [list(trace)] if getattr(make, "__name__", "") and _is_offline(make) else []
+    policy = make(capacity, *future, **parameters)
+    hits, evicted, cached, ghosts = [], {}, [], []
+    before: set[int] = set()
+    for number, block in enumerate(trace):
+        hits.append("1" if policy.access(block) else "0")
+        if details:
+            after = policy.cached_blocks()
+            if before - after:
+                evicted[number] = sorted(before - after)
+            cached.append(set_digest(after))
+            ghosts.append(set_digest(policy.ghost_blocks()))
+            before = after
+    if not details:
+        return Answer("".join(hits))
+    return Answer("".join(hits), evicted, cached, ghosts if len(set(ghosts)) > 1 else None)
+
+
+def _is_offline(make):
+    return isinstance(make, type) and define(make).offline
+
+
+def run_kernel(policy: str) -> Run:
+    """A function that runs the compiled kernel of a registered policy.
+
+    Examples
+    --------
+    >>> run_kernel("lru")(1, [5, 5, 6], {}, True).hits
+    '010'
+    """
+    definition = find_policy(policy)
+
+    def run(capacity, trace, parameters, details):
+        if not all(definition.takes(name) for name in parameters):
+            return None
+        blocks, ids = _numbered(trace)
+        kernel = definition.cache(capacity, np.array(blocks, np.uint64), parameters)
+        hit = np.empty(len(ids), np.uint8)
+        if not details or definition.offline:
+            kernel.replay(ids, hit)
+            return Answer("".join(map(str, hit.tolist())))
+        evicted, cached, before = {}, [], set()
+        for number in range(len(ids)):
+            kernel.replay(ids[number : number + 1], hit[number : number + 1])
+            after = {block for i, block in enumerate(blocks) if i in kernel}
+            if before - after:
+                evicted[number] = sorted(before - after)
+            cached.append(set_digest(after))
+            before = after
+        return Answer("".join(map(str, hit.tolist())), evicted, cached)
+
+    return run
+
+
+def _numbered(trace):
+    """Blocks in order of first use, and the references as numbers into them."""
+    number = {block: i for i, block in enumerate(dict.fromkeys(trace))}
+    return list(number), np.array([number[block] for block in trace], np.uint32)
+
+
+def run_class(cls: type) -> Run:
+    """A function that runs a Python policy, see `misspenalty.policies.python_policy`.
+
+    Evictions are compared if the class has ``__contains__``. A vector that needs a parameter which the constructor does
+    not take is left out.
+
+    Raises
+    ------
+    ParameterError
+        The class is not a policy; when it runs, also that it raised an exception or did not return a boolean.
+    """
+    definition: Definition = define(cls)
+
+    def run(capacity, trace, parameters, details):
+        if not all(definition.takes(name) for name in parameters):
+            return None
+        future = [list(trace)] if definition.offline else []
+        try:
+            policy = cls(capacity, *future, **definition.check(parameters))
+        except ParameterError:
+            raise
+        except Exception as error:
+            raise ParameterError(f"policy {cls.__name__}: its constructor raised {shown(error)}") from error
+        known: dict[int, None] = {}
+        tells = details and hasattr(policy, "__contains__")
+        hits, evicted = [], {}
+        for number, block in enumerate(trace):
+            before = [each for each in known if each in policy] if tells else []
+            try:
+                found = policy.access(block)
+            except Exception as error:
+                raise ParameterError(f"policy {cls.__name__}: access({block}) raised {shown(error)}") from error
+            hits.append("1" if was_held(cls.__name__, block, found) else "0")
+            gone = sorted(each for each in before if each not in policy)
+            if gone:
+                evicted[number] = gone
+            known[block] = None
+        return Answer("".join(hits), evicted if tells else None)
+
+    return run

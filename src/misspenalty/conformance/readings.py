@@ -1,0 +1,360 @@
+"""What papers leave open: other readings of a policy, as definitions next to the first one, Miss Penalty's own."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from misspenalty.policies import find_policy
+from misspenalty.policies.arc import ARC
+from misspenalty.policies.car import CAR
+from misspenalty.policies.clock import Clock
+from misspenalty.policies.lfu import LFU
+from misspenalty.policies.lirs import LIRS
+from misspenalty.policies.registry import Reference
+from misspenalty.policies.s3fifo import S3FIFO
+from misspenalty.policies.twoq import TwoQ
+from misspenalty.policies.wtinylfu import WTinyLFU
+
+
+class WholeTargetARC(ARC):
+    """Steps of the target are whole numbers: the ratio of the ghost lists is rounded down."""
+
+    def _adapt(self, step):
+        super()._adapt(int(step))
+
+
+class WholeTargetCAR(CAR):
+    """Steps of the target are whole numbers: the ratio of the ghost lists is rounded down."""
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        before = self.p
+        hit = super().access(block)
+        self.p = before + int(self.p - before)
+        return hit
+
+
+class SetAtLoadClock(Clock):
+    """The reference that loads a block sets its bit, as hardware does."""
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        hit = super().access(block)
+        self.references[block] = max(self.references[block], 1)
+        return hit
+
+
+class OldestOnTieLFU(LFU):
+    """Of blocks used equally often the one that was loaded first goes."""
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        order = list(self.count)
+        hit = super().access(block)
+        if hit:
+            for each in order:
+                self.count.move_to_end(each)
+        return hit
+
+
+class ReclaimFirst2Q(TwoQ):
+    """A miss reclaims a slot before it looks its block up in A1out, so that a full A1out may drop that very name."""
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        known = block in self.a1out
+        if block in self.am or block in self.a1in:
+            return super().access(block)
+        if len(self.a1in) + len(self.am) == self.capacity:
+            self._reclaim()
+        known = self.a1out.pop(block, False)
+        (self.am if known else self.a1in)[block] = None
+        return False
+
+
+class AuthorsLIRS(LIRS):
+    """The authors' program: at least two blocks for HIR blocks, and a repeated reference is skipped."""
+
+    def __init__(self, capacity, hirs=0.01, stack_limit=None):
+        super().__init__(capacity, hirs, stack_limit)
+        self.lirs = capacity - max(int(hirs * capacity), 2)
+        self.last = None
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        repeated, self.last = block == self.last, block
+        return True if repeated else super().access(block)
+
+
+class AlgorithmS3FIFO(S3FIFO):
+    """Algorithm 1 to the letter: a miss evicts before G is asked; a block that finds M full makes M evict at once."""
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        if block in self.count:
+            return super().access(block)
+        while len(self.count) >= self.capacity:
+            if len(self.small) >= self.share or not self.main:
+                self._evict_small()
+            else:
+                self._evict_main()
+        (self.main if self.ghost.pop(block, False) else self.small).append(block)
+        self.count[block] = 0
+        return False
+
+    def _evict_small(self):
+        """Evict a block of S; none if all move to M."""
+        while self.small:
+            block = self.small.popleft()
+            if self.count[block] < self.threshold:
+                del self.count[block]
+                self.ghost[block] = True
+                if len(self.ghost) > self.room:
+                    self.ghost.popitem(last=False)
+                return
+            if len(self.main) >= self.capacity - self.share and self.main:
+                self._evict_main()
+            self.main.append(block)
+            self.count[block] = 0
+
+
+class ExactWTinyLFU(WTinyLFU):
+    """Exact counts in place of the sketch, for outcomes that no hash decides."""
+
+    def __init__(self, capacity, window=0.01, protected=0.8, sample_size=10.0):
+        super().__init__(capacity, window, protected, sample_size)
+        self.sketch = ExactCounts(self.sketch.sample)
+
+
+class ExactCounts:
+    """Counts of blocks up to 15, with ageing."""
+
+    def __init__(self, sample):
+        self.sample, self.size, self.counts = sample, 0, {}
+
+    def frequency(self, number):
+        """The count."""
+        return self.counts.get(number, 0)
+
+    def increment(self, number):
+        """Count one access."""
+        if self.frequency(number) < 15:
+            self.counts[number] = self.frequency(number) + 1
+            self.size += 1
+        if self.size >= self.sample:
+            self.size = (self.size - sum(count & 1 for count in self.counts.values())) // 2
+            self.counts = {block: count >> 1 for block, count in self.counts.items()}
+
+
+class HashedWTinyLFU(WTinyLFU):
+    """Another hash of the sketch for each `seed`."""
+
+    def __init__(self, capacity, seed, **parameters):
+        super().__init__(capacity, **parameters)
+        self.seed = seed
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        self.number.setdefault(block, len(self.number) + self.seed * 1_000_003)
+        return super().access(block)
+
+
+class DrawnVictim(Reference):
+    """A policy that draws its victim from those that a reading allows."""
+
+    CACHED = ("counts",)
+
+    def __init__(self, capacity, victims, seed):
+        self.capacity, self.victims, self.draw = capacity, victims, random.Random(seed)
+        self.counts = {}  # references since the block was loaded
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        hit = block in self.counts
+        if not hit and len(self.counts) == self.capacity:
+            del self.counts[self.draw.choice(self.victims(self.counts))]
+        self.counts[block] = self.counts.get(block, 0) + 1
+        return hit
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A reading, and the definition that has it.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(capacity, **parameters)``, or for an offline policy ``make(capacity, future, **parameters)``.
+    parameters : dict
+        Parameters that `make` gets unless a vector sets them.
+    victims : callable or None
+        If several victims are allowed: ``victims(counts)`` lists them, given the references of each cached block since
+        it was loaded.
+    by_seed : callable or None
+        ``by_seed(capacity, seed)``, if the outcome of a long trace depends on chance.
+    """
+
+    name: str
+    says: str
+    make: Callable[..., Any] | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    victims: Callable[[dict[int, int]], list[int]] | None = None
+    by_seed: Callable[[int, int], Any] | None = None
+
+
+def least_used(counts):
+    """The blocks with the lowest count."""
+    lowest = min(counts.values())
+    return [block for block, count in counts.items() if count == lowest]
+
+
+def all_outcomes(variant, capacity, trace, most):
+    """Every sequence of hits that a policy with free choice among `variant.victims` can have.
+
+    Returns
+    -------
+    list of str or None
+        Sorted; None if there are more than `most`.
+    """
+    states = {("", ())}
+    for block in trace:
+        following = set()
+        for hits, cached in states:
+            counts = dict(cached)
+            if block in counts:
+                counts[block] += 1
+                following.add((hits + "1", tuple(sorted(counts.items()))))
+                continue
+            victims = variant.victims(counts) if len(counts) == capacity else [None]
+            for victim in victims:
+                left = {each: count for each, count in counts.items() if each != victim} | {block: 1}
+                following.add((hits + "0", tuple(sorted(left.items()))))
+        states = following
+        if len({hits for hits, _ in states}) > most:
+            return None
+    return sorted({hits for hits, _ in states})
+
+
+def _random_choice(counts):
+    return list(counts)
+
+
+OPEN = {  # further readings by policy; the first reading is the registered definition
+    "clock": [
+        Variant(
+            "bit set at load",
+            "Hardware sets the reference bit at the access that loads a block; the report describes a hardware bit.",
+            SetAtLoadClock,
+        )
+    ],
+    "random": [Variant("any block", "Any block may be the victim.", victims=_random_choice)],
+    "slru": [
+        Variant(
+            "half protected",
+            "The limit of the protected segment is a tuning parameter of the paper; here half of the cache.",
+            parameters={"protected": 0.5},
+        ),
+        Variant(
+            "fills up",
+            "Until the cache is full a new block enters the protected segment if the lower one is full.",
+            parameters={"fill_up": 1},
+        ),
+    ],
+    "lfu": [
+        Variant("oldest on a tie", "The definition does not decide ties; the first loaded goes.", OldestOnTieLFU),
+        Variant("any on a tie", "The definition does not decide ties; any of the least used.", victims=least_used),
+    ],
+    "2q": [
+        Variant(
+            "reclaims first",
+            "The paper's procedure reclaims a slot before it uses the entry found in A1out.",
+            ReclaimFirst2Q,
+        ),
+        Variant(
+            "simplified",
+            "The paper's simplified version: A1 in place of A1in and A1out, a hit in A1 moves the block to Am.",
+            parameters={"simplified": 1},
+        ),
+    ],
+    "lirs": [
+        Variant(
+            "authors' program",
+            "At least two HIR blocks, and a reference to the block referenced just before is skipped.",
+            AuthorsLIRS,
+        )
+    ],
+    "arc": [
+        Variant(
+            "whole target",
+            "The figure adds a ratio to the target without saying whether it is rounded; here down to a whole number.",
+            WholeTargetARC,
+        )
+    ],
+    "car": [
+        Variant(
+            "whole target",
+            "The figure adds a ratio to the target without saying whether it is rounded; here down to a whole number.",
+            WholeTargetCAR,
+        )
+    ],
+    "mq": [
+        Variant(
+            "recalls first",
+            "A miss looks its block up in Qout before it evicts, so that a full Qout cannot drop that very entry.",
+            parameters={"recall_first": 1},
+        )
+    ],
+    "s3fifo": [
+        Variant(
+            "all enter S",
+            "Algorithm 1: every new block enters S, also while the cache fills; the rest is the authors' code.",
+            parameters={"fill_main": 0},
+        ),
+        Variant(
+            "algorithm 1",
+            "Algorithm 1 to the letter: eviction comes before the look-up in G, and a full M evicts for a block of S.",
+            AlgorithmS3FIFO,
+        ),
+    ],
+    "lru2": [
+        Variant(
+            "remembers all",
+            "The paper keeps the history of an evicted block for a time; here for ever.",
+            parameters={"history": 1000.0},
+        )
+    ],
+}
+
+FIRST = {  # what the first reading decides
+    "clock": "bit clear at load: a block that was only loaded is evicted at the hand's first visit.",
+    "random": "The draws of Miss Penalty's seeded generator.",
+    "slru": "Two segments, 80 % of the cache protected.",
+    "lfu": "The least recently used of the least used goes; counts are lost with the block.",
+    "2q": "The full version, Kin 25 % and Kout 50 %; a block found in A1out leaves it before a slot is reclaimed.",
+    "lirs": "One HIR block at least, and every reference counts.",
+    "arc": "The target is a real number.",
+    "car": "The target is a real number.",
+    "mq": "A miss evicts, then looks its block up in Qout.",
+    "s3fifo": "As the authors' code: blocks beyond the share of S enter M until the first eviction.",
+    "lru2": "Histories of four times as many evicted blocks as the cache holds.",
+    "wtinylfu": "A window of 1 %, at least a block; four fifths of the rest protected; no outcome depends on a hash.",
+    "opt": "Which of the blocks that are never used again goes is open, and changes no hit.",
+}
+
+
+def variants(policy):
+    """All readings of a policy as `Variant`, the registered definition first."""
+    reference = find_policy(policy).reference
+    by_seed = HashedWTinyLFU if policy == "wtinylfu" else None
+    says = FIRST.get(policy, "The paper decides every outcome.")
+    return [
+        Variant("definition", says, reference, by_seed=by_seed),
+        *(_completed(variant, reference) for variant in OPEN.get(policy, [])),
+    ]
+
+
+def _completed(variant, reference):
+    if variant.victims:
+        return replace(variant, by_seed=lambda capacity, seed: DrawnVictim(capacity, variant.victims, seed))
+    return variant if variant.make else replace(variant, make=reference)

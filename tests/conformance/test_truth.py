@@ -1,0 +1,94 @@
+"""The vectors against other programs and against derivations by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from misspenalty import conformance
+from misspenalty.conformance.readings import AuthorsLIRS
+
+AUTHORS = json.loads((Path(__file__).parents[1] / "data" / "lirs_authors.json").read_text())
+CAPACITY = {"s3fifo": 20, "2q": 4}  # smallest that libCacheSim runs as it runs large ones
+SAME = {
+    "lru": "LRU",
+    "fifo": "FIFO",
+    "clock": "Clock",
+    "sieve": "Sieve",
+    "arc": "ARC",
+    "lfu": "LFU",
+    "s3fifo": "S3FIFO",
+    "2q": "TwoQ",
+}
+
+
+@pytest.mark.parametrize("policy", SAME)
+def test_libcachesim_has_the_outcomes(policy):
+    """S3-FIFO and SIEVE are maintained there by their authors."""
+    libcachesim = pytest.importorskip("libcachesim")  # the lock has it wherever it is published
+
+    def run(capacity, trace, parameters, details):
+        if parameters or capacity < CAPACITY.get(policy, 1):
+            return None
+        cache, hits = getattr(libcachesim, SAME[policy])(cache_size=capacity), []
+        for block in trace:
+            request = libcachesim.Request()
+            request.obj_id, request.obj_size = block, 1
+            hits.append("1" if cache.get(request) else "0")
+        return conformance.Answer("".join(hits))
+
+    verdict = conformance.check_run(conformance.load_suite(policy), run)
+    assert verdict.conforms and verdict.reading == "definition"
+    assert verdict.count("passed") >= 8
+
+
+def test_lirs_has_the_outcomes_of_its_authors_program():
+    """Recorded hits of LIRS in the LIRS2 authors' program; they decide the reading named after them."""
+    assert len(AUTHORS["runs"]) >= 18
+    for run in AUTHORS["runs"]:
+        answer = conformance.answer_reference(AuthorsLIRS, run["capacity"], run["trace"], {}, False)
+        assert answer.hits == run["hits"], run
+    recorded = {(run["capacity"], tuple(run["trace"])): run["hits"] for run in AUTHORS["runs"]}
+    vectors = [v for v in conformance.load_suite("lirs").vectors if (v.capacity, tuple(v.trace)) in recorded]
+    assert len(vectors) >= 8
+    for vector in vectors:
+        hits = recorded[vector.capacity, tuple(vector.trace)]
+        assert any(hits == outcome.hits and "authors' program" in outcome.readings for outcome in vector.outcomes)
+
+
+BY_HAND = {  # policy, capacity, trace: hits, and evicted blocks by reference; above it the steps that the paper gives
+    # T1={1}; hit: T2={1}; T1={2}; |T1|=1 > p=0: 2 goes to B1, T1={3}; hit in T2
+    ("arc", 2, (1, 1, 2, 3, 1)): ("01001", {3: [2]}),
+    # as before, but 2 is in B1: p=1, |T1|=p and not from B2, so 1 goes from T2 to B2
+    ("arc", 2, (1, 1, 2, 3, 2)): ("01000", {3: [2], 4: [1]}),
+    # 1's bit is set; at 3 T1's hand moves 1 to T2 and clears the bit, then |T1|=1 >= 1: 2, whose bit is clear, goes
+    ("car", 2, (1, 1, 2, 3, 1)): ("01001", {3: [2]}),
+    # 3 takes place 0, the hand is at 1; 1 takes place 1, the hand is at 0; 2 takes the place of 3
+    ("clock", 2, (1, 2, 3, 1, 2)): ("00000", {2: [1], 3: [2], 4: [3]}),
+    # the hand, at the tail, clears 1's mark, moves on to 2, which is not visited
+    ("sieve", 2, (1, 2, 1, 3, 1)): ("00101", {3: [2]}),
+    # LIR={1,2,3}, 4 is HIR in Q, 5 replaces it; 1 is LIR
+    ("lirs", 4, (1, 2, 3, 4, 5, 1)): ("000001", {4: [4]}),
+    # the second 4 finds 4 in S: 4 becomes LIR, 1, the lowest LIR block, HIR at the end of Q; 5 replaces it
+    ("lirs", 4, (1, 2, 3, 4, 4, 5, 4)): ("0000101", {5: [1]}),
+    # all four in A1in, in order of loading; hits there do nothing; |A1in|=4 > Kin=1, so 1 goes
+    ("2q", 4, (1, 2, 3, 4, 2, 1, 4, 5, 3)): ("000011101", {7: [1]}),
+    # one hit in S is not above one: 1 leaves S for G; 2 is in M (or in S, if all enter S)
+    ("s3fifo", 3, (1, 2, 1, 3, 4, 2)): ("001001", {4: [1]}),
+    # the hit protects 1; 2 is the oldest in probation
+    ("slru", 3, (1, 1, 2, 3, 4, 1)): ("010001", {4: [2]}),
+    # window {4}, candidate 3 against the main region's victim 1, both used once: the candidate goes
+    ("wtinylfu", 3, (1, 2, 3, 4, 1)): ("00001", {3: [3]}),
+    # 1 has two known uses, 2 only one and so an infinite distance
+    ("lru2", 2, (1, 1, 2, 3, 1)): ("01001", {3: [2]}),
+}
+
+
+@pytest.mark.parametrize("policy, capacity, trace", BY_HAND)
+def test_short_vectors_derived_by_hand(policy, capacity, trace):
+    hits, evicted = BY_HAND[policy, capacity, trace]
+    vector = next(
+        v for v in conformance.load_suite(policy).vectors if (v.capacity, tuple(v.trace)) == (capacity, trace)
+    )
+    assert all(outcome.hits == hits for outcome in vector.outcomes)
+    assert vector.outcomes[0].evicted == evicted

@@ -1,0 +1,138 @@
+"""The vectors: made by the definitions, equal to the kernels, and each one tells the fault apart that it names."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from tests.conformance.wrong import WRONG, wrong_version
+from tools import conformance_vectors
+
+from misspenalty import conformance
+from misspenalty.conformance.readings import variants
+from misspenalty.conformance.suite import folder, load_trace, set_digest
+from misspenalty.io.documents import read_yaml
+from misspenalty.policies import find_policy, known_policies
+
+POLICIES = conformance.policies()
+SUITES = {policy: conformance.load_suite(policy) for policy in POLICIES}
+TRACES = {
+    name: make(seed)
+    for seed, (name, make) in enumerate(
+        (
+            ("zipf.txt", conformance_vectors.zipf),
+            ("loops.txt", conformance_vectors.loops),
+            ("recency.txt", conformance_vectors.recency),
+        ),
+        1,
+    )
+}
+
+
+def source(policy):
+    return read_yaml(folder() / "sources" / f"{policy}.yaml")
+
+
+def test_every_policy_has_fifteen_to_thirty_five_vectors():
+    assert set(POLICIES) == set(known_policies())
+    assert all(15 <= len(suite.vectors) <= 35 and len(suite.long) == 3 for suite in SUITES.values())
+
+
+def test_files_are_small():
+    assert sum(path.stat().st_size for path in folder().rglob("*") if path.is_file()) < 2_000_000
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_file_follows_the_schema(policy):
+    schema = json.loads((folder() / "suite.schema.json").read_text())
+    jsonschema.validate(json.loads((folder() / f"{policy}.json").read_text()), schema)
+
+
+def test_the_schema_and_the_long_traces_are_those_of_the_generator():
+    assert json.loads((folder() / "suite.schema.json").read_text()) == conformance.Suite.model_json_schema()
+    for vector in SUITES["lru"].long:
+        assert load_trace(vector) == TRACES[vector.file]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_definitions_make_the_short_vectors_again(policy):
+    own, common = source(policy), read_yaml(folder() / "sources" / "common.yaml")
+    suite = conformance_vectors.make_suite(own, common | {"long": []}, TRACES)
+    archived = json.loads((folder() / f"{policy}.json").read_text())
+    assert conformance_vectors.written(suite | {"long": archived["long"]}) == (folder() / f"{policy}.json").read_text()
+
+
+@pytest.mark.parametrize("policy", ["lru", "fifo", "arc", "lirs", "s3fifo", "sieve", "2q", "slru"])
+def test_definitions_make_the_long_vectors_again(policy):
+    common = read_yaml(folder() / "sources" / "common.yaml")
+    for entry, vector in zip(common["long"], SUITES[policy].long, strict=True):
+        made = conformance_vectors.make_long(policy, variants(policy), entry, TRACES[entry["file"]])
+        assert conformance_vectors._lean(made) == json.loads(vector.model_dump_json(exclude_none=True))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_kernels_and_definitions_conform(policy):
+    def definition(capacity, trace, parameters, details):
+        return conformance.answer_reference(find_policy(policy).reference, capacity, trace, parameters, details)
+
+    kernel = conformance.check_run(SUITES[policy], conformance.run_kernel(policy))
+    assert kernel.conforms and kernel.reading == "definition" and kernel.count("not run") == 0
+    short = SUITES[policy].model_copy(update={"long": []})
+    assert conformance.check_run(short, definition).count("passed") == len(short.vectors)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_readings_conform(policy):
+    """Every reading passes its own suite, and the check names it, if its hits differ from the first one's."""
+    short = SUITES[policy].model_copy(update={"long": []})
+    for variant in variants(policy):
+        if variant.victims is None:
+
+            def run(capacity, trace, parameters, details, variant=variant):
+                chosen = variant.parameters | parameters
+                return conformance.answer_reference(variant.make, capacity, trace, chosen, details)
+
+            verdict = conformance.check_run(short, run)
+            assert verdict.conforms and verdict.reading == variant.name
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_vector_tells_its_fault_apart(policy):
+    caught = set()
+    for vector in SUITES[policy].vectors:
+        if vector.catches:
+            faulty = wrong_version(policy, vector.catches)
+            hits = hits_of(faulty, policy, vector)
+            assert hits not in {outcome.hits for outcome in vector.outcomes if outcome.readings[0] == "definition"}
+            caught.add(vector.catches)
+    assert caught >= set(WRONG[policy])
+
+
+def hits_of(make, policy, vector):
+    future = [list(vector.trace)] if find_policy(policy).offline else []
+    faulty = make(vector.capacity, *future, **vector.parameters)
+    return "".join("01"[bool(faulty.access(block))] for block in vector.trace)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_other_policy_passes(policy):
+    for name, definition in known_policies().items():
+        twins = {"lru", "lru_top"}  # without a prefetcher LRU Top is LRU
+        if name == policy or definition.offline or {name, policy} == twins:
+            continue
+        assert not conformance.check_run(SUITES[policy], conformance.run_kernel(name)).conforms, name
+
+
+def test_a_digest_by_hand():
+    """SHA-256 of "1 2 30" as another program prints it (coreutils' sha256sum)."""
+    assert set_digest([30, 1, 2]) == "61b69d59"
+
+
+def test_the_generator_notices_a_changed_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(conformance_vectors, "make_files", lambda: {"a.json": "new\n"})
+    monkeypatch.setattr(conformance_vectors, "DATA", tmp_path)
+    monkeypatch.setattr("sys.argv", ["conformance_vectors.py", "--check"])
+    (Path(tmp_path) / "a.json").write_text("old\n")
+    assert conformance_vectors.main() == 1 and "a.json" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["conformance_vectors.py"])
+    assert conformance_vectors.main() == 0 and (tmp_path / "a.json").read_text() == "new\n"

@@ -1,0 +1,784 @@
+"""Wrong versions of policies, by policy and fault: each vector that names a fault in `catches` has to tell it apart."""
+
+from misspenalty.policies import find_policy
+from misspenalty.policies.arc import ARC
+from misspenalty.policies.car import CAR
+from misspenalty.policies.clock import Clock
+from misspenalty.policies.clockpro import ClockPro
+from misspenalty.policies.fbr import FBR
+from misspenalty.policies.fifo import FIFO
+from misspenalty.policies.lfru import LFRU
+from misspenalty.policies.lfu import LFU
+from misspenalty.policies.lirs import LIRS
+from misspenalty.policies.lrfu import LRFU
+from misspenalty.policies.lru import LRU
+from misspenalty.policies.lruk import LRUK
+from misspenalty.policies.mq import MQ
+from misspenalty.policies.mru import MRU
+from misspenalty.policies.opt import OPT
+from misspenalty.policies.s3fifo import S3FIFO
+from misspenalty.policies.sieve import SIEVE
+from misspenalty.policies.slru import SLRU
+from misspenalty.policies.twoq import TwoQ
+from misspenalty.policies.wtinylfu import WTinyLFU
+
+
+class ArcPlusOne(ARC):
+    def _adapt(self, step):
+        super()._adapt(1 if step > 0 else -1)
+
+
+class ArcGhostToT1(ARC):
+    def access(self, block):
+        known = block in self.b1 or block in self.b2
+        hit = super().access(block)
+        if known:
+            del self.t2[block]
+            self.t1[block] = None
+        return hit
+
+
+class ArcHitStaysInT1(ARC):
+    def access(self, block):
+        if block in self.t1:
+            self.t1.move_to_end(block)
+            return True
+        return super().access(block)
+
+
+class ArcNoTie(ARC):
+    def _replace(self, in_b2):
+        super()._replace(False)
+
+
+class ArcTie(ARC):
+    def _replace(self, in_b2):
+        super()._replace(True)
+
+
+class ArcForgetsInT1(ARC):
+    """Case IV drops the LRU block of T1 outright although B1 has a name to drop."""
+
+    def _make_room(self):
+        if len(self.t1) + len(self.b1) == self.capacity and self.t1:
+            self.t1.popitem(last=False)
+        else:
+            super()._make_room()
+
+
+class ArcKeepsName(ARC):
+    """A block of T1 that is dropped when B1 is empty leaves its name in B1."""
+
+    def _make_room(self):
+        if len(self.t1) == self.capacity:
+            self.b1[self.t1.popitem(last=False)[0]] = None
+        else:
+            super()._make_room()
+
+
+class CarLoadsReferenced(CAR):
+    def access(self, block):
+        hit = super().access(block)
+        self.bit[block] = True
+        return hit
+
+
+class CarFixed(CAR):
+    def access(self, block):
+        hit = super().access(block)
+        self.p = 0.0
+        return hit
+
+
+class CarMovesHits(CAR):
+    def access(self, block):
+        if block in self.t1:
+            self.t1.remove(block)
+            self.t2.append(block)
+            return True
+        return super().access(block)
+
+
+class CarSurvivorStays(CAR):
+    """A referenced block of T1 gets a second turn in T1 instead of moving to T2."""
+
+    def _replace(self):
+        while len(self.t1) >= max(1, self.p) and self.bit[self.t1[0]]:
+            self.bit[self.t1[0]] = False
+            self.t1.rotate(-1)
+        super()._replace()
+
+
+class ClockHandWaits(Clock):
+    """The hand stays on the new block."""
+
+    def _replace(self, block):
+        super()._replace(block)
+        self.hand = (self.hand - 1) % self.capacity
+
+
+class ClockRestarts(Clock):
+    def _replace(self, block):
+        self.hand = 0
+        super()._replace(block)
+
+
+class ClockKeepsBits(Clock):
+    """The hand skips referenced blocks without clearing their bits, unless all are referenced."""
+
+    def _replace(self, block):
+        if all(self.references.values()):
+            return super()._replace(block)
+        while self.references[self.circle[self.hand]]:
+            self._advance()
+        return super()._replace(block)
+
+
+class ClockProFixed(ClockPro):
+    def _move_target(self, step):
+        pass
+
+
+class ClockProNoTest(ClockPro):
+    """A cold page never becomes hot after the start."""
+
+    def _promote(self, block):
+        page = self.clock[block]
+        self.absent -= not page.resident
+        self.clock.move_to_end(block)
+        self.clock[block] = type(page)(hot=False, test=True)
+
+
+class ClockProHotForever(ClockPro):
+    """HAND_hot does not clear the bit of a hot page."""
+
+    def _run_hand_hot(self, candidate):
+        used = {block for block, page in self.clock.items() if page.hot and page.used}
+        super()._run_hand_hot(candidate)
+        for block in used:
+            if block in self.clock and self.clock[block].hot and any(not p.used for p in self.clock.values() if p.hot):
+                self.clock[block].used = True
+
+
+class FbrCountsAll(FBR):
+    """A hit in the new section counts, too."""
+
+    def __init__(self, capacity, **parameters):
+        super().__init__(capacity, **parameters)
+        self.new = 0
+
+
+class FbrWholeStack(FBR):
+    """The lowest count of the whole stack goes."""
+
+    def _evict(self):
+        self.old = len(self.stack)
+        super()._evict()
+
+
+class FbrNeverHalves(FBR):
+    def __init__(self, capacity, **parameters):
+        super().__init__(capacity, **{**parameters, "a_max": 2.0**32})
+
+
+class FbrLastOnTie(FBR):
+    def _evict(self):
+        old = self.stack[-self.old :]
+        victim = min(old, key=self.count.get)
+        self.stack.remove(victim)
+        self.stack.append(victim)
+        self.count[victim] = 0
+        super()._evict()
+
+
+class LfruRestarts(LFRU):
+    """A block's old value is added without decay."""
+
+    def access(self, block):
+        crf, _ = self.crf.get(block, (0, 0))
+        hit = super().access(block)
+        if hit:
+            self.crf[block] = 1 + crf, self.now
+        return hit
+
+
+class LrfuUndecayed(LRFU):
+    def access(self, block):
+        crf, _ = self.crf.get(block, (0, 0))
+        hit = super().access(block)
+        if hit:
+            self.crf[block] = 1 + crf, self.now
+        return hit
+
+
+class LfuRemembers(LFU):
+    def __init__(self, capacity, **_):
+        super().__init__(capacity, history=1000)
+
+
+class LfuEvictsNew(LFU):
+    """The block that has just been loaded takes part in the choice of the victim."""
+
+    def access(self, block):
+        if block in self.count:
+            return super().access(block)
+        self.count[block] = 1
+        if len(self.count) > self.capacity:
+            newest_first = list(self.count)[::-1]
+            del self.count[min(newest_first, key=self.count.get)]
+        return False
+
+
+class LirsDropsHistory(LIRS):
+    """A block that is evicted leaves S as well."""
+
+    def access(self, block):
+        hit = super().access(block)
+        for gone in [b for b in self.s if b not in self.lir and b not in self.q]:
+            del self.s[gone]
+        return hit
+
+
+class LirsNoPruning(LIRS):
+    def _exchange(self, block):
+        lowest = next(b for b in self.s if b in self.lir)
+        self.lir.remove(lowest)
+        del self.s[lowest]
+        self.q[lowest] = None
+        self.lir.add(block)
+
+    def _prune(self):
+        pass
+
+
+class LirsQueueKeeps(LIRS):
+    """A HIR block used in Q but not in S keeps its place in Q."""
+
+    def access(self, block):
+        before = list(self.q)
+        kept = block in self.q and block not in self.s
+        hit = super().access(block)
+        if kept and block in self.q:
+            for each in before:
+                self.q.move_to_end(each)
+        return hit
+
+
+class LirsStartsHir(LIRS):
+    """Every first block is HIR, also while there is room among the LIR blocks."""
+
+    def access(self, block):
+        if block not in self.lir and block not in self.s and len(self.lir) < self.lirs and block not in self.q:
+            if len(self.lir) + len(self.q) == self.capacity:
+                self.q.popitem(last=False)
+            self.q[block] = None
+            self.s[block] = None
+            return False
+        return super().access(block)
+
+    def _exchange(self, block):
+        if len(self.lir) < self.lirs:
+            self.lir.add(block)
+        else:
+            super()._exchange(block)
+
+
+class LirsLru(LIRS):
+    """A HIR block of Q that is in S does not become LIR."""
+
+    def _exchange(self, block):
+        self.q[block] = None
+
+
+class LirsDemotedLeaves(LIRS):
+    """The lowest LIR block goes to the front of Q, not to its end."""
+
+    def _exchange(self, block):
+        super()._exchange(block)
+        self.q.move_to_end(next(reversed(self.q)), last=False)
+
+
+class LrukFirstUse(LRUK):
+    """Blocks without K uses are not preferred as victims."""
+
+    def _rank(self, block):
+        return self.hist[block][-1], self.last[block]
+
+
+class LrukMostRecent(LRUK):
+    """Among blocks without K uses the most recently used goes."""
+
+    def _rank(self, block):
+        known, last = super()._rank(block)
+        return (known, -last) if not known else (known, last)
+
+
+class MqLinear(MQ):
+    """The queue is the count, not its logarithm."""
+
+    def _enqueue(self, block, k):
+        if block in self.count and self.count[block] > 1 and k == self.count[block].bit_length() - 1:
+            k = min(self.count[block] - 1, len(self.queues) - 1)
+        super()._enqueue(block, k)
+
+
+class MqNoExpiry(MQ):
+    def _adjust(self):
+        self.now += 1
+
+
+class MqToBottom(MQ):
+    """An expired block falls to the lowest queue."""
+
+    def _adjust(self):
+        self.now += 1
+        for k in range(1, len(self.queues)):
+            block, expire = next(iter(self.queues[k].items()), (None, None))
+            if block is not None and expire < self.now:
+                del self.queues[k][block]
+                self._enqueue(block, 0)
+
+
+class MqFresh(MQ):
+    """A block that moves down keeps its old time and moves down again at once."""
+
+    def _adjust(self):
+        self.now += 1
+        for k in reversed(range(1, len(self.queues))):
+            block, expire = next(iter(self.queues[k].items()), (None, None))
+            if block is not None and expire < self.now:
+                del self.queues[k][block]
+                self.queues[k - 1][block] = expire
+
+
+class S3Reinserts(S3FIFO):
+    """A survivor of M has its counter cleared, not lowered."""
+
+    def _evict_main(self):
+        while self.count[self.main[0]]:
+            self.count[self.main[0]] = 0
+            self.main.rotate(-1)
+        del self.count[self.main.popleft()]
+
+
+class S3NoSecondChance(S3FIFO):
+    def _evict_main(self):
+        del self.count[self.main.popleft()]
+
+
+class S3GhostToSmall(S3FIFO):
+    def access(self, block):
+        self.ghost.pop(block, None)
+        return super().access(block)
+
+
+class S3KeepsCount(S3FIFO):
+    """A block that moves to M keeps its counter."""
+
+    def _evict_small(self):
+        counts = dict(self.count)
+        before = set(self.main)
+        super()._evict_small()
+        for block in set(self.main) - before:
+            self.count[block] = counts[block]
+
+
+class S3MainRemembered(S3FIFO):
+    """A victim of M enters G, too."""
+
+    def _evict_main(self):
+        before = set(self.count)
+        super()._evict_main()
+        self.ghost.update(dict.fromkeys(before - set(self.count), True))
+
+
+class S3Uncapped(S3FIFO):
+    """The counter goes on beyond three."""
+
+    def access(self, block):
+        if block in self.count:
+            self.count[block] += 1
+            return True
+        return super().access(block)
+
+
+class SieveMoves(SIEVE):
+    """Survivors move to the head, as in CLOCK."""
+
+    def _evict(self):
+        while self.visited[self.queue[0]]:
+            self.visited[self.queue[0]] = False
+            self.queue.append(self.queue.pop(0))
+        del self.visited[self.queue.pop(0)]
+
+
+class SieveRestarts(SIEVE):
+    def _evict(self):
+        self.hand = 0
+        super()._evict()
+
+
+class SieveLoadsVisited(SIEVE):
+    def access(self, block):
+        hit = super().access(block)
+        self.visited[block] = True
+        return hit
+
+
+class SieveKeepsMarks(SIEVE):
+    """The hand passes visited blocks without clearing their marks, unless all are visited."""
+
+    def _evict(self):
+        if not all(self.visited.values()):
+            while self.visited[self.queue[self.hand]]:
+                self.hand = (self.hand + 1) % len(self.queue)
+        super()._evict()
+
+
+class SlruDrops(SLRU):
+    """What the protected segment gives up leaves the cache."""
+
+    def _enter(self, k, block):
+        self.segments[k][block] = None
+        if k and len(self.segments[k]) > self.limits[k]:
+            self.segments[k].popitem(last=False)
+
+
+class SlruDemotesToBottom(SLRU):
+    """A demoted block becomes the next victim."""
+
+    def _enter(self, k, block):
+        self.segments[k][block] = None
+        if k and len(self.segments[k]) > self.limits[k]:
+            demoted, _ = self.segments[k].popitem(last=False)
+            self.segments[k - 1][demoted] = None
+            self.segments[k - 1].move_to_end(demoted, last=False)
+
+
+class SlruProtectedFifo(SLRU):
+    """A hit in the protected segment does not renew the block."""
+
+    def access(self, block):
+        return True if block in self.segments[-1] else super().access(block)
+
+
+class TwoQPromotes(TwoQ):
+    """A hit in A1in moves the block to Am."""
+
+    def access(self, block):
+        if block in self.a1in:
+            self.am[block] = self.a1in.pop(block)
+            return True
+        return super().access(block)
+
+
+class TwoQRenews(TwoQ):
+    """A hit in A1in renews the block there."""
+
+    def access(self, block):
+        if block in self.a1in:
+            self.a1in.move_to_end(block)
+        return super().access(block)
+
+
+class TwoQAmFifo(TwoQ):
+    def access(self, block):
+        return True if block in self.am else super().access(block)
+
+
+class TwoQAtKin(TwoQ):
+    """A1in gives up a block as soon as it holds Kin, not more than Kin."""
+
+    def __init__(self, capacity, **parameters):
+        super().__init__(capacity, **parameters)
+        self.kin -= 1
+
+
+class TwoQRemembersAll(TwoQ):
+    """A block that Am gives up is remembered, too."""
+
+    def _reclaim(self):
+        if len(self.a1in) > self.kin or not self.am:
+            super()._reclaim()
+        else:
+            self.a1out[self.am.popitem(last=False)[0]] = True
+            if len(self.a1out) > self.kout:
+                self.a1out.popitem(last=False)
+
+
+class TinyTieAdmits(WTinyLFU):
+    def _frequency(self, block):
+        # the candidate is the block that is in no region any more
+        known = block in self.probation
+        return super()._frequency(block) + (0 if known else 0.5)
+
+
+class TinyAdmitsAll(WTinyLFU):
+    def _frequency(self, block):
+        return 0 if block in self.probation else 1
+
+
+class TinyAdmitsNone(WTinyLFU):
+    def _frequency(self, block):
+        return 0
+
+
+class TinyNoProtected(WTinyLFU):
+    def _promote(self, block):
+        self.probation.move_to_end(block)
+
+
+class TinyCountsMisses(WTinyLFU):
+    """Hits are not counted in the sketch."""
+
+    def access(self, block):
+        if block in self.window or block in self.probation or block in self.protected:
+            increment, self.sketch.increment = self.sketch.increment, lambda number: None
+            try:
+                return super().access(block)
+            finally:
+                self.sketch.increment = increment
+        return super().access(block)
+
+
+class TinyWindowFifo(WTinyLFU):
+    def access(self, block):
+        order = list(self.window)
+        hit = super().access(block)
+        if hit and block in self.window:
+            for each in order:
+                self.window.move_to_end(each)
+        return hit
+
+
+class OptNearest(OPT):
+    """Evicts the block whose next use is nearest."""
+
+    def _next_use(self, block):
+        return -super()._next_use(block)
+
+
+class OptNeverLast(OPT):
+    """A block that is never used again is kept before all others."""
+
+    def _next_use(self, block):
+        following = super()._next_use(block)
+        return -1 if following == float("inf") else following
+
+
+def one_more(policy):
+    """The cache holds one block more than its capacity."""
+    return lambda capacity, *rest, **parameters: find_policy(policy).reference(capacity + 1, *rest, **parameters)
+
+
+class Unseen:
+    """A policy that does not see some of its hits."""
+
+    def __init__(self, policy, repeats, capacity, *rest, **parameters):
+        self.policy = find_policy(policy).reference(capacity, *rest, **parameters)
+        self.repeats, self.last = repeats, None
+
+    def access(self, block):
+        unseen = block == self.last if self.repeats else block in self.policy.cached_blocks()
+        self.last = block
+        return True if unseen else self.policy.access(block)
+
+
+class Forgetful:
+    """A policy that forgets every block it evicts."""
+
+    def __init__(self, policy, capacity, *rest, **parameters):
+        self.policy = find_policy(policy).reference(capacity, *rest, **parameters)
+
+    def access(self, block):
+        hit = self.policy.access(block)
+        for name in self.policy.GHOSTS:
+            names = getattr(self.policy, name)
+            for gone in self.policy.ghost_blocks() & set(names):
+                del names[gone]
+                for by_block in (getattr(self.policy, "count", {}), getattr(self.policy, "last", {})):
+                    by_block.pop(gone, None)
+        return hit
+
+
+def hits_unseen(policy):
+    """Hits change nothing."""
+    return lambda *arguments, **parameters: Unseen(policy, False, *arguments, **parameters)
+
+
+def repeats_unseen(policy):
+    """A reference to the block referenced just before changes nothing."""
+    return lambda *arguments, **parameters: Unseen(policy, True, *arguments, **parameters)
+
+
+def forgetful(policy):
+    """No history."""
+    return lambda *arguments, **parameters: Forgetful(policy, *arguments, **parameters)
+
+
+def other(policy, **changed):
+    """Another policy, or other parameters, under the name."""
+
+    def make(capacity, **parameters):
+        reference = find_policy(policy)
+        taken = {name: value for name, value in parameters.items() if reference.takes(name)}
+        return reference.reference(capacity, **{**reference.check(taken), **changed})
+
+    return make
+
+
+WRONG = {
+    "fifo": {"renews": LRU, "second_chance": Clock, "newest": MRU},
+    "lru": {"hits_unseen": FIFO, "second_chance": Clock, "newest": MRU, "segments": SLRU, "counts": LFU},
+    "mru": {"oldest": LRU, "hits_unseen": hits_unseen("mru"), "first": FIFO},
+    "clock": {
+        "no_chance": FIFO,
+        "counts": other("clock", bits=2),
+        "hand_waits": ClockHandWaits,
+        "restarts": ClockRestarts,
+        "keeps_bits": ClockKeepsBits,
+        "sieve": SIEVE,
+        "lru": LRU,
+    },
+    "random": {},
+    "slru": {
+        "drops": SlruDrops,
+        "demotes_to_bottom": SlruDemotesToBottom,
+        "protected_fifo": SlruProtectedFifo,
+        "lru": LRU,
+        "hits_unseen": hits_unseen("slru"),
+        "unlimited": other("slru", protected=1.0),
+    },
+    "lfu": {"remembers": LfuRemembers, "lru": LRU, "hits_unseen": hits_unseen("lfu"), "evicts_new": LfuEvictsNew},
+    "fbr": {
+        "counts_all": FbrCountsAll,
+        "whole_stack": FbrWholeStack,
+        "lru": LRU,
+        "lfu": LFU,
+        "never_halves": FbrNeverHalves,
+        "last_on_tie": FbrLastOnTie,
+    },
+    "lfru": {
+        "lru": other("lru"),
+        "frequency_only": other("lfru", lam=0.0),
+        "undecayed": LfruRestarts,
+        "forgetful": other("lfru", history=0.0),
+    },
+    "lrfu": {
+        "lru": other("lru"),
+        "frequency_only": other("lrfu", lam=0.0),
+        "undecayed": LrfuUndecayed,
+        "remembers": other("lfru"),
+        "correlated": other("lrfu", correlated_period=0),
+    },
+    "lru2": {
+        "lru": LRU,
+        "forgetful": other("lru2", history=0.0),
+        "first_use": LrukFirstUse,
+        "most_recent": LrukMostRecent,
+        "k3": other("lru2", k=3),
+        "correlated": other("lru2", correlated_period=0),
+        "lfu": LFU,
+    },
+    "2q": {
+        "promotes": TwoQPromotes,
+        "renews": TwoQRenews,
+        "am_fifo": TwoQAmFifo,
+        "at_kin": TwoQAtKin,
+        "remembers_all": TwoQRemembersAll,
+        "forgetful": forgetful("2q"),
+        "remembers_more": other("2q", kout=1.0),
+        "lru": LRU,
+    },
+    "lirs": {
+        "drops_history": LirsDropsHistory,
+        "no_pruning": LirsNoPruning,
+        "queue_keeps": LirsQueueKeeps,
+        "starts_hir": LirsStartsHir,
+        "never_lir": LirsLru,
+        "demoted_leaves": LirsDemotedLeaves,
+        "lru": LRU,
+        "hits_unseen": hits_unseen("lirs"),
+    },
+    "clockpro": {
+        "fixed": ClockProFixed,
+        "no_test": ClockProNoTest,
+        "hot_forever": ClockProHotForever,
+        "forgetful": other("clockpro", history=0.0),
+        "remembers_more": other("clockpro", history=3.0),
+        "clock": Clock,
+        "lirs": LIRS,
+        "hits_unseen": hits_unseen("clockpro"),
+    },
+    "arc": {
+        "fixed": other("arc", target=0.0),
+        "plus_one": ArcPlusOne,
+        "ghost_to_t1": ArcGhostToT1,
+        "hit_stays": ArcHitStaysInT1,
+        "no_tie": ArcNoTie,
+        "tie": ArcTie,
+        "drops_t1": ArcForgetsInT1,
+        "keeps_name": ArcKeepsName,
+        "lru": LRU,
+        "forgetful": forgetful("arc"),
+        "hits_unseen": hits_unseen("arc"),
+    },
+    "car": {
+        "loads_referenced": CarLoadsReferenced,
+        "fixed": CarFixed,
+        "moves_hits": CarMovesHits,
+        "survivor_stays": CarSurvivorStays,
+        "arc": ARC,
+        "forgetful": forgetful("car"),
+        "clock": Clock,
+        "hits_unseen": hits_unseen("car"),
+    },
+    "mq": {
+        "linear": MqLinear,
+        "no_expiry": MqNoExpiry,
+        "to_bottom": MqToBottom,
+        "fresh": MqFresh,
+        "forgetful": other("mq", history=0.0),
+        "lru": other("lru"),
+        "lfu": other("lfu"),
+    },
+    "s3fifo": {
+        "reinserts_cleared": S3Reinserts,
+        "no_second_chance": S3NoSecondChance,
+        "ghost_to_small": S3GhostToSmall,
+        "keeps_count": S3KeepsCount,
+        "main_remembered": S3MainRemembered,
+        "uncapped": S3Uncapped,
+        "one_hit": other("s3fifo", threshold=1),
+        "remembers_more": other("s3fifo", ghost=3.0),
+        "clock": other("clock", bits=2),
+        "lru": LRU,
+    },
+    "sieve": {
+        "moves": SieveMoves,
+        "restarts": SieveRestarts,
+        "loads_visited": SieveLoadsVisited,
+        "keeps_marks": SieveKeepsMarks,
+        "hits_unseen": FIFO,
+        "lru": LRU,
+    },
+    "wtinylfu": {
+        "tie_admits": TinyTieAdmits,
+        "admits_all": TinyAdmitsAll,
+        "admits_none": TinyAdmitsNone,
+        "no_protected": TinyNoProtected,
+        "hits_uncounted": TinyCountsMisses,
+        "window_fifo": TinyWindowFifo,
+        "lru": LRU,
+    },
+    "opt": {"nearest": OptNearest, "never_last": OptNeverLast},
+    "sarc": {"lru": LRU, "lru_bottom": other("lru_bottom"), "fifo": FIFO},
+    "lru_top": {"lru_bottom": other("lru_bottom"), "hits_unseen": FIFO, "clock": Clock},
+    "lru_bottom": {"lru": LRU, "sarc": other("sarc"), "fifo": FIFO},
+}
+GENERIC = {"one_more": one_more, "repeats_unseen": repeats_unseen}
+
+
+def wrong_version(policy, fault):
+    """``make(capacity, **parameters)`` of a faulty version."""
+    return GENERIC[fault](policy) if fault in GENERIC else WRONG[policy][fault]
