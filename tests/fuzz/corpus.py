@@ -27,6 +27,7 @@ from misspenalty.io.documents import read_yaml
 from misspenalty.machine import read_entries
 from misspenalty.traces import formats
 from misspenalty.traces.builds import read as read_capture
+from misspenalty.traces.dialects import dialects
 from misspenalty.traces.trace import META
 
 ROOT = Path(__file__).parents[2]
@@ -123,7 +124,10 @@ MSR = b"".join(
     for n in range(12)
 )
 PROMPT = b'{"timestamp": %d, "input_length": 1500, "output_length": 20, "hash_ids": [0, 1, %d]}\n'
-TRACES = {
+DIALECTS = {  # their examples, of which each has at least one line
+    name: functools.partial(lambda text: text.encode() + b"\n", dialect.example) for name, dialect in dialects().items()
+}
+TRACES = DIALECTS | {
     "arc": lambda: b"".join(b"%d %d 0 %d\n" % (n % 7, n % 3 + 1, n) for n in range(30)),
     "lirs": lambda: b"*\n" + b"".join(b"%d\n" % (n * n % 11) for n in range(40)),
     "spc": lambda: SPC,
@@ -183,7 +187,8 @@ def compiled():
 
 def detected():
     """The formats that are recognised by their content, each plain and, if that is allowed, compressed."""
-    unnamed = ("u32le", "u32be", "u64le", "u64be", "cache2k", "corda", "scarab", "adapt_size")  # need a name
+    numbers = ("u32le", "u32be", "u64le", "u64be", "cache2k", "corda", "scarab")
+    unnamed = (*numbers, *(name for name, dialect in dialects().items() if dialect.evidence.get("named")))
     plain = {f"seed{number}": make() for number, (name, make) in enumerate(TRACES.items()) if name not in unnamed}
     return plain | {
         f"{name}.gz": gzip.compress(content) for name, content in plain.items() if not content.startswith(b"PAR1")

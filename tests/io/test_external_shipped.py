@@ -9,7 +9,7 @@ import pytest
 from pages import blocks
 
 from misspenalty.io.external import open_register
-from misspenalty.traces.reader import open_stream
+from misspenalty.traces.compression import open_stream
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = {name: entry for name, entry in open_register(ROOT / "data" / "external.yaml").files.items() if entry.shipped}

@@ -12,10 +12,29 @@ from misspenalty import InputError, open_trace
 from misspenalty.traces._compile import Interner
 from misspenalty.traces._distance import NEVER, next_use, previous_use
 from misspenalty.traces._stack import StackDistances, first_uses, sampled
-from misspenalty.traces.text import Lines
+from misspenalty.traces.layout import resolve
+from misspenalty.traces.lines import Batch, divide
+from misspenalty.traces.table import Table
+from misspenalty.traces.values import BadValueError, whole
 
-NUMBER = st.integers(0, 2**63 - 1) | st.integers(0, 10**8 + 1) | st.integers(0, 20)
-PAIRS = Lines(b"uu", ("first", "second"))
+NUMBER = st.integers(0, 2**63 - 1) | st.integers(-(2**63), -1) | st.integers(0, 10**8 + 1) | st.integers(0, 20)
+PAIRS = Table(columns={"block": ("1",), "size": ("2",)}, separator=" ", names=("first", "second"), key="number")
+
+
+def pairs(text):
+    """The rows of a text of two numbers per line."""
+    layout = resolve(PAIRS, b"1 2\n")
+    batch = Batch({}, 0, text, 0, layout, "file")
+    divide(batch, layout.kinds)
+    rows = []
+    for place in (0, 1):
+        try:
+            rows.append(whole(batch.columns[place]).tolist())
+        except BadValueError as error:
+            raise batch.error(error.row, place) from error
+    if batch.rest:
+        raise batch.rest
+    return list(zip(*rows, strict=True))
 
 
 @given(
@@ -27,29 +46,27 @@ PAIRS = Lines(b"uu", ("first", "second"))
 )
 def test_numbers_of_any_length_are_read(rows, zeros, gap, end, last):
     text = end.join(f"{first:0{zeros}d}{gap}{second}" for first, second in rows) + last
-    columns, lines = PAIRS._parse(text.encode(), None, 0)
-    assert columns.T.tolist() == [list(row) for row in rows]
-    assert lines == len(text.splitlines())
+    assert pairs(text.encode()) == rows
 
 
 @given(
     st.lists(st.sampled_from([b"7", b"1234567", b"12345678", b"9223372036854775808", b" ", b"\n", b"x", b"\xb5", b":"]))
 )
 def test_a_malformed_line_is_found_whatever_stands_around_it(parts):
-    """Two numbers below 2**63 and blanks, or nothing; the first line that is not so is named."""
+    """Two numbers below 2**64 and blanks, or nothing; the first line that is not so is named."""
     text = b"".join(parts)
     lines = text.removesuffix(b"\n").split(b"\n")
     bad = [
         number
         for number, line in enumerate(lines, 1)
-        if line.strip() and not (re.fullmatch(rb" *\d+ +\d+ *", line) and max(map(int, line.split())) < 2**63)
+        if line.strip() and not (re.fullmatch(rb" *\d+ +\d+ *", line) and max(map(int, line.split())) < 2**64)
     ]
     if bad:
         with pytest.raises(InputError) as error:
-            PAIRS._parse(text, "file", 0)
+            pairs(text)
         assert error.value.line == bad[0]
     else:
-        assert PAIRS._parse(text, None, 0)[0].shape[1] == len([line for line in lines if line.strip()])
+        assert len(pairs(text)) == len([line for line in lines if line.strip()])
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20))))

@@ -8,8 +8,10 @@ import inspect
 import math
 import os
 import re
+import sys
 
 import misspenalty
+from misspenalty.cli.output import encodable
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import load_class
@@ -19,6 +21,7 @@ from misspenalty.traces import formats
 from misspenalty.traces.parts import warm_up
 from misspenalty.traces.quantities import parse_bytes
 from misspenalty.traces.selection import WRITES
+from misspenalty.traces.table import OPTIONS
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 PLOTS = (".png", ".svg", ".pdf")
@@ -65,26 +68,30 @@ def number(text):
 
 def add_format_options(command):
     """Add the options that say how a raw trace is read."""
-    listed = "; ".join(f"{name}: {form.summary}" for name, form in formats().items())
-    command.add_argument("--format", help=f"format of a raw trace, if it cannot be told from the file ({listed})")
-    command.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
-    command.add_argument(
+    group = command.add_argument_group("how a raw trace is read ('misspenalty trace formats' lists the formats)")
+    group.add_argument("--format", metavar="NAME", help="format, if it cannot be told from the file")
+    group.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
+    group.add_argument(
         "--most-references",
         metavar="N",
         type=whole_number,
         help="most block references of a raw trace (default: 10 million plus 100 per byte of the file)",
     )
-    for name, forms in _options_of_formats().items():
-        what = "; ".join(f"{form.name}: {form.options[name]}" for form in forms)
-        command.add_argument(f"--{name.replace('_', '-')}", dest=f"format_{name}", metavar="VALUE", help=what)
+    for name, meanings in _options_of_formats().items():
+        shown = "; ".join(
+            f"{', '.join(forms)}: {what}" if len(meanings) > 1 else what for what, forms in meanings.items()
+        )
+        option = f"--{name.replace('_', '-')}"
+        group.add_argument(option, dest=f"format_{name}", metavar="VALUE", help=shown.replace("%", "%%"))
 
 
 def _options_of_formats():
+    """Options of the formats: name to meanings, each with the formats that have it."""
     options = {}
     for form in formats().values():
-        for name in form.options:
-            options.setdefault(name, []).append(form)
-    return options
+        for name, what in form.options.items():
+            options.setdefault(name, {}).setdefault(what, []).append(form.name)
+    return {name: options[name] for name in (*OPTIONS, *(name for name in options if name not in OPTIONS))}
 
 
 def add_replay_options(command):
@@ -159,9 +166,13 @@ def open_named(options):
     size = None if options.block_size is None else parse_bytes(options.block_size, "block size")
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    return misspenalty.open_trace(
+    trace = misspenalty.open_trace(
         options.trace, options.format, size, most_references=options.most_references, **chosen
     )
+    notice = trace.reading.notice(trace.name) if trace.reading and not getattr(options, "described", False) else None
+    if notice:
+        print(f"misspenalty: {encodable(notice)}", file=sys.stderr)
+    return trace
 
 
 def replay_settings(options, policies):

@@ -1,6 +1,9 @@
-"""The command line's ``trace info|convert|generate``."""
+"""The command line's ``trace info|formats|convert|generate``."""
 
+import textwrap
 from pathlib import Path
+
+import pandas as pd
 
 from misspenalty.cli.arguments import (
     add_command,
@@ -14,7 +17,8 @@ from misspenalty.cli.arguments import (
 )
 from misspenalty.cli.output import Described
 from misspenalty.replay.profile import describe, profile
-from misspenalty.traces import spc1, streams
+from misspenalty.traces import formats, spc1, streams
+from misspenalty.traces.reader import find_format
 
 
 def add(commands):
@@ -31,6 +35,14 @@ def add(commands):
     )
     add_trace(info)
     add_format_options(info)
+    info.set_defaults(described=True)  # it prints how the trace was read in full
+    add_command(
+        trace,
+        "formats",
+        "list the trace formats, or show one with its source and an example",
+        _formats,
+        ("misspenalty trace formats", "misspenalty trace formats systor17"),
+    ).add_argument("format", metavar="NAME", nargs="?", help="format to show")
     convert = add_command(
         trace,
         "convert",
@@ -38,7 +50,7 @@ def add(commands):
         _convert,
         (
             "misspenalty trace convert mine.spc.gz mine.trace",
-            "misspenalty trace convert --format csv --columns block=key mine.csv mine.trace",
+            "misspenalty trace convert --columns block=key mine.csv mine.trace",
         ),
     )
     add_trace(convert)
@@ -113,8 +125,33 @@ def _add_length(command):
 
 
 def _info(options):
-    found = profile(open_named(options))
-    return Described(found, lambda wide: describe(found))
+    trace = open_named(options)
+    found = profile(trace)
+    if trace.reading is None:
+        return Described(found, lambda wide: describe(found))
+    lines = "\n".join(f"  {name:12}  {line}" for name, line in trace.reading.describe().items())
+    text = f"{describe(found)}\n\nread as\n{lines}"
+    return Described(found | {"reading": trace.reading.to_dict()}, lambda wide: text)
+
+
+def _formats(options):
+    known = formats()
+    if options.format is None:
+        fields = ("name", "summary", "example", "source")
+        table = pd.DataFrame([{field: getattr(form, field) for field in fields} for form in known.values()])
+        lines = [f"{form.name:20} {form.summary}" for form in known.values()]
+        hint = "'misspenalty trace formats NAME' shows a format with its source and an example."
+        return Described(table, lambda wide: "\n".join([*lines, "", hint]))
+    form = find_format(None, options.format)
+    shown = {"format": form.name, "summary": form.summary, "block_bytes": form.block_bytes, "source": form.source,
+             "example": form.example, "options": ", ".join(form.options)}  # fmt: skip
+    text = [f"{form.name}: {form.summary}"]
+    if form.source:
+        text += ["", *textwrap.wrap(form.source, 100)]
+    if form.example:
+        text += ["", *(f"  {line}" for line in form.example.splitlines())]
+    text += ["", f"block size: {form.block_bytes} bytes; options: {shown['options'] or 'none'}"]
+    return Described(shown, lambda wide: "\n".join(text))
 
 
 def _convert(options):

@@ -19,8 +19,10 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import temporary_folder
 from misspenalty.traces._compile import new_blocks
+from misspenalty.traces.compression import unreadable
 from misspenalty.traces.numbering import CHUNK, Numbering
-from misspenalty.traces.reader import Format, Requests, find_format, unreadable
+from misspenalty.traces.reader import Format, Requests, find_format
+from misspenalty.traces.reading import Reading
 from misspenalty.traces.spool import spooled
 from misspenalty.traces.trace import (
     BY_BLOCK,
@@ -34,6 +36,7 @@ from misspenalty.traces.trace import (
     meta_checksum,
     write_meta,
 )
+from misspenalty.traces.values import TextKeysError
 
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
 MOST_REFERENCES = 0xFFFFFFFE  # most that a kernel's 32-bit clock can count
@@ -148,7 +151,7 @@ def _open_raw(
     most_references: int | None,
     options: dict[str, Any],
 ) -> Trace:
-    form = find_format(path, format)
+    form = find_format(path, format, described=bool({"columns", "pattern"} & options.keys()))
     form.check(options)
     if block_bytes is not None:
         size = check_block(block_bytes)
@@ -156,7 +159,10 @@ def _open_raw(
         size = form.block_bytes if form.block_bytes_of is None else form.block_bytes_of(path, **options)
     try:
         with temporary_folder() as folder:  # the mappings outlive their names
-            _compile(path, name, form, size, most_references, options, folder)
+            try:
+                _compile(path, name, form, size, most_references, options, folder)
+            except TextKeysError:  # after keys that were numbers: the column decides, so all of it is text
+                _compile(path, name, form, size, most_references, options | {"key": "text"}, folder)
             trace = _open_compiled(folder, verify=False)
             trace._known["checked"] = True  # the interner made the ids
             return trace
@@ -201,7 +207,8 @@ def _compile(
         open(folder / "write", "wb") as write,
         open(folder / "time", "wb") as time,
     ):
-        for requests in form.read(path, block_bytes, **options):
+        source = Source(form.read(path, block_bytes, **options))
+        for requests in source:
             references += _references(requests, path, int(lengths.sum()))
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
@@ -214,12 +221,71 @@ def _compile(
                         file.write(np.ascontiguousarray(values).data)
                         present.add(column)
         if not references:
-            raise InputError("contains no requests", path=path, expected=form.summary)
+            raise _without_requests(source.reading, path, form)
         blocks = numbering.finish()
         sizes.finish()
     for column in {"write", "time"} - present:
         (folder / column).unlink()
-    write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths), checksums=False)
+    reading = source.reading or Reading()
+    reading = dataclasses.replace(
+        reading, format=form.name, block_bytes=block_bytes, rows=int(lengths.sum()),
+        reads=references - source.writes, writes=source.writes, earlier=reading.earlier + source.earlier,
+    )  # fmt: skip
+    write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths), reading, checksums=False)
+
+
+def _without_requests(reading: Reading | None, path: Path, form: Format) -> InputError:
+    """The error about a file without requests, which says what it holds instead."""
+    passed = dict(reading.skipped) if reading else {}
+    actions = [reason.rpartition(" ")[2] for reason in passed if reason.startswith("lines of action ")]
+    ignored = {
+        name: count for name, (what, count) in (reading.operations if reading else {}).items() if what == "ignore"
+    }
+    held = [f"{count:,} {reason}" for reason, count in passed.items()]
+    held += [f"{count:,} of the ignored operation {name or '(blank)'}" for name, count in ignored.items()]
+    remedy = None
+    if actions:
+        remedy = f"choose another action: --action {actions[0]} (action=…)"
+    elif ignored:
+        remedy = f"say what an operation means: --operations {next(iter(ignored))}=read (operations=…)"
+    what = "contains no requests" + (f", but {', '.join(held)}" if held else "")
+    return InputError(what, path=path, expected=None if held else form.summary, remedy=remedy)
+
+
+class Source:
+    """The requests of a reader, and what is noticed while they pass.
+
+    Attributes
+    ----------
+    reading : Reading or None
+        What the reader says at its end.
+    earlier : int
+        Requests with an earlier time than the one before.
+    writes : int
+        References that are writes.
+    """
+
+    def __init__(self, requests: Iterator[Requests]) -> None:
+        self.requests, self.last = iter(requests), 0
+        self.reading: Reading | None = None
+        self.earlier = self.writes = 0
+
+    def __iter__(self) -> Iterator[Requests]:
+        for batch in self._all():
+            if batch.time is not None and batch.time.size:
+                self.earlier += int(np.count_nonzero(np.diff(batch.time, prepend=self.last) < 0))
+                self.last = int(batch.time[-1])
+            if batch.write is not None:
+                counts = batch.write if batch.count is None else batch.count[batch.write]
+                self.writes += int(np.count_nonzero(counts) if batch.count is None else counts.sum())
+            yield batch
+
+    def _all(self) -> Iterator[Requests]:
+        try:
+            while True:
+                yield next(self.requests)
+        except StopIteration as end:
+            self.reading = end.value
 
 
 class ObjectBytes:
@@ -365,7 +431,9 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
         for number in (meta["references"], meta["blocks"], *counts):
             if type(number) is not int or number < 0:
                 raise ValueError(f"{number!r} is not a count")
-        return Trace(**columns, block_bytes=block_bytes, name=meta["name"], format=meta["format"], sizes=sizes)
+        reading = Reading.from_dict(meta["reading"]) if "reading" in meta else None
+        return Trace(**columns, block_bytes=block_bytes, name=meta["name"], format=meta["format"], sizes=sizes,
+                     reading=reading)  # fmt: skip
     except InputError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

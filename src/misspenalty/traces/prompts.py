@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import LONGEST_TIME, open_stream, read_some
+from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.reader import LONGEST_TIME
 
 BLOCK_TOKENS = 512  # of the released traces
 KEYS = ("timestamp", "input_length", "output_length", "hash_ids")

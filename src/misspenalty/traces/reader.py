@@ -4,27 +4,21 @@ An installed package registers a format by an entry point in the group ``misspen
 or a module that calls `register`.
 """
 
-import bz2
-import contextlib
-import errno
 import functools
-import gzip
 import importlib
-import lzma
-import os
+import itertools
 import pkgutil
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
+from misspenalty.traces.compression import bare_name, open_stream, read_some
 
 GROUP = "misspenalty.formats"  # of entry points
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
@@ -51,7 +45,8 @@ class Format:
     summary : str
         The grammar in one line.
     read : callable
-        ``read(path, block_bytes, **options) -> iterator of Requests``.
+        ``read(path, block_bytes, **options) -> iterator of Requests``. A generator may return a
+        `misspenalty.traces.reading.Reading`, which says how it understood the file.
     sniff : callable
         ``sniff(name, head) -> bool``: whether a file of this name (compression suffix removed), whose decompressed
         content begins with `head`, is of this format. Of a Parquet file, `head` also holds the footer.
@@ -61,6 +56,8 @@ class Format:
         Further options of the reader: name to meaning.
     block_bytes_of : callable, optional
         ``block_bytes_of(path, **options) -> int``: the block size that a file tells, if the user names none.
+    source, example : str
+        Who defined the format, and lines of a file; empty if the module of a binary format says so.
     """
 
     name: str
@@ -70,6 +67,8 @@ class Format:
     block_bytes: int
     options: dict[str, str] = field(default_factory=dict)
     block_bytes_of: Callable[..., int] | None = None
+    source: str = ""
+    example: str = ""
 
     def check(self, options):
         """Raise a `ParameterError` if an option is not one of this format's."""
@@ -237,8 +236,8 @@ def _enter(name, value):
         raise ParameterError(f"expected a Format, or a module that registers the format {name}, not {value!r}")
 
 
-def find_format(path, name=None):
-    """The `Format` called `name`, or the one recognised from `path`.
+def find_format(path, name=None, described=False):
+    """The `Format` called `name`, or the one recognised from `path`; a table if the user described its columns.
 
     Raises
     ------
@@ -261,10 +260,19 @@ def find_format(path, name=None):
         raise InputError("is empty", path=path, expected="a trace")
     if head.startswith(PARQUET):
         head += _footer(path)
-    bare = path.stem if is_compressed(path) else path.name
+    bare = bare_name(path)
+    if described:
+        return known["parquet" if head.startswith(PARQUET) else "csv"]
     matching = [form for form in known.values() if form.sniff(bare, head)]
     if len(matching) != 1:
         found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
+        possible = [] if matching else candidates(bare, head)
+        if len(possible) > 1 or (possible and not re.match(DRIVE_REQUESTS, head)):
+            shown = "; ".join(f"{name} ({known[name].summary.removeprefix('text: ')})" for name in possible)
+            raise InputError(
+                f"numbers alone do not tell the format; it could be {shown}", path=path,
+                remedy=f"name it, such as --format {possible[0]} (format=…), or its columns with --columns (columns=…)",
+            )  # fmt: skip
         if not matching and (complaint := _complaint(path, bare, head, known)):
             raise complaint
         remedy = f"name it with --format (format=…): {', '.join(known)}"
@@ -272,6 +280,13 @@ def find_format(path, name=None):
             remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"
         raise InputError(f"the content {found}", path=path, remedy=remedy)
     return matching[0]
+
+
+def candidates(name, head):
+    """Names of the dialects that a file could be of, if its columns did not look like those of others."""
+    from misspenalty.traces.dialects import dialects
+
+    return [dialect.name for dialect in dialects().values() if dialect.fits(name, head, strict=False)]
 
 
 def _complaint(path, name, head, known):
@@ -283,7 +298,10 @@ def _complaint(path, name, head, known):
         if not named and not any(form.sniff(name, beginning) for beginning in beginnings):
             continue
         try:
-            next(iter(form.read(path, form.block_bytes)), None)
+            for _ in itertools.islice(
+                form.read(path, form.block_bytes), 2
+            ):  # the lines before the wrong one come first
+                pass
         except InputError as error:
             if error.line is not None:
                 complaints.append((error.line, named, form.name, error))
@@ -312,82 +330,3 @@ def _footer(path):
             return b""
         stream.seek(size - 8 - length)
         return stream.read(length)
-
-
-_OPENERS = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-    ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
-}
-
-
-def is_compressed(path):
-    """Whether the suffix matches."""
-    return path.suffix in _OPENERS
-
-
-@contextlib.contextmanager
-def open_stream(path):
-    """A binary stream of the file's content, decompressed by its suffix (.gz, .xz, .bz2, .zst).
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is a sparse file with large holes.
-    """
-    try:
-        _check_holes(path)
-        with _OPENERS.get(path.suffix, lambda p: open(p, "rb"))(path) as stream:
-            yield stream
-    except OSError as error:
-        raise unreadable(error, path) from error
-
-
-MOST_HOLES = 1 << 28  # bytes
-
-
-def _check_holes(path):
-    """Refuse a sparse file, whose holes would be read as zeros: a terabyte of them takes no space on the disk."""
-    with open(path, "rb") as file:
-        size, place, holes = os.fstat(file.fileno()).st_size, 0, 0
-        while place < size and size > MOST_HOLES:
-            start = place
-            try:
-                data = os.lseek(file.fileno(), start, os.SEEK_DATA)
-                place = os.lseek(file.fileno(), data, os.SEEK_HOLE)
-            except OSError as error:
-                if error.errno != errno.ENXIO:  # the file system cannot tell
-                    return
-                data = place = size  # the rest is a hole
-            holes += data - start
-            if holes > MOST_HOLES:
-                raise InputError(
-                    f"is a sparse file with holes of more than {MOST_HOLES >> 20} MB",
-                    path=path,
-                    expected="a trace",
-                    remedy="if zeros belong to it, write them out: cp --sparse=never",
-                )
-
-
-def read_some(stream, size, path):
-    """At most `size` bytes; broken or truncated compression becomes an `InputError`."""
-    try:
-        return stream.read(size)
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
-        raise unreadable(error, path) from error
-
-
-def unreadable(error, path):
-    """The `InputError` for an exception from opening or reading `path`."""
-    if isinstance(error, FileNotFoundError):
-        return InputError("no such file", path=path)
-    if isinstance(error, IsADirectoryError):
-        return InputError("is a folder", path=path, expected="a trace file or a compiled trace")
-    if isinstance(error, PermissionError):
-        return InputError("cannot be read: permission denied", path=path, remedy="change its permissions")
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return InputError("the name is longer than the system allows", path=path, expected="the name of a trace")
-    return InputError(
-        f"cannot be read ({error})", path=path, remedy="the file may be truncated or damaged: fetch it again"
-    )

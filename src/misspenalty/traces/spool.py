@@ -10,12 +10,11 @@ from typing import BinaryIO
 
 from misspenalty.errors import InputError
 from misspenalty.io.files import temporary_folder
-from misspenalty.traces.reader import is_compressed, unreadable
-from misspenalty.traces.text import MOST_IDLE
+from misspenalty.traces.compression import unreadable
+from misspenalty.traces.lines import MOST_IDLE
 
 STANDARD_INPUT = "-"
 CHUNK = 1 << 20  # bytes copied at a time
-MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
 @contextlib.contextmanager
@@ -38,7 +37,7 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
     with temporary_folder() as folder:
         copy = folder / ("standard_input" if piped else path.name)
         try:
-            copy = _with_suffix(_copy(path, copy, piped))
+            _copy(path, copy, piped)
             yield copy, name
         except InputError as error:
             shown = str(error).replace(str(copy), name if piped else str(path))
@@ -55,7 +54,7 @@ def _is_pipe(path: Path) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _copy(path: Path, copy: Path, piped: bool) -> Path:
+def _copy(path: Path, copy: Path, piped: bool) -> None:
     if piped and sys.stdin is None:
         raise InputError("is closed", path="standard input", remedy="pipe a trace into it, or name a file")
     with contextlib.ExitStack() as stack:
@@ -75,7 +74,6 @@ def _copy(path: Path, copy: Path, piped: bool) -> Path:
                 path=shown,
                 remedy="set TMPDIR to a larger disk",
             ) from error
-    return copy
 
 
 def _pour(source: BinaryIO, target: BinaryIO, name: str | Path) -> None:
@@ -86,13 +84,3 @@ def _pour(source: BinaryIO, target: BinaryIO, name: str | Path) -> None:
         target.write(chunk)
         if blank and target.tell() > MOST_IDLE:
             raise InputError(f"{MOST_IDLE >> 20} MB of white space at its beginning", path=name, expected="a trace")
-
-
-def _with_suffix(copy: Path) -> Path:
-    """`copy`, renamed if its content is compressed but its name does not say so."""
-    if is_compressed(copy):
-        return copy
-    with open(copy, "rb") as file:
-        head = file.read(max(map(len, MAGIC)))
-    suffix = next((suffix for magic, suffix in MAGIC.items() if head.startswith(magic)), None)
-    return copy if suffix is None else copy.rename(f"{copy}{suffix}")

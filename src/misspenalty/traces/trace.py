@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import atomic_path
 from misspenalty.traces._compile import Interner
+from misspenalty.traces.reading import Reading
 
 META = "meta.json"
 VERSION = 2
@@ -77,6 +78,8 @@ class Trace:
         Size of each object at its first reference, bytes; None if all blocks have `block_bytes`.
     request_bytes : int64, shape (n,), or None
         Size of the object at each reference, bytes; None if no object changes its size.
+    reading : Reading or None
+        How the file was understood: format, columns, units, what was left out; None if the trace was not read from one.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Trace:
     sizes: RequestSizes | None = None
     object_bytes: np.ndarray | None = None
     request_bytes: np.ndarray | None = None
+    reading: Reading | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # cached counts
 
     @classmethod
@@ -369,7 +373,9 @@ class Trace:
                 if values is not None:
                     with open(partial / column, "wb") as file:
                         file.write(np.ascontiguousarray(values).data)  # not tofile, whose error hides a full disk
-            write_meta(partial, len(self), self.blocks, self.block_bytes, self.name, self.format, self.sizes)
+            write_meta(
+                partial, len(self), self.blocks, self.block_bytes, self.name, self.format, self.sizes, self.reading
+            )
 
 
 def object_sizes(ids: np.ndarray, sizes: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -439,6 +445,7 @@ def write_meta(
     name: str,
     format: str,
     sizes: RequestSizes | None,
+    reading: Reading | None = None,
     *,
     checksums: bool = True,
 ) -> None:
@@ -460,6 +467,8 @@ def write_meta(
     }
     if sizes is not None:
         meta["sizes"] = dataclasses.asdict(sizes)
+    if reading is not None:
+        meta["reading"] = reading.to_dict()
     meta["checksum"] = meta_checksum(meta)
     (folder / META).write_text(json.dumps(meta, indent=1, sort_keys=True) + "\n")
 

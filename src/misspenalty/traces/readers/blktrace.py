@@ -9,16 +9,8 @@ packet commands are skipped. Files of several processors first have to be merged
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.traces.reader import (
-    Clock,
-    Devices,
-    Format,
-    extents,
-    open_stream,
-    read_some,
-    register,
-    sectors_to_bytes,
-)
+from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.reader import Clock, Devices, Format, extents, register, sectors_to_bytes
 
 RECORD = np.dtype([("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sector", "<u8"), ("bytes", "<u4"),
                    ("action", "<u4"), ("pid", "<u4"), ("device", "<u4"), ("cpu", "<u4"), ("error", "<u2"),

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import Format, Requests, is_compressed, open_stream, read_some, register
+from misspenalty.traces.compression import compression, open_stream, read_some
+from misspenalty.traces.reader import Format, Requests, register
 
 MAGIC = b"PAR1"
 MILLISECOND = 1_000_000  # ns
@@ -33,7 +34,7 @@ def read(path, block_bytes):
     import pyarrow.parquet as pq  # costs more than opening a small trace
 
     with open_stream(path) as stream:
-        if is_compressed(path) and read_some(stream, len(MAGIC), path) == MAGIC:
+        if compression(path) and read_some(stream, len(MAGIC), path) == MAGIC:
             raise InputError(
                 "Parquet is compressed inside and must not be compressed again", path=path, remedy="decompress the file"
             )

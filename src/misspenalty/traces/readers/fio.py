@@ -8,8 +8,9 @@ version 3 begin with a time: in microseconds as fio 3.33 writes them; the option
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.traces.reader import Clock, Devices, Format, extents, open_stream, read_some, register
-from misspenalty.traces.text import with_newlines
+from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.lines import with_newlines
+from misspenalty.traces.reader import Clock, Devices, Format, extents, register
 
 HEAD = b"fio version "
 ACTIONS = {b"read": False, b"write": True}

@@ -11,7 +11,8 @@ import struct
 import numpy as np
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import Clock, Format, Requests, open_stream, read_some, register
+from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.reader import Clock, Format, Requests, register
 
 MAGIC = 0x123456789ABCDEF0
 HEADER_BYTES = 8192

@@ -10,16 +10,8 @@ as 512 bytes and suspect records left out, both as in DiskSim; no real trace was
 import numpy as np
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import (
-    Clock,
-    Devices,
-    Format,
-    extents,
-    open_stream,
-    read_some,
-    register,
-    sectors_to_bytes,
-)
+from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.reader import Clock, Devices, Format, extents, register, sectors_to_bytes
 
 SHORT, SUSPECT = 1, 4
 VERSIONS = range(1, 5)

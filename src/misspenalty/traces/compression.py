@@ -1,0 +1,168 @@
+"""Files as streams of bytes, decompressed: gzip, bzip2, xz and Zstandard, recognised by their content.
+
+Every stream of a file has to be whole: data after the last one that is no further stream, or a damaged one, is refused.
+"""
+
+import bz2
+import contextlib
+import errno
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from misspenalty.errors import InputError
+
+MAGIC = {b"\x1f\x8b\x08": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
+STORED = 1 << 18  # bytes of a compressed file read at a time
+TOO_LONG = "Frame requires too much memory"  # of Zstandard's library
+
+
+class Streams:
+    """The content of a file of streams that follow one another, each of which has to be whole.
+
+    Parameters
+    ----------
+    path : Path
+    start : callable
+        Returns a new decompressor, as those of `bz2` and `lzma`.
+    padding : bytes
+        What may lie between streams and at the end.
+    """
+
+    def __init__(self, path: Path, start: Callable[[], Any], padding: bytes = b"") -> None:
+        self.file, self.start, self.padding = open(path, "rb"), start, padding  # noqa: SIM115, closed by `__exit__`
+        self.stream, self.waiting = start(), b""
+
+    def __enter__(self) -> "Streams":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes, or fewer at the end."""
+        parts: list[bytes] = []
+        while size:
+            if self.stream.eof:
+                self.waiting = (self.stream.unused_data or self.waiting).lstrip(self.padding or None)
+                self.waiting = self.waiting or self._stored().lstrip(self.padding or None)
+                if not self.waiting:
+                    break
+                self.stream = self.start()
+            elif self.stream.needs_input and not self.waiting:
+                self.waiting = self._stored()
+                if not self.waiting:
+                    raise EOFError("the compressed data ends within a stream")
+            part = self.stream.decompress(self.waiting, size)
+            self.waiting = b""
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _stored(self) -> bytes:
+        """The next bytes of the file; at the end of a stream, the first that are no padding."""
+        while data := self.file.read(STORED):
+            if not self.stream.eof or data.strip(self.padding or b""):
+                return data
+        return b""
+
+
+_OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".xz": lambda path: Streams(path, lzma.LZMADecompressor, b"\0"),
+    ".bz2": lambda path: Streams(path, bz2.BZ2Decompressor),
+    ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
+}
+
+
+def compression(path: Path) -> str:
+    """Suffix of the compression of a file by its content, or else by its name; empty if it is not compressed."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        head = file.read(max(map(len, MAGIC)))
+        for magic, suffix in MAGIC.items():
+            if head.startswith(magic) and (suffix != ".bz2" or head[3:4] in b"123456789"):
+                return suffix
+    return path.suffix if path.suffix in _OPENERS else ""
+
+
+def bare_name(path: Path) -> str:
+    """Name of a file without the suffix of its compression."""
+    return path.stem if path.suffix in _OPENERS else path.name
+
+
+@contextlib.contextmanager
+def open_stream(path: Path) -> Iterator[BinaryIO]:
+    """A binary stream of the file's content, decompressed (gzip, xz, bzip2, Zstandard).
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is a sparse file with large holes.
+    """
+    try:
+        _check_holes(path)
+        with _OPENERS.get(compression(path), lambda p: open(p, "rb"))(path) as stream:
+            yield stream
+    except OSError as error:
+        raise unreadable(error, path) from error
+
+
+MOST_HOLES = 1 << 28  # bytes
+
+
+def _check_holes(path: Path) -> None:
+    """Refuse a sparse file, whose holes would be read as zeros: a terabyte of them takes no space on the disk."""
+    with open(path, "rb") as file:
+        size, place, holes = os.fstat(file.fileno()).st_size, 0, 0
+        while place < size and size > MOST_HOLES:
+            start = place
+            try:
+                data = os.lseek(file.fileno(), start, os.SEEK_DATA)
+                place = os.lseek(file.fileno(), data, os.SEEK_HOLE)
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # the file system cannot tell
+                    return
+                data = place = size  # the rest is a hole
+            holes += data - start
+            if holes > MOST_HOLES:
+                raise InputError(
+                    f"is a sparse file with holes of more than {MOST_HOLES >> 20} MB",
+                    path=path,
+                    expected="a trace",
+                    remedy="if zeros belong to it, write them out: cp --sparse=never",
+                )
+
+
+def read_some(stream: BinaryIO, size: int, path: Path) -> bytes:
+    """At most `size` bytes; broken or truncated compression becomes an `InputError`."""
+    try:
+        return stream.read(size)
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+        raise unreadable(error, path) from error
+
+
+def unreadable(error: Exception, path: Path) -> InputError:
+    """The `InputError` for an exception from opening or reading `path`."""
+    if isinstance(error, FileNotFoundError):
+        return InputError("no such file", path=path)
+    if isinstance(error, IsADirectoryError):
+        return InputError("is a folder", path=path, expected="a trace file or a compiled trace")
+    if isinstance(error, PermissionError):
+        return InputError("cannot be read: permission denied", path=path, remedy="change its permissions")
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return InputError("the name is longer than the system allows", path=path, expected="the name of a trace")
+    if TOO_LONG in str(error):
+        return InputError(
+            "was compressed by zstd with a window of more than 128 MB (--long)",
+            path=path,
+            remedy=f"decompress it first: zstd -d --long=31 {path.name}",
+        )
+    return InputError(
+        f"cannot be read ({error})", path=path, remedy="the file may be truncated or damaged: fetch it again"
+    )

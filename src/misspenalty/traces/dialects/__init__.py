@@ -1,0 +1,220 @@
+"""Dialects of tables: one file each, which says how the tables of a public source are written.
+
+A file ``NAME.yaml`` in this folder is a format of that name. `KEYS` lists what it may say.
+"""
+
+import functools
+import itertools
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.documents import read_yaml
+from misspenalty.traces.layout import same_names, split
+from misspenalty.traces.table import OPTIONS, Table
+
+KINDS = {
+    "integer": r"\d+",
+    "signed": r"-?\d+",
+    "number": r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?",
+    "hex": r"(0[xX])?[0-9a-fA-F]+",
+    "op": r"(?i:r|w|read|write)",
+    "word": r"\S+",
+    "any": r".*",
+}
+SECTOR = 512
+LOOKED_AT = 200  # lines at the beginning of a file
+# key: what a dialect's file says with it; the options of every table are keys, too
+KEYS = {
+    "summary": "one line",
+    "source": "who wrote it down, and where",
+    "example": "lines as they are in a file",
+    "block_size": "bytes",
+    "action": "which value of the column with the role action a request has",
+    "actions": "its other values",
+    "fields": "columns in order, NAME:KIND; kinds are those of `KINDS`, or regular expressions",
+    "open_ended": "whether further columns may follow",
+    "optional": "how many of the last columns may be absent",
+    "from_start": "whether times count from the start of the trace",
+    "header_has": "names of columns by which a header is recognised",
+    "suffixes": "endings of file names by which a file is recognised whose numbers alone do not tell",
+    "named": "whether a file has to be named by its user, as its numbers could be many things",
+    "zero": "columns that are 0 throughout",
+    "steady": "columns that stay the same, or count up",
+    "not_bytes": "columns that are not all multiples of 512",
+    "fractions": "columns of which one has a decimal point",
+}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A kind of table, as its file describes it.
+
+    Attributes
+    ----------
+    name, summary, source, example : str
+    table : Table
+    block_bytes : int
+    kinds : tuple of str
+        Regular expression of each column's values.
+    evidence : dict of str to list of str
+        What must hold for a file to be recognised: see `KEYS`.
+    actions : tuple of str
+        The actions of which one is chosen, the default first.
+    """
+
+    name: str
+    summary: str
+    source: str
+    example: str
+    table: Table
+    block_bytes: int
+    kinds: tuple[str, ...] = ()
+    evidence: dict[str, Any] = field(default_factory=dict)
+    actions: tuple[str, ...] = ()
+
+    def fits(self, name: str, head: bytes, *, strict: bool = True) -> bool:
+        """Whether a file of this name and beginning is of this dialect.
+
+        Parameters
+        ----------
+        name : str
+            Without the suffix of a compression.
+        head : bytes
+        strict : bool
+            Whether the evidence counts that tells the dialect from others whose columns look the same.
+        """
+        lines = _lines(head)
+        if not lines:
+            return False
+        if self.table.pattern:
+            return self._matches(lines) and not (strict and self.evidence.get("named"))
+        comment = self.table.comment
+        rows = [
+            split(line, self.table.separator) or [""]
+            for line in lines
+            if not (comment and line.lstrip().startswith(comment))
+        ]
+        rows = [[field.strip() for field in row] for row in rows]
+        if not rows:
+            return False
+        if self.table.header is not False and self._is_header(rows[0]):
+            return True
+        if self.table.header or not all(self._is_row(row) for row in rows):
+            return False
+        if not strict:
+            return True
+        suffixes = tuple(self.evidence.get("suffixes", ()))
+        if suffixes and name.lower().endswith(suffixes):
+            return True
+        return not self.evidence.get("named") and self._holds(rows)
+
+    def _matches(self, lines: list[str]) -> bool:
+        wanted, passed = _whole(self.table.pattern), _beginning(self.table.skip)
+        found = [wanted.fullmatch(line.rstrip()) is not None for line in lines]
+        return any(found) and all(
+            is_row or (passed is not None and passed.match(line)) for is_row, line in zip(found, lines, strict=True)
+        )
+
+    def _is_header(self, first: list[str]) -> bool:
+        has = self.evidence.get("header_has")
+        if has:
+            lower = {field.lower() for field in first}
+            return all(name.lower() in lower for name in has)
+        return same_names(first, self.table.names)
+
+    def _is_row(self, row: list[str]) -> bool:
+        if not len(self.kinds) - self.table.optional <= len(row):
+            return False
+        if len(row) > len(self.kinds) and not self.table.open_ended:
+            return False
+        return all(re.fullmatch(kind, value) for kind, value in zip(self.kinds, row, strict=False))
+
+    def _holds(self, rows: list[list[str]]) -> bool:
+        """Whether the evidence holds in these rows."""
+        names = self.table.names
+        columns = {name: [row[place] for row in rows] for place, name in enumerate(names) if place < len(rows[0])}
+        zero = all(set(columns[name]) == {"0"} for name in self.evidence.get("zero", ()))
+        steady = all(_is_steady([int(value) for value in columns[name]]) for name in self.evidence.get("steady", ()))
+        sectors = self.evidence.get("not_bytes", ())
+        in_bytes = sectors and all(int(value) % SECTOR == 0 for name in sectors for value in columns[name])
+        fractions = all(any("." in value for value in columns[name]) for name in self.evidence.get("fractions", ()))
+        return zero and steady and not in_bytes and fractions
+
+
+def _is_steady(values: list[int]) -> bool:
+    steps = {after - before for before, after in itertools.pairwise(values)}
+    return steps <= {0} or steps <= {1}
+
+
+def _lines(head: bytes) -> list[str]:
+    """The first whole lines, without those that are blank."""
+    from misspenalty.traces.lines import with_newlines
+
+    text = with_newlines(head.removeprefix(b"\xef\xbb\xbf")).decode("utf-8", "replace")
+    lines = text.split("\n")
+    if len(lines) > 1:
+        lines.pop()  # perhaps cut
+    return [line.rstrip("\r") for line in lines[:LOOKED_AT] if line.strip()]
+
+
+@functools.cache
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@functools.cache
+def _beginning(pattern: str) -> re.Pattern[str] | None:
+    return re.compile(pattern) if pattern else None
+
+
+@functools.cache
+def dialects() -> dict[str, Dialect]:
+    """Every dialect, by name."""
+    return {path.stem: load(path) for path in sorted(Path(__file__).parent.glob("*.yaml"))}
+
+
+def load(path: Path) -> Dialect:
+    """The dialect that a file describes.
+
+    Raises
+    ------
+    InputError
+        The file is not YAML, or a key is unknown, missing or invalid.
+    """
+    entries = read_yaml(path)
+    if not isinstance(entries, dict):
+        raise InputError("describes nothing", path=path, expected=f"keys {', '.join(KEYS)}")
+    if unknown := [key for key in entries if key not in KEYS and key not in OPTIONS]:
+        raise InputError(f"unknown key {unknown[0]!r}", path=path, expected=", ".join([*KEYS, *OPTIONS]))
+    if missing := [key for key in ("summary", "source", "example", "columns") if not entries.get(key)]:
+        raise InputError(f"no {missing[0]}", path=path, expected="summary, source, example and columns")
+    fields = [str(each).partition(":")[::2] for each in entries.get("fields", ())]
+    try:
+        for _, kind in fields:
+            re.compile(KINDS.get(kind, kind))
+        table = Table(
+            names=tuple(name for name, _ in fields),
+            open_ended=bool(entries.get("open_ended", False)),
+            optional=int(entries.get("optional", 0)),
+            from_start=bool(entries.get("from_start", False)),
+            example=str(entries["example"]).splitlines()[0],
+        ).changed(**{key: entries[key] for key in OPTIONS if key in entries})
+    except (ParameterError, re.error, ValueError) as error:
+        raise InputError(str(error), path=path) from error
+    if not table.pattern and not (table.names and table.separator):
+        raise InputError("no fields with a separator, and no pattern", path=path)
+    evidence = ("header_has", "suffixes", "named", "zero", "steady", "not_bytes", "fractions")
+    return Dialect(
+        path.stem,
+        str(entries["summary"]),
+        str(entries["source"]),
+        str(entries["example"]).rstrip("\n"),
+        table,
+        int(entries.get("block_size", 4096)),
+        tuple(KINDS.get(kind or "any", kind) for _, kind in fields),
+        {key: entries[key] for key in evidence if key in entries},
+        (str(entries["action"]), *map(str, entries.get("actions", ()))) if "action" in entries else (),
+    )

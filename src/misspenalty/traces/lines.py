@@ -1,0 +1,321 @@
+"""Text to columns: chunks of whole lines, divided by pyarrow's CSV reader or by a regular expression.
+
+Every value of the columns that matter is checked. The fast way divides and converts a chunk at once; where that fails,
+the same chunk is divided into texts, so that a value that is written in another way is still read and a wrong one is
+named.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from misspenalty.errors import InputError
+from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.layout import Layout
+
+CHUNK = 1 << 22  # bytes read at a time
+BLOCK = 1 << 20  # bytes that pyarrow divides at a time
+MOST_IDLE = 1 << 28  # bytes without a request; a file with more is not a trace
+LONGEST_LINE = 1 << 16  # bytes; a file with a longer line is not a trace
+DECIMAL = pa.decimal128(38, 18)
+KINDS = (pa.int64(), DECIMAL, pa.string())  # tried in this order
+NEVER = r"[^\s\S]"  # a regular expression that matches nothing
+BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass
+class Batch:
+    """Rows of a chunk: values by column, and the text that they come from."""
+
+    columns: dict[int, pa.Array]
+    rows: int
+    text: bytes
+    lines_before: int
+    layout: Layout
+    path: Path
+    skipped: int = 0  # lines that are no requests
+    numbers: np.ndarray | None = None  # lines of the rows, from 0, where a pattern chose them
+    rest: InputError | None = None  # why the lines after these rows cannot be divided
+
+    def error(self, row: int, place: int, what: str = "") -> InputError:
+        """The error about a value that cannot be read."""
+        number, line = self.line(row)
+        where = f"field {place + 1} ({self.layout.names[place]}) missing or malformed in {shown(line)!r}"
+        if what:
+            return InputError(f"{where}: {what}", path=self.path, line=number)
+        return InputError(where, path=self.path, line=number, expected=self.layout.grammar())
+
+    def line(self, row: int) -> tuple[int, bytes]:
+        """Number and text of the line of a row."""
+        lines = self.text.split(b"\n")
+        if self.numbers is not None:
+            return self.lines_before + int(self.numbers[row]) + 1, lines[self.numbers[row]]
+        found = -1
+        for number, line in enumerate(lines, self.lines_before + 1):
+            found += self.layout.is_row(line)
+            if found == row:
+                return number, line
+        return self.lines_before + 1, b""
+
+
+def shown(line: bytes) -> str:
+    """The beginning of a line, as messages show it."""
+    return line[:60].decode("ascii", "backslashreplace").rstrip("\r")
+
+
+def batches(path: Path, layout: Layout) -> Iterator[Batch]:
+    """Yield the rows of a file, a chunk at a time.
+
+    Raises
+    ------
+    InputError
+        A line does not have the columns of the layout; the message names file, line and what was expected.
+    """
+    kinds = layout.kinds
+    idle, header = 0, layout.header_lines
+    for text, before in chunks(path, layout.grammar()):
+        while header and text:
+            text, header, before = text.partition(b"\n")[2], header - 1, before + 1
+        batch = Batch({}, 0, text, before, layout, path)
+        if layout.table.pattern:
+            _match(batch)
+        else:
+            divide(batch, kinds)
+        idle = 0 if batch.rows else idle + len(text)
+        if idle > MOST_IDLE:
+            raise InputError(
+                f"{MOST_IDLE >> 20} MB without a request", path=path, line=before + text.count(b"\n"),
+                expected=layout.grammar(),
+            )  # fmt: skip
+        yield batch
+
+
+def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
+    """Yield whole lines that end in newlines, and how many lines come before them.
+
+    A byte order mark is left out; lines may all end in LF, in CR LF, or in CR.
+    """
+    rest, line, old = b"", 0, None
+    with open_stream(path) as stream:
+        while chunk := read_some(stream, CHUNK, path):
+            if old is None:
+                chunk = without_mark(chunk, path)
+                old = ends_in_returns(chunk)
+            text = rest + _newlines(chunk, old, path) if rest else _newlines(chunk, old, path)
+            whole = text.rfind(b"\n") + 1
+            if len(text) - whole > LONGEST_LINE:
+                raise InputError(
+                    "the line is longer than 64 KB", path=path, line=line + text.count(b"\n") + 1, expected=expected
+                )
+            rest = text[whole:]
+            if whole:
+                _check_returns(text[:whole], path, line)
+                yield text[:whole], line
+                line += _count(text[:whole])
+    if rest:
+        _check_returns(rest, path, line)
+        yield rest + b"\n", line
+
+
+def without_mark(text: bytes, path: Path | None = None) -> bytes:
+    """The beginning of a file without a byte order mark of UTF-8; UTF-16 is refused."""
+    if text[:2] in BOMS:
+        raise InputError("is written in UTF-16", path=path, expected="UTF-8", remedy="save it as UTF-8 or ASCII text")
+    return text.removeprefix(b"\xef\xbb\xbf")
+
+
+def ends_in_returns(head: bytes) -> bool:
+    """Whether lines end in carriage returns only, as on old Macs: then the file has no newline at all."""
+    return b"\r" in head[:-1] and b"\n" not in head
+
+
+def with_newlines(head: bytes) -> bytes:
+    """The beginning of a file, with lines ending in newlines."""
+    return head.replace(b"\r", b"\n") if ends_in_returns(head) else head
+
+
+def _count(text: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 10))  # faster than bytes.count here
+
+
+def _newlines(chunk: bytes, old: bool, path: Path) -> bytes:
+    """`chunk` with newlines in place of carriage returns, if the file's lines end in those (`old`)."""
+    if not old:
+        return chunk
+    if b"\n" in chunk:
+        raise InputError(
+            "lines end in carriage returns first and in newlines later", path=path, expected="one kind of line ending"
+        )
+    return chunk.replace(b"\r", b"\n")
+
+
+def _check_returns(text: bytes, path: Path, lines_before: int) -> None:
+    """Raise an `InputError` if a carriage return is not part of a line ending."""
+    returns = text.count(b"\r")
+    if returns and returns != text.count(b"\r\n") + text.endswith(b"\r"):
+        place = next(i for i in range(len(text)) if text[i] == 13 and text[i + 1 : i + 2] not in (b"\n", b""))
+        raise InputError(
+            "a carriage return within the line",
+            path=path,
+            line=lines_before + text.count(b"\n", 0, place) + 1,
+            expected="lines that all end in LF, all in CR LF, or all in CR",
+        )
+
+
+def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
+    """Fill a batch from text with a separator; `kinds`, the types of the columns, are updated."""
+    layout, text = batch.layout, batch.text
+    if layout.table.comment:
+        text, batch.skipped = re.subn(
+            rb"(?m)^[ \t]*" + re.escape(layout.table.comment.encode()) + rb".*(?:\n|\Z)", b"", text
+        )
+    if layout.table.separator == " ":
+        text = squeezed(text)
+    try:
+        _check_quotes(text, layout)
+        table = _read(text, layout, kinds)
+    except pa.ArrowInvalid:
+        try:
+            _check_quotes(text, layout)
+            table = _read(text, layout, dict.fromkeys(kinds, pa.string()))
+        except pa.ArrowInvalid:
+            table = _split(batch, kinds)
+        table = {place: _as_written(column, place, kinds) for place, column in table.items()}
+    if b" " in text or b"\t" in text:
+        table = {place: _trimmed(column) for place, column in table.items()}
+    batch.columns = table
+    batch.rows = len(next(iter(table.values()))) if table else 0
+
+
+def _check_quotes(text: bytes, layout: Layout) -> None:
+    """Raise an `ArrowInvalid` if quotes do not come in pairs or follow a blank: then lines are divided one by one."""
+    if layout.table.separator != " " and b'"' in text:
+        if b' "' in text or (b'\t"' in text and layout.table.separator != "\t"):
+            raise pa.ArrowInvalid("blanks before a quote")
+        characters = np.frombuffer(text, np.uint8)
+        before = np.searchsorted(np.flatnonzero(characters == 34), np.flatnonzero(characters == 10))
+        if (before % 2).any():
+            raise pa.ArrowInvalid("a quote is not closed")
+
+
+def squeezed(text: bytes) -> bytes:
+    """`text` with one space in place of every run of blanks, and none at the ends of lines.
+
+    Examples
+    --------
+    >>> squeezed(b"  1\\t 2 \\r\\n3  4\\n")
+    b'1 2\\n3 4\\n'
+    """
+    if b"\t" in text or b"\r" in text:
+        text = text.translate(bytes.maketrans(b"\t\r", b"  "))
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b"\n ", b"\n").replace(b" \n", b"\n").removeprefix(b" ")
+
+
+def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[int, pa.Array]:
+    """The columns of `kinds` as pyarrow divides the text."""
+    import pyarrow.csv as csv_reader
+
+    names = [str(place) for place in range(len(layout.names))]
+    if not text.strip():
+        return {place: pa.array([], kind) for place, kind in kinds.items()}
+    table = csv_reader.read_csv(
+        pa.py_buffer(text),
+        csv_reader.ReadOptions(column_names=names, block_size=max(BLOCK, 2 * LONGEST_LINE)),
+        csv_reader.ParseOptions(
+            delimiter=layout.table.separator, quote_char=False if layout.table.separator == " " else '"'
+        ),
+        csv_reader.ConvertOptions(
+            column_types={str(place): kind for place, kind in kinds.items()},
+            include_columns=[str(place) for place in kinds],
+            null_values=[""],
+            check_utf8=False,
+        ),
+    )
+    return {place: table[str(place)].combine_chunks() for place in kinds}
+
+
+def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
+    """The columns as texts, line by line, up to a line that has too few or too many fields."""
+    layout = batch.layout
+    values: dict[int, list[str]] = {place: [] for place in places}
+    for number, line in enumerate(batch.text.split(b"\n"), batch.lines_before + 1):
+        if not layout.is_row(line):
+            continue
+        fields = layout.fields(line)
+        wanted = len(layout.names)
+        if fields is None or len(fields) < wanted or (len(fields) > wanted and not layout.table.open_ended):
+            if fields is None:
+                what = f"a quote is not closed in {shown(line)!r}"
+            elif len(fields) > wanted:
+                what = f"too many fields in {shown(line)!r}"
+            else:
+                place = len(fields)
+                what = f"field {place + 1} ({layout.names[place]}) missing or malformed in {shown(line)!r}"
+            batch.rest = InputError(what, path=batch.path, line=number, expected=layout.grammar())
+            break
+        for place, column in values.items():
+            column.append(fields[place])
+    return {
+        place: pa.array([each.encode("utf-8", "surrogateescape") for each in column], pa.binary()).view(pa.string())
+        for place, column in values.items()
+    }
+
+
+def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> pa.Array:
+    """Texts as the first type in the order of `KINDS` that fits, which is the column's from now on."""
+    if kinds[place] not in KINDS:
+        return column
+    trimmed = pc.ascii_trim_whitespace(column)
+    empty = pc.equal(trimmed, "")
+    for kind in KINDS[KINDS.index(kinds[place]) : -1]:
+        with contextlib.suppress(pa.ArrowInvalid):
+            made = pc.cast(pc.if_else(empty, pa.scalar(None, pa.string()), trimmed), kind)
+            kinds[place] = kind
+            return made
+    kinds[place] = pa.string()
+    return trimmed
+
+
+def _trimmed(column: pa.Array) -> pa.Array:
+    return pc.ascii_trim_whitespace(column) if pa.types.is_string(column.type) else column
+
+
+def _match(batch: Batch) -> None:
+    """Fill a batch from lines that match the layout's pattern."""
+    layout, text = batch.layout, batch.text
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
+    offsets = np.concatenate([[0], ends]).astype(np.int32)
+    lines = pa.BinaryArray.from_buffers(
+        pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+    )  # with their newlines
+    found = pc.extract_regex(lines, f"(?m)^(?:{layout.table.pattern})\\s*$")
+    batch.numbers = np.arange(len(ends))
+    matched = found.is_valid().to_numpy(zero_copy_only=False)
+    if not matched.all():
+        passed = pc.match_substring_regex(lines, f"(?m)^(?:{layout.table.skip or NEVER})").to_numpy(
+            zero_copy_only=False
+        )
+        blank = pc.match_substring_regex(lines, "^\\s*$").to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(~(matched | passed | blank))
+        if wrong.size:
+            row = int(wrong[0])
+            line = text[offsets[row] : offsets[row + 1] - 1]
+            raise InputError(
+                f"{shown(line)!r}", path=batch.path, line=batch.lines_before + row + 1, expected=layout.grammar()
+            )
+        batch.skipped = int(np.count_nonzero(passed & ~matched & ~blank))
+        batch.numbers = np.flatnonzero(matched)
+        found = found.filter(pa.array(matched))
+    batch.columns = {
+        place: _as_written(found.field(layout.names[place]).view(pa.string()), place, {place: kind})
+        for place, kind in layout.kinds.items()
+    }
+    batch.rows = len(found)

@@ -1,0 +1,112 @@
+"""Tables: text with one request per line, described by a dialect, by its header, or by its user.
+
+The format ``csv`` is a table that its header and the options of its user describe. Every file of
+`misspenalty.traces.dialects` is a format, too, whose description the same options change.
+"""
+
+import functools
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.dialects import dialects
+from misspenalty.traces.layout import resolve
+from misspenalty.traces.lines import batches, with_newlines, without_mark
+from misspenalty.traces.reader import Format, register
+from misspenalty.traces.rows import Rows, in_order_of_time
+from misspenalty.traces.table import OPTIONS, Table
+from misspenalty.traces.vocabulary import PLACES
+
+HEAD = 1 << 16  # bytes that hold the header and the first rows
+
+
+def read(path, block_bytes, table=Table(), actions=(), action=None, **options):  # noqa: B008, frozen
+    """Yield `Requests` of blocks of `block_bytes`; return the `Reading`.
+
+    Parameters
+    ----------
+    path : Path
+    block_bytes : int
+    table : Table
+        The description, before the options of the user.
+    actions : tuple of str
+        Values of the column with the role ``action``, the default first.
+    action : str, optional
+        The one that marks a request.
+    **options
+        As in `misspenalty.traces.table.OPTIONS`.
+    """
+    if action is not None and action not in actions:
+        raise ParameterError(f"action is {action!r}; expected one of {', '.join(actions)}")
+    table = table.changed(**options)
+    with open_stream(path) as stream:
+        head = read_some(stream, HEAD, path)
+    form = resolve(table, with_newlines(without_mark(head, path)), path)
+    rows = Rows(form.table, block_bytes, path, action or next(iter(actions), None))
+    skipped = [0]
+    found = _requests(path, form, rows, skipped)
+    yield from in_order_of_time(found, rows) if form.table.order == "time" else found
+    if skipped[0]:
+        rows.skipped[f"comment line{_s(skipped[0])}" if form.table.separator else f"other line{_s(skipped[0])}"] = (
+            skipped[0]
+        )
+    columns = {role: " + ".join(form.names[place] for place in places) for role, places in form.roles.items()}
+    return rows.reading(columns, form.ignored, form.notes)
+
+
+def _s(count):
+    return "" if count == 1 else "s"
+
+
+def _requests(path, form, rows, skipped):
+    for batch in batches(path, form):
+        skipped[0] += batch.skipped
+        columns = {role: [batch.columns[place] for place in places] for role, places in form.roles.items()}
+
+        def fault(row, role, place, what, batch=batch):
+            return batch.error(row, form.roles[role][place], what)
+
+        yield rows.requests(columns, fault)
+        if batch.rest is not None:
+            raise batch.rest
+
+
+def sniff(name, head):
+    """Whether the first line names a column that gives a place, and no dialect has that header."""
+    try:
+        form = resolve(Table(), with_newlines(without_mark(head[:HEAD])))
+    except (InputError, ParameterError):
+        return False
+    known = dialects().values()
+    return form.header_lines > 0 and not any(dialect.fits(name, head) for dialect in known)
+
+
+register(
+    Format(
+        "csv",
+        "text: a table whose header or --columns names " + " or ".join(PLACES),
+        read,
+        sniff,
+        4096,
+        OPTIONS,
+        source="columns in any order, separated by commas, tabs, semicolons or blanks",
+        example="time,op,key,size\n0.5,read,k7,4096",
+    )
+)
+for _dialect in dialects().values():
+    _actions = (
+        {"action": f"which lines are requests: one of {', '.join(_dialect.actions)} (default {_dialect.actions[0]})"}
+        if _dialect.actions
+        else {}
+    )
+    register(
+        Format(
+            _dialect.name,
+            _dialect.summary,
+            functools.partial(read, table=_dialect.table, actions=_dialect.actions),
+            _dialect.fits,
+            _dialect.block_bytes,
+            OPTIONS | _actions,
+            source=_dialect.source,
+            example=_dialect.example,
+        )
+    )

@@ -1,0 +1,138 @@
+"""What was read, and how: the description with which opening a trace ends."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the content of a file was understood.
+
+    Attributes
+    ----------
+    format : str
+        Name of the format.
+    columns : dict of str to str
+        Role to the column that was taken for it.
+    ignored : tuple of str
+        Columns that were not used and that the format does not declare useless.
+    separator, time_unit : str
+    address_unit, size_unit : int or None
+        Bytes per unit.
+    block_bytes : int
+        Block size into which requests were split, or that was recorded.
+    devices : int or None
+        Number of devices, each with its own address space; None if the format has no devices.
+    operations : dict of str to (str, int)
+        Operation to its meaning and the number of rows.
+    skipped : dict of str to int
+        Lines or records that are not requests, by reason.
+    rows, reads, writes : int
+        Requests read; references that are reads and writes.
+    earlier : int
+        Requests with an earlier time than the one before.
+    sorted : bool
+        Whether requests were sorted by time.
+    notes : tuple of str
+        What was guessed or adjusted.
+    """
+
+    format: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+    separator: str = ""
+    time_unit: str = ""
+    address_unit: int | None = None
+    size_unit: int | None = None
+    block_bytes: int = 0
+    devices: int | None = None
+    operations: dict[str, tuple[str, int]] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+    rows: int = 0
+    reads: int = 0
+    writes: int = 0
+    earlier: int = 0
+    sorted: bool = False
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON can hold it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, entries: dict[str, Any]) -> "Reading":
+        """The reading that `to_dict` gave, also after JSON.
+
+        Examples
+        --------
+        >>> Reading.from_dict(Reading("csv", ignored=("x",)).to_dict()).ignored
+        ('x',)
+        """
+        operations = {name: (str(meaning), int(count)) for name, (meaning, count) in entries["operations"].items()}
+        lists = {name: tuple(entries[name]) for name in ("ignored", "notes")}
+        return cls(**{**entries, **lists, "operations": operations})
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What was ignored, guessed or adjusted, each in a few words; empty if nothing was."""
+        said = list(self.notes)
+        if self.ignored:
+            said.append(f"ignored column{'s' * (len(self.ignored) > 1)} {', '.join(self.ignored)}")
+        dropped = [f"{count:,} {name}" for name, (what, count) in self.operations.items() if what == "ignore" and count]
+        if dropped:
+            said.append(f"ignored operations: {', '.join(dropped)}")
+        if self.skipped:
+            said.append(", ".join(f"skipped {count:,} {reason}" for reason, count in self.skipped.items()))
+        if self.earlier and self.sorted:
+            said.append(
+                f"sorted by time, as {self.earlier:,} of {self.rows:,} requests came earlier than the one before"
+            )
+        elif self.earlier:
+            said.append(
+                f"{self.earlier:,} of {self.rows:,} requests are earlier than the one before (--order time sorts)"
+            )
+        return tuple(said)
+
+    def notice(self, name: str) -> str | None:
+        """One line for a user who did not ask, or None if nothing was ignored, guessed or adjusted.
+
+        Examples
+        --------
+        >>> Reading("csv", ignored=("level",)).notice("mine.csv")
+        'mine.csv: read as csv; ignored column level'
+        """
+        return f"{name}: read as {self.format}; {'; '.join(self.changes)}" if self.changes else None
+
+    def describe(self) -> dict[str, str]:
+        """The whole description as text, by subject."""
+        lines = {"format": self.format}
+        if self.columns:
+            lines["columns"] = ", ".join(f"{role} = {column}" for role, column in self.columns.items())
+        if self.ignored:
+            lines["ignored"] = ", ".join(self.ignored)
+        if self.separator:
+            lines["separator"] = {"\t": "tab", " ": "blanks", ",": "comma", ";": "semicolon"}.get(
+                self.separator, self.separator
+            )
+        units = [f"time in {self.time_unit}"] if self.time_unit else []
+        for what, unit in (("addresses", self.address_unit), ("sizes", self.size_unit)):
+            if unit is not None:
+                units.append(f"{what} in {'bytes' if unit == 1 else f'units of {unit} bytes'}")
+        if units:
+            lines["units"] = ", ".join(units)
+        lines["block size"] = f"{self.block_bytes} bytes"
+        if self.devices is not None:
+            lines["devices"] = f"{self.devices}, each with its own addresses"
+        if self.operations:
+            lines["operations"] = ", ".join(
+                f"{count:,} {name or 'blank'} ({meaning})" for name, (meaning, count) in self.operations.items()
+            )
+        lines["references"] = f"{self.reads:,} reads, {self.writes:,} writes"
+        if self.time_unit or self.earlier:
+            lines["order"] = f"{self.earlier:,} requests earlier than the one before" + (
+                "; sorted by time" if self.sorted else ""
+            )
+        for number, note in enumerate(self.changes):
+            lines["note" if not number else f"note {number + 1}"] = note
+        return lines

@@ -1,0 +1,239 @@
+"""Rows of a table as requests: the same for text and for Parquet."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from misspenalty.errors import InputError
+from misspenalty.traces import values
+from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Requests, extents
+from misspenalty.traces.reading import Reading
+from misspenalty.traces.table import OPERATIONS, SECTOR, TRUTHS, Table
+from misspenalty.traces.values import BadValueError, DeviceNumbers
+from misspenalty.traces.vocabulary import ACTION, TIMES
+
+LARGEST = (1 << 63) - 1
+MOST_REPEATS = 1 << 20  # references of one row
+UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
+BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
+Columns = dict[str, list[pa.Array]]
+Fault = Callable[[int, str, int, str], InputError]
+
+
+class Rows:
+    """Converts the columns of a table, by role, to `Requests`.
+
+    Parameters
+    ----------
+    table : Table
+        With its unit of time.
+    block_bytes : int
+    path : Path
+    action : str, optional
+        What the column of the role ``action`` has to be; other rows are skipped.
+    """
+
+    def __init__(self, table: Table, block_bytes: int, path: Path, action: str | None = None) -> None:
+        self.table, self.block_bytes, self.path, self.action = table, block_bytes, path, action
+        self.operations = table.operations or OPERATIONS
+        self.devices = DeviceNumbers()
+        self.first = 0 if table.from_start else None  # time from which times count, ns
+        self.counts: dict[str, tuple[str, int]] = {}
+        self.skipped: dict[str, int] = {}
+        self.earlier = 0
+
+    def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
+        """What was read so far; `columns` are the names by role."""
+        addresses = "offset" in columns or "sector" in columns
+        size_unit = (self.table.size_unit or 1) if "size" in columns else SECTOR if "sectors" in columns else None
+        return Reading(
+            columns=columns,
+            ignored=ignored,
+            separator=self.table.separator,
+            time_unit=self.table.time_unit if any(role in columns for role in TIMES) else "",
+            address_unit=self._address_unit(columns) if addresses else None,
+            size_unit=size_unit,
+            devices=len(self.devices.numbers) if "device" in columns else None,
+            operations=dict(self.counts),
+            skipped=dict(self.skipped),
+            earlier=self.earlier,
+            sorted=self.table.order == "time",
+            notes=notes,
+        )
+
+    def _address_unit(self, columns: dict[str, str] | Columns) -> int:
+        return self.table.address_unit or (SECTOR if "sector" in columns else 1)
+
+    def requests(self, columns: Columns, fault: Fault) -> Requests:
+        """The rows as requests.
+
+        Parameters
+        ----------
+        columns : dict of str to list of pyarrow.Array
+            Columns by role, all of one length.
+        fault : callable
+            ``fault(row, role, place, what)``: the error about a value.
+
+        Raises
+        ------
+        InputError
+            A value is missing or malformed.
+        TextKeysError
+            Keys that were numbers so far are text.
+        """
+        kept: np.ndarray | None = None
+        if ACTION in columns and self.action is not None:
+            columns, kept = self._selected(columns)
+        try:
+            role, place = "op", 0
+            role = next((name for name in ("op", "write") if name in columns), "")
+            codes = None
+            if role:
+                known = self.operations if role == "op" else self.table.operations or TRUTHS
+                codes = values.operations(columns[role][0], known, self.counts)
+                if (codes == IGNORED).any():
+                    keep = np.flatnonzero(codes != IGNORED)
+                    kept, codes = (keep if kept is None else kept[keep]), codes[keep]
+                    columns = {name: [each.take(pa.array(keep)) for each in group] for name, group in columns.items()}
+            made: dict[str, Any] = {}
+            if (
+                "count" in columns
+                and "block" in columns
+                and self.table.key != "number"
+                and values.is_text(columns["block"][0])
+            ):
+                raise InputError(
+                    "keys that are text have no neighbours, so a count of blocks means nothing", path=self.path,
+                    remedy="repeat=… repeats each reference, ignore=… leaves the column out (--columns, columns=…)",
+                )  # fmt: skip
+            for role, group in columns.items():
+                for place, column in enumerate(group):  # noqa: B007, named if it fails
+                    value = self._value(role, column, columns)
+                    if value is not None:
+                        made[role] = value if role not in made else self._joined(role, made[role], value)
+            role, place = "device", 0
+            device = self.devices.number(columns["device"]) if "device" in columns else None
+        except BadValueError as error:
+            raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, _said(error)) from error
+        when = next((made[role] for role in TIMES if role in made), None)
+        time = None if when is None else self._since_start(*when)
+        write = None if codes is None else codes == values.CODES["write"]
+        return _expanded(self._placed(made, device, write, time), codes, made.get("repeat"))
+
+    def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
+        """Times since the first request, ns; `when` is in units of `ns` nanoseconds."""
+        if not when.size:
+            return when
+        if self.first is None:
+            self.first = int(when[0]) * ns
+        for time in (int(when.min()), int(when.max())):
+            if abs(time * ns - self.first) > (LARGEST if self.table.from_start else LONGEST_TIME):
+                raise InputError(
+                    f"time {time} is out of range", path=self.path, expected=f"within {LONGEST_TIME} ns of the first"
+                )
+        whole, part = divmod(self.first, ns)
+        return (when - whole) * ns - part
+
+    def _selected(self, columns: Columns) -> tuple[Columns, np.ndarray]:
+        """The rows of the chosen action, and their places; the others are counted."""
+        coded = pc.dictionary_encode(columns[ACTION][0])
+        names, index = values.texts(coded.dictionary), coded.indices.to_numpy(zero_copy_only=False)
+        for name, count in zip(names, np.bincount(index, minlength=len(names)).tolist(), strict=True):
+            if name != self.action:
+                reason = f"lines of action {name}"
+                self.skipped[reason] = self.skipped.get(reason, 0) + count
+        kept = np.flatnonzero(index == (names.index(self.action) if self.action in names else -1))
+        chosen = {role: [each.take(pa.array(kept)) for each in group] for role, group in columns.items()}
+        return chosen, kept
+
+    def _value(self, role: str, column: pa.Array, columns: Columns) -> Any:
+        if role == "block":
+            return values.keys(column, self.table.key)
+        if role in TIMES:
+            return values.times(column, self.table.time_unit)
+        if role not in UNITS:
+            return None
+        address = role in ("offset", "sector")
+        numbers = values.whole(column, hexadecimal=self.table.key == "hex" and address)
+        unit = (self.table.address_unit if address else self.table.size_unit if role == "size" else None) or UNITS[role]
+        if role == "offset" and "device" not in columns and unit == 1 and numbers.dtype == np.uint64:
+            return numbers
+        limit = 1 << 62
+        if address and "device" in columns:
+            limit = LARGEST_ADDRESS
+        elif role in ("size", "sectors") and "block" not in columns:
+            limit = LARGEST_REQUEST
+        elif role == "repeat":
+            limit = MOST_REPEATS
+        odd = np.flatnonzero((numbers >= max(limit // unit, 1)) | (numbers < np.zeros(1, numbers.dtype)))
+        if odd.size:
+            raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", f"0 to {limit // unit - 1}")
+        return numbers.astype(np.int64) * unit
+
+    @staticmethod
+    def _joined(role: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        if role == "size":
+            return first + second
+        return values.mixed(second + np.uint64(1), first)
+
+    def _placed(
+        self, made: dict[str, Any], device: np.ndarray | None, write: np.ndarray | None, time: np.ndarray | None
+    ) -> Requests:
+        size = made.get("size", made.get("sectors"))
+        if "block" in made:
+            key = made["block"]
+            if device is not None:
+                key = values.mixed(device.view(np.uint64), key)
+            return Requests(key, made.get("count"), write, time, size if "count" not in made else None)
+        start = made["offset"] if "offset" in made else made["sector"]
+        size = np.ones(len(start), np.int64) if size is None else size
+        if device is None:
+            return self._of_one_space(start.view(np.uint64), np.maximum(size, 1).view(np.uint64), write, time)
+        return extents(device, start, size, write, time, self.block_bytes, self.path)
+
+    def _of_one_space(
+        self, start: np.ndarray, size: np.ndarray, write: np.ndarray | None, time: np.ndarray | None
+    ) -> Requests:
+        """Requests of `size` bytes, at least 1, from addresses of up to 64 bits, uint64."""
+        first = start // np.uint64(self.block_bytes)
+        last = np.maximum(start + size - np.uint64(1), start) // np.uint64(self.block_bytes)
+        return Requests(first, (last - first).view(np.int64) + 1, write, time)
+
+
+def _said(error: BadValueError) -> str:
+    if error.what and error.expected:
+        return f"{error.what}; expected {error.expected}"
+    return error.what
+
+
+def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray | None) -> Requests:
+    """Requests of which some are repeated, or are both a read and a write."""
+    both = None if codes is None or not (codes == BOTH).any() else codes == BOTH
+    if both is None and repeat is None:
+        return requests
+    times = np.ones(len(requests.start), np.int64) if repeat is None else repeat
+    times = times if both is None else times * np.where(both, 2, 1)
+    made = Requests(*(None if column is None else np.repeat(column, times) for column in requests))
+    if both is None or made.write is None:
+        return made
+    ends = np.cumsum(times)
+    place = np.arange(int(times.sum())) - np.repeat(ends - times, times)
+    return made._replace(write=np.where(np.repeat(both, times), place % 2 == 1, made.write))
+
+
+def in_order_of_time(batches: Iterator[Requests], rows_read: Rows) -> Iterator[Requests]:
+    """All requests, sorted by time; those of one time keep their order, and those that moved are counted."""
+    rows = [batch for batch in batches if batch.start.size]
+    if not rows or rows[0].time is None:
+        yield from rows
+        return
+    whole = [None if column[0] is None else np.concatenate(column) for column in zip(*rows, strict=True)]
+    joined = Requests(*whole)
+    rows_read.earlier = int(np.count_nonzero(np.diff(joined.time) < 0))
+    order = np.argsort(joined.time, kind="stable")
+    joined = Requests(*(None if column is None else column[order] for column in joined))
+    yield joined._replace(time=joined.time - joined.time[0])

@@ -1,0 +1,226 @@
+"""The description of a table of requests: what its columns mean, and how their values are written.
+
+The same description serves the command line (``--columns``, ``--separator`` and so on), `misspenalty.open_trace`, the
+rows of ``config/traces.tsv`` and the dialects, which are files of such descriptions.
+"""
+
+import dataclasses
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.traces.quantities import parse_bytes
+from misspenalty.traces.vocabulary import parse_columns
+
+SECTOR = 512  # bytes of a disk sector, the unit of most address fields
+SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
+TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten of ns
+MEANINGS = ("read", "write", "both", "ignore")
+KEYS = ("auto", "number", "text", "hex")
+ORDERS = ("file", "time")
+READS = ("r", "read", "rd", "rs", "get", "gets", "load", "rb", "false")
+WRITES = ("w", "write", "wr", "ws", "set", "put", "store", "wb", "true")
+OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITES}
+TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write"}
+
+# Options of every table: name to meaning. The command line, `open_trace` and config/traces.tsv take them.
+OPTIONS = {
+    "columns": "role=column,… by name or number: key (or block), offset, sector; size, sectors, count, repeat; op,"
+    " write, device, time, ignore",
+    "separator": "comma, tab, blanks, semicolon or one character",
+    "header": "yes or no: whether the first line names the columns",
+    "comment": "first characters of lines to skip, such as '#'",
+    "operations": "meaning of each operation, GET=read,SET=write,28=read,DELETE=ignore; also both, and patterns (*)",
+    "time_unit": "s, ms, us, ns, 100ns, iso (ISO 8601), or a format such as '%d/%m/%Y %H:%M'",
+    "address_unit": "of offsets: bytes, sectors, or a size such as 4KB",
+    "size_unit": "of sizes: bytes, sectors, or a size such as 4KB",
+    "key": "number, text or hex (default: number if the whole column holds whole numbers)",
+    "order": "file, or time: sort the rows by time",
+    "pattern": "instead of a separator, a regular expression of a line whose named groups are columns",
+    "skip": "with pattern, a regular expression of the beginning of lines to leave out",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """How a table of requests is written; None or empty where the file decides.
+
+    Attributes
+    ----------
+    columns : dict of str to tuple of str
+        Columns by role (see `misspenalty.traces.vocabulary`), by name or by number from 1.
+    separator : str
+        One character between columns; a space means any run of blanks.
+    header : bool or None
+        Whether the first line names the columns.
+    comment : str or None
+        First characters of lines to skip.
+    operations : dict of str to str
+        Meaning of operations: read, write, both (a read, then a write) or ignore; ``*`` in a name stands for any text.
+    time_unit : str
+        A key of `TIME_UNITS`, ``iso``, or a `strptime` format.
+    address_unit, size_unit : int or None
+        Bytes per unit of the columns ``offset`` and ``size``; 1 by default.
+    key : {"auto", "number", "text", "hex"}
+        How keys and addresses are written.
+    order : {"file", "time"}
+        Whether rows are sorted by time.
+    names : tuple of str
+        Names of the columns, if no header names them.
+    pattern, skip : str
+        Instead of a separator, a regular expression (RE2) whose named groups are the columns of a line; that of lines
+        to leave out.
+    open_ended : bool
+        Whether lines may have further columns.
+    optional : int
+        How many of the last columns a file may lack.
+    from_start : bool
+        Whether times count from the start of the trace, not from an epoch, so that the first need not be 0.
+    example : str
+        A line, for messages about a pattern.
+    """
+
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    separator: str = ""
+    header: bool | None = None
+    comment: str | None = None
+    operations: dict[str, str] = field(default_factory=dict)
+    time_unit: str = ""
+    address_unit: int | None = None
+    size_unit: int | None = None
+    key: str = "auto"
+    order: str = "file"
+    names: tuple[str, ...] = ()
+    pattern: str = ""
+    skip: str = ""
+    open_ended: bool = False
+    optional: int = 0
+    from_start: bool = False
+    example: str = ""
+
+    def changed(self, **options: Any) -> "Table":
+        """This description with options of a user, as text or as Python values.
+
+        Raises
+        ------
+        ParameterError
+            An option is unknown or has an invalid value.
+
+        Examples
+        --------
+        >>> Table().changed(columns="block=key", separator="tab", operations="GET=read").separator
+        '\\t'
+        """
+        parsed = {name: _PARSERS[name](value) for name, value in options.items() if value is not None}
+        if "columns" in parsed:
+            parsed["columns"] = self.columns | parsed["columns"]
+        if "operations" in parsed:
+            parsed["operations"] = parsed["operations"] | {
+                name: meaning for name, meaning in self.operations.items() if name not in parsed["operations"]
+            }
+        return dataclasses.replace(self, **parsed)
+
+
+def _separator(value: object) -> str:
+    text = SEPARATORS.get(str(value).strip().lower(), str(value).replace("\\t", "\t"))
+    if len(text) != 1 or not text.isascii() or text.isalnum() or text in '"\r\n':
+        raise ParameterError(f"separator is {value!r}; expected {', '.join(SEPARATORS)}, or one character")
+    return text
+
+
+def _header(value: object) -> bool:
+    known = {"yes": True, "no": False, "true": True, "false": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).strip().lower() not in known:
+        raise ParameterError(f"header is {value!r}; expected yes or no")
+    return known[str(value).strip().lower()]
+
+
+def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
+    """Meanings of operations: ``"GET=read,SET=write,DELETE=ignore"`` or a dict.
+
+    Raises
+    ------
+    ParameterError
+        A meaning is unknown, or an operation is named twice.
+
+    Examples
+    --------
+    >>> parse_operations("GET=read,2a=write")
+    {'GET': 'read', '2a': 'write'}
+    """
+    if isinstance(value, str):
+        pairs = [pair.rpartition("=")[::2] for pair in value.split(",")]
+    elif isinstance(value, dict):
+        pairs = [(str(name), str(meaning)) for name, meaning in value.items()]
+    else:
+        raise ParameterError(f"operations is {value!r}; expected text such as GET=read,SET=write, or a dict")
+    made: dict[str, str] = {}
+    for name, meaning in ((name.strip(), meaning.strip().lower()) for name, meaning in pairs):
+        if meaning not in MEANINGS:
+            raise ParameterError(
+                f"operations: {name}={meaning}{did_you_mean(meaning, MEANINGS)}; expected NAME={' or '.join(MEANINGS)}"
+            )
+        if made.setdefault(name, meaning) != meaning:
+            raise ParameterError(f"operations: {name} is named twice")
+    return made
+
+
+def _time_unit(value: object) -> str:
+    text = str(value).strip()
+    text = {"µs": "us", "ticks": "100ns", "iso8601": "iso"}.get(text.lower(), text)
+    if "%" in text or text.lower() in (*TIME_UNITS, "iso"):
+        return text if "%" in text else text.lower()
+    raise ParameterError(f"time_unit is {value!r}; expected {', '.join(TIME_UNITS)}, iso, or a format such as %H:%M:%S")
+
+
+def _bytes(name: str, value: object) -> int:
+    text = str(value).strip().lower()
+    known = {"byte": 1, "bytes": 1, "sector": SECTOR, "sectors": SECTOR}
+    return known[text] if text in known else parse_bytes(text, name)
+
+
+def _choice(name: str, value: object, known: tuple[str, ...]) -> str:
+    text = str(value).strip().lower()
+    if text not in known:
+        raise ParameterError(f"{name} is {value!r}{did_you_mean(text, known)}; expected {', '.join(known)}")
+    return text
+
+
+def _pattern(name: str, value: object) -> str:
+    try:
+        made = re.compile(str(value))
+        pc.match_substring_regex(pa.array(["x"]), str(value))
+    except (re.error, pa.ArrowInvalid) as error:
+        raise ParameterError(f"{name} is {value!r}: {error}; expected a regular expression (RE2)") from error
+    if name == "pattern" and not made.groupindex:
+        raise ParameterError(f"pattern is {value!r}; expected named groups, such as (?P<time>\\S+) (?P<key>\\S+)")
+    return str(value)
+
+
+def _comment(value: object) -> str:
+    if not isinstance(value, str) or not value.isascii() or re.search(r"\s", value):
+        raise ParameterError(f"comment is {value!r}; expected the first characters of lines to skip, such as '#'")
+    return value
+
+
+_PARSERS: dict[str, Any] = {
+    "columns": parse_columns,
+    "separator": _separator,
+    "header": _header,
+    "comment": _comment,
+    "operations": parse_operations,
+    "time_unit": _time_unit,
+    "address_unit": lambda value: _bytes("address_unit", value),
+    "size_unit": lambda value: _bytes("size_unit", value),
+    "key": lambda value: _choice("key", value, KEYS),
+    "order": lambda value: _choice("order", value, ORDERS),
+    "pattern": lambda value: _pattern("pattern", value),
+    "skip": lambda value: _pattern("skip", value),
+}
+assert _PARSERS.keys() == OPTIONS.keys()

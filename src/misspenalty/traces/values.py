@@ -1,0 +1,418 @@
+"""Values of columns as a trace needs them: keys, whole numbers, times in ns, operations, devices.
+
+Each function takes an Arrow array of any type that a table or a Parquet file may have, and raises `BadValueError` with
+the row of the first value that it cannot take.
+"""
+
+import datetime
+import decimal
+import fnmatch
+import functools
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from misspenalty.traces._hash import hash_texts
+from misspenalty.traces.table import OPERATIONS, TIME_UNITS
+
+CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3}
+LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
+DEVICE_SHIFT = 47  # as in `misspenalty.traces.reader`
+MOST_DEVICES = 1 << 16
+
+
+class BadValueError(ValueError):
+    """A value that a column cannot have.
+
+    Parameters
+    ----------
+    row : int
+        Place of the value in its column.
+    what : str
+        What is wrong.
+    expected : str
+    """
+
+    def __init__(self, row: int, what: str = "", expected: str = "") -> None:
+        super().__init__(what)
+        self.row, self.what, self.expected = row, what, expected
+
+
+class TextKeysError(Exception):
+    """A column of keys that began with numbers holds text: it has to be read again, as text."""
+
+
+def _flat(column: pa.Array) -> pa.Array:
+    """A column without chunks or dictionary, and without missing values."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.null_count:
+        raise BadValueError(int(pc.index(column.is_null(), True).as_py()), "a value is missing")
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    return column
+
+
+def is_text(column: pa.Array) -> bool:
+    """Whether a column holds text, as it was written or encoded by a dictionary."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def texts(column: pa.Array) -> list[str]:
+    """A column as Python strings."""
+    return [each.decode("utf-8", "backslashreplace") for each in _flat(column).cast(pa.binary()).to_pylist()]
+
+
+def whole(column: pa.Array, *, hexadecimal: bool = False) -> np.ndarray:
+    """Whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1.
+
+    Examples
+    --------
+    >>> whole(pa.array(["4096.0", "1e3", "+7"])).tolist(), whole(pa.array(["0x1F"]), hexadecimal=True).tolist()
+    ([4096, 1000, 7], [31])
+    """
+    column = _flat(column)
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return column.to_numpy(zero_copy_only=False).astype(np.int64)
+    if pa.types.is_integer(kind):
+        values = column.to_numpy(zero_copy_only=False)
+        if kind == pa.uint64() and values.size and values.max() > LARGEST:
+            return values
+        return values.astype(np.int64)
+    if pa.types.is_floating(kind):
+        values = column.to_numpy(zero_copy_only=False)
+        odd = np.flatnonzero(~np.isfinite(values) | (values != np.rint(values)) | (np.abs(values) > 2.0**53))
+        if odd.size:
+            raise BadValueError(int(odd[0]), f"{values[odd[0]]} is not a whole number")
+        return values.astype(np.int64)
+    if pa.types.is_decimal(kind):
+        return _of_decimals(column)
+    if not pa.types.is_string(kind):
+        raise BadValueError(0, f"the column is of type {kind}", "whole numbers")
+    made = [_whole(text, row, hexadecimal) for row, text in enumerate(texts(column))]
+    return np.array(made, np.uint64 if made and max(made) > LARGEST else np.int64)
+
+
+def _of_decimals(column: pa.Array) -> np.ndarray:
+    words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
+    low, high = words[0::2], words[1::2]
+    if column.type.scale == 0 and np.array_equal(high, low >> 63):
+        return low.copy()
+    for target in (pa.int64(), pa.uint64()):
+        try:
+            return pc.cast(column, target).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            continue
+    made = [_whole(str(value), row, False) for row, value in enumerate(column.to_pylist())]
+    return np.array(made, np.uint64 if max(made) > LARGEST else np.int64)
+
+
+def _whole(text: str, row: int, hexadecimal: bool) -> int:
+    try:
+        if hexadecimal:
+            if not re.fullmatch(r"\s*(0[xX])?[0-9a-fA-F]{1,16}\s*", text):
+                raise BadValueError(row)
+            return int(text, 16)
+        value = decimal.Decimal(text.strip()) if len(text) <= 64 and "_" not in text else decimal.Decimal("nan")
+        number = int(value)
+    except (ArithmeticError, ValueError) as error:
+        raise BadValueError(row) from error
+    if number != value or not -(1 << 63) <= number < 1 << 64:
+        raise BadValueError(row)
+    return number
+
+
+def keys(column: pa.Array, how: str) -> np.ndarray:
+    """Numbers of a column of keys, uint64: the numbers themselves, below 0 modulo 2**64, or hashes of texts.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    how : {"auto", "number", "text", "hex"}
+
+    Raises
+    ------
+    TextKeysError
+        With ``auto``, a key is not a whole number.
+    BadValueError
+        A key is missing, or is not as `how` says.
+    """
+    column = _flat(column)
+    if how == "text" or (how == "auto" and pa.types.is_binary(column.type)):
+        return _hashes(column if is_text(column) or pa.types.is_binary(column.type) else column.cast(pa.string()))
+    try:
+        values = whole(column, hexadecimal=how == "hex")
+    except BadValueError as error:
+        if how == "auto" and is_text(column):
+            if any(not text for text in texts(column.slice(error.row, 1))):
+                raise BadValueError(error.row, "a key is missing") from error
+            raise TextKeysError from error
+        raise
+    return values.view(np.uint64)
+
+
+def _hashes(column: pa.Array) -> np.ndarray:
+    if not len(column):
+        return np.empty(0, np.uint64)
+    empty = pc.equal(pc.binary_length(column), 0)
+    if pc.any(empty).as_py():
+        raise BadValueError(int(pc.index(empty, True).as_py()), "a key is missing")
+    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    return hash_texts(offsets, np.frombuffer(column.buffers()[2] or b"", np.uint8))
+
+
+def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """One number of two, uint64: the second where the first is 0, side by side if both are small, else a hash.
+
+    Examples
+    --------
+    >>> mixed(np.uint64([0, 1]), np.uint64([7, 7])).tolist() == [7, 1 << 47 | 7]
+    True
+    """
+    small = (first < np.uint64(MOST_DEVICES)) & (second < np.uint64(1 << DEVICE_SHIFT))
+    x = (first + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) ^ second
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.where(
+        first == 0, second, np.where(small, first << np.uint64(DEVICE_SHIFT) | second, x ^ (x >> np.uint64(31)))
+    )
+
+
+def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
+    """Times of a column as int64, and how many ns one of them is; exact, digits below a ns are dropped.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+        Numbers, timestamps, dates or texts.
+    unit : str
+        A key of `TIME_UNITS`, ``iso``, or a format of `datetime.strptime`.
+
+    Raises
+    ------
+    BadValueError
+        A time is missing, is not written in this way, or does not fit 64 bits.
+
+    Examples
+    --------
+    >>> times(pa.array([5], pa.int32()), "s"), times(pa.array(["0.1234567891"]), "s")
+    ((array([5]), 1000000000), (array([123456789]), 1))
+    """
+    column = _flat(column)
+    kind = column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        return _of_timestamps(column)
+    if unit not in TIME_UNITS:
+        if not pa.types.is_string(kind):
+            raise BadValueError(0, f"the column is of type {kind}", f"times as text ({unit})")
+        return _of_texts(texts(column), unit), 1
+    power = TIME_UNITS[unit]
+    if pa.types.is_integer(kind):
+        values = whole(column)
+        if values.dtype == np.uint64:
+            odd = int(np.argmax(values))
+            raise BadValueError(odd, f"time {int(values[odd])} is out of range", "below 2**63")
+        return values, 10**power
+    if pa.types.is_floating(kind):
+        values = column.to_numpy(zero_copy_only=False)
+        odd = np.flatnonzero(~np.isfinite(values))
+        if odd.size:
+            raise BadValueError(int(odd[0]), f"time {values[odd[0]]}", "a number")
+        if (values == np.rint(values)).all() and (np.abs(values) < 2.0**62).all():
+            return values.astype(np.int64), 10**power
+        return _checked([int(decimal.Decimal(repr(float(value))).scaleb(power)) for value in values], unit), 1
+    if pa.types.is_decimal(kind):
+        scaled = pc.cast(column, pa.decimal128(38, power), safe=False)
+        words = np.frombuffer(scaled.buffers()[1], np.int64)[2 * scaled.offset : 2 * (scaled.offset + len(scaled))]
+        odd = np.flatnonzero(words[1::2] != words[0::2] >> 63)
+        if odd.size:
+            raise BadValueError(
+                int(odd[0]), f"time {column[int(odd[0])]} is out of range", f"at most 2**63 ns, in {unit}"
+            )
+        return words[0::2].copy(), 1
+    if not pa.types.is_string(kind):
+        raise BadValueError(0, f"the column is of type {kind}", "numbers, timestamps or text")
+    made = []
+    for row, text in enumerate(texts(column)):
+        try:
+            made.append(int(decimal.Decimal(text if len(text) <= 64 and "_" not in text else "x").scaleb(power)))
+        except (ArithmeticError, ValueError) as error:
+            raise BadValueError(row) from error
+    return _checked(made, unit), 1
+
+
+def _checked(made: list[int], unit: str) -> np.ndarray:
+    odd = next((row for row, value in enumerate(made) if not -(1 << 63) <= value < 1 << 63), None)
+    if odd is not None:
+        raise BadValueError(
+            odd, f"time {made[odd] // 10 ** TIME_UNITS[unit]} is out of range", f"at most 2**63 ns, in {unit}"
+        )
+    return np.array(made, np.int64)
+
+
+def _of_timestamps(column: pa.Array) -> tuple[np.ndarray, int]:
+    kind = column.type
+    if pa.types.is_date(kind):
+        column = column.cast(pa.timestamp("ms"))
+    elif pa.types.is_time(kind):
+        column = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
+        return times(column, kind.unit)
+    unit = column.type.unit
+    return times(column.cast(pa.int64()), unit)
+
+
+def _of_texts(column: list[str], unit: str) -> np.ndarray:
+    read = _iso if unit == "iso" else functools.partial(_formatted, form=unit)
+    made, known = [], {}
+    for row, text in enumerate(column):
+        try:
+            if text not in known:
+                if len(known) > 1 << 16:
+                    known.clear()
+                known[text] = read(text)
+        except ValueError as error:
+            expected = "ISO 8601, 2024-05-31T12:00:00.5" if unit == "iso" else unit
+            raise BadValueError(row, f"time {text[:40]!r}", expected) from error
+        made.append(known[text])
+    return np.array(made, np.int64)
+
+
+START = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+def _ns(moment: datetime.datetime) -> int:
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return (moment - START) // datetime.timedelta(microseconds=1) * 1000
+
+
+def _formatted(text: str, form: str) -> int:
+    return _checked_ns(_ns(datetime.datetime.strptime(text, form)))
+
+
+def _iso(text: str) -> int:
+    """ns since 1970 of an ISO 8601 time; digits below a microsecond count, too."""
+    match = re.fullmatch(r"(.*?\d:\d\d:\d\d)[.,](\d{1,30})(.*)", text)
+    if match is None:
+        return _checked_ns(_ns(datetime.datetime.fromisoformat(text.removesuffix(" UTC"))))
+    rest = match[3].strip().replace("UTC", "+00:00")
+    return _checked_ns(_ns(datetime.datetime.fromisoformat(match[1] + rest)) + int(match[2][:9].ljust(9, "0")))
+
+
+def _checked_ns(ns: int) -> int:
+    if not -(1 << 63) <= ns < 1 << 63:
+        raise ValueError("the time does not fit 64 bits")
+    return ns
+
+
+def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[str, int]]) -> np.ndarray:
+    """Codes of the operations of a column, uint8 as in `CODES`.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    known : dict of str to str
+        Operation to its meaning; ``*`` stands for any text. The first that fits decides, exact names before patterns.
+    counts : dict of str to (str, int)
+        Rows of each operation so far; updated.
+
+    Raises
+    ------
+    BadValueError
+        The meaning of an operation is not known.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not is_text(column):
+        kind = column.type
+        column = (column.cast(pa.int8()) if pa.types.is_boolean(kind) else column).cast(pa.string())
+    if column.null_count:
+        column = pc.fill_null(column if pa.types.is_string(column.type) else column.cast(pa.string()), "")
+    coded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    names = [name.strip() for name in texts(coded.dictionary)] if len(coded.dictionary) else []
+    index = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    meanings = [meaning_of(name, known) for name in names]
+    present = np.bincount(index, minlength=len(names))
+    for place, (name, meaning) in enumerate(zip(names, meanings, strict=True)):
+        if meaning is None and present[place]:
+            shown = [f"{each or 'blank'} ({what})" for each, what in known.items()]
+            expected = "R or W, read or write, get or set" if known is OPERATIONS else ", ".join(shown[:8])
+            raise BadValueError(
+                int(np.argmax(index == place)),
+                f"operation {name!r}",
+                f"{expected}; say what it means with --operations {name}=read (operations=…), or leave the column out"
+                " with --columns ignore=… (columns=…)",
+            )
+        if meaning is not None and present[place]:
+            counts[name] = (meaning, counts.get(name, (meaning, 0))[1] + int(present[place]))
+    return np.array([CODES[meaning or "ignore"] for meaning in meanings], np.uint8)[index]
+
+
+def meaning_of(name: str, known: dict[str, str]) -> str | None:
+    """Meaning of an operation, or None if it is not known.
+
+    Examples
+    --------
+    >>> meaning_of("get", {"GET": "read"}), meaning_of("REST.PUT.OBJECT", {"*.PUT.*": "write"}), meaning_of("x", {})
+    ('read', 'write', None)
+    """
+    if name in known:
+        return known[name]
+    lower = {each.lower(): meaning for each, meaning in known.items()}
+    if name.lower() in lower:
+        return lower[name.lower()]
+    return next(
+        (meaning for form, meaning in known.items() if "*" in form and fnmatch.fnmatchcase(name.lower(), form.lower())),
+        None,
+    )
+
+
+class DeviceNumbers:
+    """Numbers devices: those called by a small number have it, the others the smallest that is free."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[str, ...], int] = {}
+        self.used: set[int] = set()
+        self.free = 0  # no smaller number is free
+
+    def number(self, columns: list[pa.Array]) -> np.ndarray:
+        """Number of each row, int64; several columns together name a device."""
+        coded = []
+        for column in columns:
+            column = _flat(column)
+            coded.append(pc.dictionary_encode(column if is_text(column) else column.cast(pa.string())))
+        names = [texts(each.dictionary) for each in coded]
+        rows = np.stack([each.indices.to_numpy(zero_copy_only=False).astype(np.int64) for each in coded], 1)
+        if not len(rows):
+            return np.empty(0, np.int64)
+        key = rows[:, 0]
+        for place in range(1, rows.shape[1]):
+            key = key * len(names[place]) + rows[:, place]
+        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        numbers = np.empty(len(first), np.int64)
+        for place in np.argsort(first):
+            name = tuple(names[column][code].strip() for column, code in enumerate(rows[first[place]]))
+            if not all(name):
+                raise BadValueError(int(first[place]), "a device is missing")
+            numbers[place] = self._of(name, int(first[place]))
+        return numbers[which.ravel()]
+
+    def _of(self, name: tuple[str, ...], row: int) -> int:
+        if name not in self.numbers:
+            text = name[0]
+            number = int(text) if len(name) == 1 and re.fullmatch(r"\d{1,5}", text) else MOST_DEVICES
+            if number >= MOST_DEVICES or number in self.used:
+                while self.free in self.used:
+                    self.free += 1
+                number = self.free
+            if number >= MOST_DEVICES:
+                raise BadValueError(row, f"more than {MOST_DEVICES} devices")
+            self.numbers[name] = number
+            self.used.add(number)
+        return self.numbers[name]

@@ -1,0 +1,175 @@
+"""What the columns of a table mean: roles, and the names that columns have for them.
+
+A column whose name means an operation, a device or a size is never left out without a word: it is used, or the trace is
+refused until the user says what to do with it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from misspenalty.errors import InputError, ParameterError, did_you_mean
+
+IGNORE = "ignore"  # role of the columns that the user does not want
+# role: the names that a header may have for it, in lower case
+ROLES: dict[str, tuple[str, ...]] = {
+    "block": ("block", "id", "obj_id", "object", "object_id", "key", "block_number", "page", "block_id", "obj", "url",
+              "hashed_path_query"),
+    "offset": ("offset", "byte_offset", "offset_bytes", "io_offset"),
+    "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector"),
+    "count": ("count", "nblocks", "block_count"),
+    "repeat": ("repeat", "op_count"),
+    "size": ("size", "length", "len", "bytes", "size_bytes", "obj_size", "object_size", "io_size", "request_size",
+             "req_size", "response_size", "value_size", "transfer_size", "size(b)", "object_bytes"),
+    "sectors": ("sectors", "nsectors", "sector_count"),
+    "op": ("op", "operation", "opcode", "type", "rw", "iotype", "io_type", "op_name", "op_type", "optype", "cmd",
+           "command", "request_type", "method", "verb", "rwbs", "access_type", "r/w", "readwrite"),
+    "write": ("write", "is_write", "iswrite"),
+    "device": ("device", "disk", "dev", "volume", "asu", "unit", "lun", "device_id", "disk_id", "disknumber",
+               "disk_number", "volume_id", "volumeid", "hostname", "host", "drive", "partition", "namespace"),
+    "time": ("time", "timestamp", "time_s", "seconds", "ts", "op_time", "datetime", "date", "arrival", "arrival_time",
+             "relative_unix", "time(s)"),
+    "time_ms": ("time_ms", "timestamp_ms", "time(ms)", "timestamp(ms)"),
+    "time_us": ("time_us", "timestamp_us", "time(us)", "timestamp(us)"),
+    "time_ns": ("time_ns", "timestamp_ns", "time(ns)", "timestamp(ns)"),
+}  # fmt: skip
+ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}
+ACTION = "action"  # role of a column whose values say which rows are requests
+PLACES = ("block", "offset", "sector")
+TIMES = {"time": None, "time_ms": "ms", "time_us": "us", "time_ns": "ns"}  # role: unit of time
+COMBINED = ("block", "device", "size")  # roles that several columns may make up together
+EXCLUSIVE = (("size", "sectors", "count"), ("op", "write"), tuple(TIMES))
+SIGNIFICANT = ("count", "repeat", "size", "sectors", "op", "write", "device")
+KNOWN = {name: role for role, names in ROLES.items() for name in names}
+REMEDY = "say which with --columns (columns=…), such as block=key,time=when,ignore=level"
+Roles = dict[str, tuple[int, ...]]
+
+
+def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[str, ...]]:
+    """Columns by role, as a user gives them: ``"block=key,time=1,device=host+disk"`` or a dict.
+
+    Raises
+    ------
+    ParameterError
+        A role is unknown, or named twice.
+
+    Examples
+    --------
+    >>> parse_columns("block=key,device=host+disk")
+    {'block': ('key',), 'device': ('host+disk',)}
+    """
+    if columns is None:
+        return {}
+    if isinstance(columns, str):
+        pairs = [pair.partition("=")[::2] for pair in columns.split(",")]
+    else:
+        pairs = [(role, value) for role, value in columns.items()]  # type: ignore[misc]
+    given: dict[str, tuple[str, ...]] = {}
+    known = (*ROLES, ACTION, IGNORE)
+    for asked, value in pairs:
+        role = ALIASES.get(str(asked).strip().lower(), str(asked).strip().lower())
+        if role not in known:
+            raise ParameterError(
+                f"columns: unknown role {str(asked).strip()!r}{did_you_mean(role, known)}; expected role=column with"
+                f" {', '.join(known)}"
+            )
+        names = tuple(str(name).strip() for name in (value if isinstance(value, list | tuple) else [value]))
+        if not all(names):
+            raise ParameterError(f"columns: {role} names no column; expected {role}=NAME or {role}=NUMBER")
+        if role in given and role != IGNORE:
+            raise ParameterError(f"columns: {role} is given twice; join columns with +, such as device=host+disk")
+        given[role] = given.get(role, ()) + names
+    return given
+
+
+def assign(
+    names: Sequence[str], given: dict[str, tuple[str, ...]], path: object, line: int | None, *, recognise: bool = True
+) -> Roles:
+    """Columns of each role by their place: first those that the user names, then those whose names are known.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of all columns.
+    given : dict
+        From `parse_columns`.
+    path, line
+        Of the header, for messages.
+    recognise : bool
+        Whether columns that the user does not name have the role that their name says.
+
+    Raises
+    ------
+    InputError
+        No column gives the place of a request, two columns have the same role, or a name is unknown.
+    """
+    roles: Roles = {role: _places(role, columns, names, path, line) for role, columns in given.items()}
+    taken = {place for places in roles.values() for place in places}
+    dropped = set(roles.pop(IGNORE, ()))
+    twice = [place for place in taken if sum(place in each for each in roles.values()) + (place in dropped) > 1]
+    if recognise and twice:
+        raise ParameterError(f"columns: column {names[twice[0]]!r} has two roles; expected one")
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names if recognise else ()):
+        role = KNOWN.get(name.lower())
+        if role is not None and place not in taken:
+            found.setdefault(role, []).append(place)
+    _drop_what_was_chosen(found, roles)
+    for role, places in found.items():
+        if role in roles or len(places) > 1:
+            columns = [names[place] for place in (*roles.get(role, ()), *places)]
+            raise InputError(
+                f"columns {' and '.join(columns)} may both be the {role}", path=path, line=line, remedy=REMEDY
+            )
+        roles[role] = tuple(places)
+    for group in (PLACES, *EXCLUSIVE):
+        if len(both := [role for role in group if role in roles]) > 1:
+            columns = [names[place] for role in both for place in roles[role]]
+            what = f"the header names {', '.join(both)}" if group == PLACES else f"columns {' and '.join(columns)}"
+            expected = f"one column of {', '.join(group)}"
+            raise InputError(what, path=path, line=line, expected=expected, remedy=REMEDY)
+    if not any(role in roles for role in PLACES):
+        raise InputError(
+            "the header names no place of a request",
+            path=path,
+            line=line,
+            expected=f"one column of {', '.join(PLACES)}",
+            remedy="name it with --columns (columns=…), such as block=key,time_ms=when",
+        )
+    return roles
+
+
+def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:
+    """Leave out recognised places and times if the user named another column for them."""
+    for group in (PLACES, tuple(TIMES)):
+        if any(role in roles for role in group):
+            for role in group:
+                found.pop(role, None)
+
+
+def _places(role: str, columns: Iterable[str], names: Sequence[str], path: object, line: int | None) -> tuple[int, ...]:
+    """Places of named or numbered columns (from 1); several are joined by ``+``."""
+    places: list[int] = []
+    for text in columns:
+        for column in [text] if text in names else text.split("+"):
+            column = column.strip()
+            lower = [name.lower() for name in names]
+            if column in names:
+                same = [place for place, name in enumerate(names) if name == column]
+                if len(same) > 1:
+                    raise InputError(
+                        f"two columns {column!r}", path=path, line=line, remedy=f"name one by its number: {role}=1"
+                    )
+                places += same
+            elif column.isdigit():
+                if not 1 <= int(column) <= len(names):
+                    raise InputError(
+                        f"no column {column}", path=path, line=line, expected=f"a number from 1 to {len(names)}"
+                    )
+                places.append(int(column) - 1)
+            elif lower.count(column.lower()) == 1:
+                places.append(lower.index(column.lower()))
+            else:
+                shown = ", ".join(names)
+                raise InputError(f"no column {column!r}", path=path, line=line, expected=f"one of {shown}")
+    if len(places) > 1 and role not in (*COMBINED, IGNORE):
+        raise ParameterError(f"columns: {role} has {len(places)} columns; expected one")
+    return tuple(places)
