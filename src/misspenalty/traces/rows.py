@@ -49,7 +49,8 @@ class Rows:
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
         """What was read so far; `columns` are the names by role."""
         addresses = "offset" in columns or "sector" in columns
-        size_unit = (self.table.size_unit or 1) if "size" in columns else SECTOR if "sectors" in columns else None
+        length = next((role for role in ("size", "sectors") if role in columns), None)
+        size_unit = None if length is None else self.table.size_unit or UNITS[length]
         return Reading(
             columns=columns,
             ignored=ignored,
@@ -159,7 +160,8 @@ class Rows:
             return None
         address = role in ("offset", "sector")
         numbers = values.whole(column, hexadecimal=self.table.key == "hex" and address)
-        unit = (self.table.address_unit if address else self.table.size_unit if role == "size" else None) or UNITS[role]
+        chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
+        unit = chosen or UNITS[role]
         if role == "offset" and "device" not in columns and unit == 1 and numbers.dtype == np.uint64:
             return numbers
         limit = 1 << 62

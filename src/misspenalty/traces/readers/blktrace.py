@@ -3,14 +3,18 @@
 Little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version, sequence,
 time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), and their further data. As
 with `blkparse`, records of one action are requests: Q (queued, the default), D or C. Flushes, discards, notes and
-packet commands are skipped. Files of several processors first have to be merged in time order.
+packet commands are skipped. blktrace writes a file per processor: those next to the named one are read with it, and
+merged in time order.
 """
+
+import re
 
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.reader import Clock, Devices, Format, extents, register, sectors_to_bytes
+from misspenalty.traces.reading import Reading
 
 RECORD = np.dtype([("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sector", "<u8"), ("bytes", "<u4"),
                    ("action", "<u4"), ("pid", "<u4"), ("device", "<u4"), ("cpu", "<u4"), ("error", "<u2"),
@@ -26,14 +30,29 @@ def read(path, block_bytes, action="Q"):
     """Yield `Requests` of blocks of `block_bytes`, one per record whose action is `action`."""
     if action not in ACTIONS:
         raise ParameterError(f"action is {action!r}; expected one of {', '.join(ACTIONS)}")
-    rows = np.concatenate([np.empty(0, RECORD), *_records(path)])
+    files = of_all_processors(path)
+    rows = np.concatenate([np.empty(0, RECORD), *(part for file in files for part in _records(file))])
     passed = (rows["action"] & (DISCARD | NOTIFY | PACKET) != 0) | (rows["bytes"] == 0)
     rows = rows[(rows["action"] & 0xFFFF == ACTIONS[action]) & ~passed]
     rows = rows[np.argsort(rows["time"], kind="stable")]
     start = sectors_to_bytes(rows["sector"].astype(np.int64), path, "sector")
     time = Clock(1, path).since_start(rows["time"].astype(np.int64))
-    device = Devices().number(rows["device"].astype(np.int64))
+    devices = Devices()
+    device = devices.number(rows["device"].astype(np.int64))
     yield extents(device, start, rows["bytes"].astype(np.int64), rows["action"] & WRITE != 0, time, block_bytes, path)
+    others = ", ".join(file.name for file in files if file != path)
+    notes = (f"read together with {others}, of the other processors",) if others else ()
+    return Reading(devices=len(devices.numbers), time_unit="ns", notes=notes)
+
+
+def of_all_processors(path):
+    """The files of all processors of the trace that `path` is a part of, in order of processor."""
+    match = re.fullmatch(r"(.*\.blktrace\.)\d+(\.(?:gz|xz|bz2|zst))?", path.name)
+    if match is None:
+        return [path]
+    own = re.compile(re.escape(match[1]) + r"(\d+)" + re.escape(match[2] or ""))
+    found = {int(other[1]): file for file in path.parent.iterdir() if (other := own.fullmatch(file.name))}
+    return [found[number] for number in sorted(found)]
 
 
 def _records(path):

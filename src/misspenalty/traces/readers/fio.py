@@ -11,6 +11,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.lines import with_newlines
 from misspenalty.traces.reader import Clock, Devices, Format, extents, register
+from misspenalty.traces.reading import Reading
 
 HEAD = b"fio version "
 ACTIONS = {b"read": False, b"write": True}
@@ -38,6 +39,7 @@ def read(path, block_bytes, unit="us"):
             when = clock.since_start(time) if version == 3 else None
             device = devices.number(np.ascontiguousarray(device))
             yield extents(device, offset, size, write.astype(bool), when, block_bytes, path)
+    return Reading(devices=len(devices.numbers), time_unit=unit if version == 3 else "")
 
 
 def _chunks(path):

@@ -12,6 +12,7 @@ import numpy as np
 from misspenalty.errors import InputError
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.reader import Clock, Devices, Format, extents, register, sectors_to_bytes
+from misspenalty.traces.reading import Reading
 
 SHORT, SUSPECT = 1, 4
 VERSIONS = range(1, 5)
@@ -30,6 +31,7 @@ def read(path, block_bytes):
         time = clock.since_start(rows[:, SECONDS] * 1_000_000 + rows[:, MICROSECONDS])
         device = devices.number(rows[:, DEVICE])
         yield extents(device, start, rows[:, BYTES], rows[:, FLAGS] & 1 == 0, time, block_bytes, path)
+    return Reading(devices=len(devices.numbers), time_unit="us")
 
 
 def _rows(path):
