@@ -29,7 +29,7 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build smoke reproduce cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant bench-large lab notebooks docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build conformance smoke reproduce cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant bench-large lab notebooks docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -59,6 +59,10 @@ test-sanitizers: environment  ## the kernels' tests on a build with sanitizers, 
 	  ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONDONTWRITEBYTECODE=1 \
 	  PYTHONPATH="$$(dirname "$$(find build/sanitized/root -type d -name misspenalty -path '*-packages*')")" \
 	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
+
+LANGUAGES ?= python,go,javascript,rust,java
+conformance: build  ## whether cache libraries have the policies they claim (needs go, cargo, npm, mvn; absent ones are left out)
+	$(BIN)/python conformance/run.py --languages $(LANGUAGES)
 
 EXECUTIONS ?= 1000000
 fuzz: build  ## mutated inputs for every file reader: make fuzz EXECUTIONS=1000000

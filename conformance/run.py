@@ -1,0 +1,153 @@
+"""Run the conformance vectors through cache libraries, and write results/conformance/libraries.json.
+
+    python conformance/run.py                        # every language whose tools are here
+    python conformance/run.py --languages python,go  # some; the rows of the others are kept
+
+Every adapter runs twice. A library whose two runs differ is judged like one that answers by chance.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from misspenalty import conformance
+from misspenalty.io.files import atomic_path
+
+ROOT = Path(__file__).parents[1]
+HERE, BUILD = ROOT / "conformance", ROOT / "build" / "conformance"
+RESULTS = ROOT / "results" / "conformance" / "libraries.json"
+VECTORS = ROOT / "data" / "conformance"
+RUNS = 30  # of a cache that answers by chance
+
+
+def build_python():
+    """An environment with the pinned libraries."""
+    if not (BUILD / "python").is_dir():
+        subprocess.run([sys.executable, "-m", "venv", BUILD / "python"], check=True)
+    python = BUILD / "python" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "python" / "requirements.txt"], check=True)
+    return [str(python), str(HERE / "python" / "adapter.py")]
+
+
+def build_go():
+    """The compiled adapter."""
+    program = BUILD / "go" / "conformance"
+    subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "go", check=True)
+    return [str(program)]
+
+
+def build_javascript():
+    """The adapter next to the pinned packages."""
+    folder = BUILD / "javascript"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in ("package.json", "adapter.mjs"):
+        shutil.copyfile(HERE / "javascript" / file, folder / file)
+    options = ["--no-package-lock", "--no-audit", "--no-fund", "--silent"]
+    subprocess.run(["npm", "install", *options], cwd=folder, check=True)
+    return ["node", str(folder / "adapter.mjs")]
+
+
+def build_rust():
+    """The compiled adapter; Cargo's lock file stays out of the repository."""
+    environment = os.environ | {"CARGO_TARGET_DIR": str(BUILD / "rust")}
+    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=HERE / "rust", env=environment, check=True)
+    return [str(BUILD / "rust" / "release" / "conformance")]
+
+
+def build_java():
+    """The compiled adapter with its libraries in one folder."""
+    folder = BUILD / "java"
+    goals = ["-q", "package", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]
+    subprocess.run(["mvn", *goals, f"-Dtarget={folder}"], cwd=HERE / "java", check=True)
+    return ["java", "-cp", f"{folder / 'classes'}:{folder / 'lib'}/*", "Adapter"]
+
+
+BUILDS = {  # language to the tool it needs, and what builds its adapter
+    "python": (sys.executable, build_python),
+    "go": ("go", build_go),
+    "javascript": ("npm", build_javascript),
+    "rust": ("cargo", build_rust),
+    "java": ("mvn", build_java),
+}
+
+
+def check_cache(command, listed):
+    """The row of one cache: it is run twice, and each run is compared with the vectors."""
+    name, library, version, policy, kind = listed.split("\t")
+    suite = conformance.load_suite(policy)
+    runs = RUNS if kind == "chance" else 1
+    arguments = [*command, name, str(VECTORS / f"{policy}.json"), str(runs)]
+    texts = [subprocess.run(arguments, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    certain = kind == "certain" and texts[0] == texts[1]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.jsonl"
+        path.write_text(texts[0] if texts[0] == texts[1] else "".join(texts))
+        verdict = conformance.check_results(suite, conformance.read_results(path))
+    first = verdict.first
+    return {
+        "cache": name,
+        "library": library,
+        "version": version,
+        "policy": policy,
+        "deterministic": certain,
+        "vectors": verdict.count("passed") + verdict.count("differs"),
+        "passed": verdict.count("passed"),
+        "not_run": verdict.count("not run"),
+        "reading": verdict.reading,
+        "first_vector": first and first.vector.id,
+        "first_reference": first and first.reference,
+        "difference": first and first.difference,
+        "tests": first and first.vector.tests,
+        "decided_by": first and getattr(first.vector, "decided_by", None),
+        "capacity": first and first.vector.capacity,
+        "trace": first and getattr(first.vector, "trace", None),
+        "long_hits_less_definition": {
+            finding.vector.id.partition("/")[2]: hits - finding.vector.outcomes[0].hits
+            for finding in verdict.findings
+            if hasattr(finding.vector, "file") and (hits := _hits(texts[0], finding.vector.id)) is not None
+        },
+    }
+
+
+def _hits(text, vector):
+    """Mean hits of a long vector in what an adapter printed; None if it was not run."""
+    found = [record["hits"].count("1") for record in map(json.loads, text.splitlines()) if record["id"] == vector]
+    return round(sum(found) / len(found)) if found else None
+
+
+def main():
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
+    languages = parser.parse_args().languages.split(",")
+    for language in languages:
+        tool, build = BUILDS[language]
+        if not (HERE / language).is_dir() or shutil.which(tool) is None:
+            print(f"{language}: left out, {tool} is not here", file=sys.stderr)
+            continue
+        command = build()
+        listed = subprocess.run([*command, "list"], capture_output=True, text=True, check=True).stdout.splitlines()
+        rows = []
+        for line in sorted(listed):
+            rows.append({"language": language} | check_cache(command, line))
+            print(language, rows[-1]["cache"], f"{rows[-1]['passed']} of {rows[-1]['vectors']}", flush=True)
+        _write(language, rows)
+
+
+def _write(language, rows):
+    """Replace the rows of a language in the table; it is kept in order."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else []
+    table = [row for row in kept if row["language"] != language] + rows
+    table.sort(key=lambda row: (row["language"], row["cache"]))
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(RESULTS) as path:
+        path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
