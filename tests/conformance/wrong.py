@@ -554,15 +554,15 @@ class TinyWindowFifo(WTinyLFU):
 class OptNearest(OPT):
     """Evicts the block whose next use is nearest."""
 
-    def _next_use(self, block):
-        return -super()._next_use(block)
+    def next_use(self, block):
+        return -super().next_use(block)
 
 
 class OptNeverLast(OPT):
     """A block that is never used again is kept before all others."""
 
-    def _next_use(self, block):
-        following = super()._next_use(block)
+    def next_use(self, block):
+        following = super().next_use(block)
         return -1 if following == float("inf") else following
 
 
