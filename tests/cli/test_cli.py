@@ -82,7 +82,7 @@ def test_curve_of_all_sizes_sampled_and_drawn(capsys, arc, tmp_path):
     first = plot.read_bytes()
     run(capsys, "curve", arc, "--size", "all", "--plot", str(plot))
     assert plot.read_bytes() == first
-    sampled = ["curve", arc, "--size", "1,2", "--sample", "0.9", "--sample-seed", "4", "--json"]
+    sampled = ["curve", arc, "--size", "all", "--sample", "0.9", "--sample-seed", "4", "--json"]
     rows = json.loads(run(capsys, *sampled)[1])
     assert "hit_ratio_error" in rows[0]
 

@@ -141,14 +141,14 @@ def spoiled(line):
     [
         (spoiled(b"0,8,4096,R,0.5 junk\n"), 3001, "field 5 (timestamp) missing or malformed in '0,8,4096,R,0.5 junk'"),
         (spoiled(b"0,8,4096,R,0.5 junk,1\n"), 3001, "field 5 (timestamp)"),
-        (spoiled(b"0,8,4096 junk,R,0.5\n"), 3001, "field 4 (opcode)"),
+        (spoiled(b"0,8,4096 junk,R,0.5\n"), 3001, "field 3 (size)"),
         (spoiled(b"0,1_000,4096,R,0.5\n"), 3001, "field 2 (LBA)"),
         (spoiled(b"0,8,4096,R,1_0.5\n"), 3001, "field 5 (timestamp)"),
         (spoiled(b"0 8 4096 R 0.5\n"), 3001, "field 2 (LBA)"),
         (spoiled(b"0,8,4096,R,0.5\r0,8,4096,R,0.5\n"), 3001, "a carriage return within the line"),
         (spoiled(b"0,8,4096,R,0.5\r\r\n"), 3001, "a carriage return within the line"),
         (spoiled(b"0,8,4096,R,0.5,a\rb\n"), 3001, "a carriage return within the line"),
-        (10 * SPC.replace(b"\n", b"\r") + SPC, None, "lines end in carriage returns first and in newlines later"),
+        (10 * SPC.replace(b"\n", b"\r") + SPC, None, "a carriage return within the line"),
     ],
 )
 def test_what_does_not_follow_the_grammar_is_refused(capsys, tmp_path, content, line, what):
@@ -233,7 +233,7 @@ def test_what_an_option_does_not_take_is_explained(capsys, words, said):
 def test_options_may_be_cut_short_and_files_may_begin_with_a_dash(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "--szie").write_bytes(SPC)
-    status, out, _ = told(capsys, "simulate", "--siz", "9", "--form=spc", "--js", "--", "--szie")
+    status, out, _ = told(capsys, "simulate", "--size", "9", "--form=spc", "--js", "--", "--szie")
     assert status == 0 and json.loads(out)["misses"] > 0
 
 

@@ -7,11 +7,17 @@ from hypothesis import strategies as st
 
 import misspenalty
 from misspenalty import ParameterError, hit_ratio_curve, open_trace, simulate, stack_distances
-from misspenalty.replay import curves
+from misspenalty.replay import curves, sampling
 from misspenalty.traces import Trace
 from misspenalty.traces._stack import StackDistances
 
 KEEP = ["cache_blocks", "requests", "hits", "misses", "hit_ratio", "cold_misses", "evictions", "ghost_hits"]
+
+
+@pytest.fixture(autouse=True)
+def caches_of_any_size(monkeypatch):
+    """Small caches on small samples, which a user is refused, show the same mechanisms."""
+    monkeypatch.setattr(sampling, "FEWEST", 0)
 
 
 def trace_of(ids, write=None):

@@ -5,11 +5,18 @@ import pytest
 
 from misspenalty import ParameterError, hit_ratio_curve, open_trace, simulate
 from misspenalty.policies.registry import find_policy, known_policies
+from misspenalty.replay import sampling
 from misspenalty.replay.sampling import PARTS, Sample, adjusted, choose
 from misspenalty.traces import Trace
 
 ONLINE = [name for name, policy in known_policies().items() if not policy.offline]
 SIZES = [2000, 8000]
+
+
+@pytest.fixture(autouse=True)
+def caches_of_any_size(monkeypatch):
+    """Small caches on small samples, which a user is refused, show the same mechanisms."""
+    monkeypatch.setattr(sampling, "FEWEST", 0)
 
 
 def zipf(references=200_000, blocks=40_000, seed=9):

@@ -3,14 +3,24 @@
 The right values were computed by hand, apart from the package.
 """
 
+import bz2
+import lzma
+import shutil
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from misspenalty import open_trace, simulate
+from misspenalty import InputError, ParameterError, hit_ratio_curve, open_trace, penalty, simulate
+from misspenalty.characterize.rows import read_rows
+from misspenalty.cli.arguments import parse_policies
+from misspenalty.cli.main import main
+from misspenalty.traces.dialects import dialects
+from misspenalty.traces.parts import warm_up
 
 INPUTS = Path(__file__).parents[1] / "data" / "inputs"
-VOLUMES = {"time": "1", "offset": "2", "size": "3", "op": "4", "device": "5"}
 
 
 # references, blocks, reads, hits of LRU with two blocks
@@ -53,3 +63,201 @@ def test_what_people_have_is_read_right(name, options, right):
     trace = open_trace(INPUTS / name, **options)
     assert (len(trace), trace.blocks, trace.reads, simulate(trace, "lru", 2).hits) == right
     assert trace.reading is not None and (trace.reading.reads, trace.reading.writes) == (right[2], right[0] - right[2])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("06_web_one_feature.tr", {}, "numbers alone do not tell the format.*lrb.*--format"),
+        ("08_byte_addresses.txt", {}, "numbers alone do not tell the format.*disksim.*--columns"),
+        ("27_object_33_bits.tr", {}, "numbers alone do not tell the format.*adapt_size.*lrb"),
+        ("formats/tencent.csv", {}, "numbers alone do not tell the format.*tencent"),
+        ("11_text_key_count.csv", {"columns": "key=key,count=op_count"}, "no neighbours.*repeat="),
+        ("21_completions_only.txt", {}, "contains no requests, but 2 lines of action C.*--action C"),
+    ],
+)
+def test_what_could_mean_several_things_is_refused_with_the_thing_to_say(name, options, message):
+    with pytest.raises(InputError, match=message):
+        open_trace(INPUTS / name, **options)
+
+
+def test_times_that_go_back_are_named_and_sorted_on_demand():
+    path = INPUTS / "13_time_goes_back.csv"
+    given, ordered = open_trace(path), open_trace(path, order="time")
+    assert given.reading.earlier == 2 and "2 of 5 requests are earlier" in given.reading.notice("x")
+    assert "sorted by time" in ordered.reading.notice("x") and ordered.time.tolist() == [
+        0,
+        10**9,
+        2 * 10**9,
+        3 * 10**9,
+        9 * 10**9,
+    ]
+    row = penalty(ordered, "lru", 2, "5ms").iloc[0]
+    assert (row["misses"], row["hits"], row["mean_us"]) == (3, 2, 3000)
+
+
+def test_a_sample_of_too_small_a_cache_is_refused():
+    trace = open_trace(INPUTS / "12_sample_too_small.txt")
+    with pytest.raises(ParameterError, match=r"a cache of 5 blocks holds 0.05 of a sample of 0.01.*leave out sample"):
+        hit_ratio_curve(trace, "lru", 5, sample=0.01)
+    with pytest.raises(ParameterError, match=r"use a sample of at least 0.25"):
+        hit_ratio_curve(trace, "lru", 80, sample=0.1)
+    assert hit_ratio_curve(trace, "lru", 5)["hit_ratio"].round(4).tolist() == [0.0117]
+
+
+def test_only_writes_are_hinted_at(capsys):
+    assert main(["simulate", str(INPUTS / "25_all_writes.spc"), "--size", "1"]) == 0
+    assert "all 2 references of 25_all_writes.spc are writes" in capsys.readouterr().err
+
+
+def test_a_table_of_traces_as_a_spreadsheet_saves_it():
+    assert read_rows(INPUTS / "26_rows_bom.tsv")["mine"].source == "mine.spc"
+    assert read_rows(INPUTS / "26c_rows_columns.tsv")["mine"].options == {"columns": "block=photo"}
+
+
+def test_a_row_of_a_table_of_traces_is_checked(tmp_path):
+    (tmp_path / "x.tsv").write_text("name\tsource\toperations\nmine\tmine.csv\tGET=red\n")
+    with pytest.raises(InputError, match=r"row mine, column operations: .*GET=red.*did you mean 'read'"):
+        read_rows(tmp_path / "x.tsv")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("key,size,io_size\na,1,2\n", "columns size and io_size may both be the size; say which with --columns"),
+        ("key,op,is_write\na,R,0\n", "columns op and is_write; expected one column of op, write"),
+        ("time,key\n", "contains no requests"),
+        ("time,key\n1,a\n2,\n", "line 3: field 2 .key.*a key is missing"),
+        ("key,op\na,DELETE\n", "line 2: field 2 .op.*operation 'DELETE'.*--operations DELETE=read"),
+    ],
+)
+def test_a_column_that_could_matter_is_never_left_out(tmp_path, content, message):
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(InputError, match=message):
+        open_trace(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("first", ["-1", "+7", "7.0", "7e0", '"7"', "\n7"])
+def test_the_first_value_does_not_decide_what_keys_are(tmp_path, first):
+    (tmp_path / "x.csv").write_text("key,note\n" + f'{first},"a, b"\n' + "".join(f"{n},x\n" for n in range(100, 200)))
+    trace = open_trace(tmp_path / "x.csv")
+    assert trace.address.tolist() == [2**64 - 1 if first == "-1" else 7, *range(100, 200)]
+    assert trace.reading.ignored == ("note",)
+
+
+@pytest.mark.parametrize(("pack", "suffix"), [(bz2.compress, ".bz2"), (lzma.compress, ".xz")])
+def test_every_compressed_stream_has_to_be_whole(tmp_path, pack, suffix):
+    first, second = pack(b"1\n2\n" * 2000), pack(b"3\n" * 2000)
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(first + second)
+    assert len(open_trace(path)) == 6000
+    damaged = bytearray(first + second)
+    damaged[len(first) + len(second) // 2] ^= 0xFF
+    for content in (bytes(damaged), first + second[:-8], first + b"garbage"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="cannot be read"):
+            open_trace(path)
+    bare = tmp_path / "bare"
+    bare.write_bytes(first)
+    assert len(open_trace(bare)) == 4000
+
+
+@pytest.mark.parametrize(
+    ("column", "ns"),
+    [
+        (pa.array([0, 5], pa.int32()), [0, 5 * 10**9]),
+        (pa.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_101], pa.int64()), [0, 100]),
+        (pa.array([0, 30_000], pa.int16()), [0, 30_000 * 1000]),
+        (pa.array([1, 100], pa.timestamp("ns")), [0, 99]),
+    ],
+)
+def test_times_of_parquet_are_exact(tmp_path, column, ns):
+    unit = {pa.int32(): "s", pa.int64(): "ns", pa.int16(): "us"}.get(column.type)
+    pq.write_table(pa.table({"key": [1, 2], "time": column}), tmp_path / "x.parquet")
+    assert open_trace(tmp_path / "x.parquet", time_unit=unit).time.tolist() == ns
+
+
+@pytest.mark.parametrize(
+    ("unit", "times", "ns"),
+    [
+        ("iso", ["2024-05-31T12:00:00Z", "2024-05-31T14:00:00.000000001+02:00"], [0, 1]),
+        ("%d/%m/%Y %H:%M", ["31/05/2024 12:00", "31/05/2024 12:01"], [0, 60 * 10**9]),
+        ("100ns", ["128166372003061629", "128166372003061630"], [0, 100]),
+    ],
+)
+def test_times_in_other_units(tmp_path, unit, times, ns):
+    (tmp_path / "x.csv").write_text("when,key\n" + "".join(f"{time},1\n" for time in times))
+    assert open_trace(tmp_path / "x.csv", columns="time=when", time_unit=unit).time.tolist() == ns
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|", "   "])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_any_separator_line_end_and_byte_order_mark(tmp_path, separator, end, mark):
+    rows = [("time", "op", "key"), ("1", "R", "17"), ("2", "W", "18446744073709551615"), ("3", "R", "17")]
+    text = mark + "".join(separator.join(row) + end for row in rows)
+    (tmp_path / "x").write_bytes(text.encode())
+    trace = open_trace(tmp_path / "x")
+    assert trace.address.tolist() == [17, 2**64 - 1] and trace.write.tolist() == [False, True, False]
+
+
+def test_one_description_in_python_and_on_the_command_line(tmp_path, capsys):
+    (path := tmp_path / "x").write_text("9 GET 17\n12 SET 18\n12 DEL 17\n")
+    described = {
+        "columns": {"time": 1, "op": 2, "key": 3},
+        "operations": {"GET": "read", "SET": "write", "DEL": "ignore"},
+    }
+    trace = open_trace(path, **described, time_unit="s")
+    assert trace.ids.tolist() == [0, 1] and trace.reading.operations["DEL"] == ("ignore", 1)
+    options = ["--columns", "time=1,op=2,key=3", "--operations", "GET=read,SET=write,DEL=ignore", "--time-unit", "s"]
+    assert main(["trace", "info", str(path), *options]) == 0
+    assert "1 DEL (ignore), 1 GET (read), 1 SET (write)" in capsys.readouterr().out
+    assert main(["simulate", str(path), "--size", "1", *options]) == 0
+    assert "ignored operations: 1 DEL" in capsys.readouterr().err
+
+
+def test_what_was_read_is_kept_with_a_compiled_trace(tmp_path):
+    trace = open_trace(INPUTS / "02_iotype_lun.csv")
+    trace.save(tmp_path / "x.trace")
+    assert open_trace(tmp_path / "x.trace").reading == trace.reading
+    assert trace.reading.devices == 2 and trace.reading.operations == {"W": ("write", 2), "R": ("read", 1)}
+
+
+@pytest.mark.parametrize("name", sorted(dialects()))
+def test_every_dialect_reads_its_example_and_is_recognised_or_named(tmp_path, name):
+    dialect = dialects()[name]
+    (path := tmp_path / "x").write_text(dialect.example + "\n")
+    trace = open_trace(path, name)
+    assert trace.format == name and dialect.source and len(trace) >= 1
+    if dialect.evidence.get("named"):
+        try:
+            assert open_trace(path).format != name
+        except InputError as error:
+            assert name in str(error) or "contains no requests" in str(error)
+    else:
+        assert open_trace(path).format == name
+
+
+def test_blktrace_reads_the_files_of_all_processors(tmp_path):
+    source = Path(__file__).parents[1] / "data" / "formats" / "sdb.blktrace.0"
+    for number in (0, 1):
+        shutil.copy(source, tmp_path / f"sdb.blktrace.{number}")
+    trace = open_trace(tmp_path / "sdb.blktrace.1")
+    assert len(trace) == 2 * len(open_trace(source)) and bool(np.all(np.diff(trace.time) >= 0))
+    assert "read together with sdb.blktrace.0" in trace.reading.notice("x")
+
+
+def test_other_names_of_policies_and_files_with_one_class(tmp_path):
+    assert parse_policies("Belady, min,tinylfu") == ["opt", "opt", "wtinylfu"]
+    with pytest.raises(ParameterError, match="'lru,' has an empty name"):
+        parse_policies("lru,")
+    (path := tmp_path / "mine.py").write_text("class Mine:\n    def access(self, block): return False\n")
+    assert parse_policies(str(path))[0].__name__ == "Mine"
+    path.write_text("x = 1\n")
+    with pytest.raises(ParameterError, match=r"has 0 classes with access.*mine.py:CLASS"):
+        parse_policies(str(path))
+
+
+def test_a_warm_up_that_is_nothing():
+    with pytest.raises(ParameterError, match="warm-up is '20x'; expected references"):
+        warm_up(open_trace(INPUTS / "12_sample_too_small.txt"), "20x")

@@ -12,6 +12,7 @@ from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.traces import formats
 from misspenalty.traces.parts import SHARE, parse_selection
 from misspenalty.traces.quantities import is_time, parse_bytes
+from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.trace import check_block
 
 RESERVED = ("all", "traces", "raw")  # names of other files and targets
@@ -117,6 +118,21 @@ class TraceRow(BaseModel):
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
     device: Annotated[str, AfterValidator(_device)] = ""  # a drive, a description's path, or a time
     load: Annotated[str, AfterValidator(_load)] = ""  # how requests arrive; see `parse_load`
+    columns: str = ""  # this and the following: how the file is read, see `misspenalty.traces.table.OPTIONS`
+    separator: str = ""
+    header: str = ""
+    comment: str = ""
+    operations: str = ""
+    time_unit: str = ""
+    address_unit: str = ""
+    size_unit: str = ""
+    key: str = ""
+    order: str = ""
+    pattern: str = ""
+    skip: str = ""
+    action: str = ""
+    unit: str = ""
+    block_tokens: str = ""
 
     @model_validator(mode="after")
     def check_sha256(self) -> "TraceRow":
@@ -124,6 +140,24 @@ class TraceRow(BaseModel):
         if self.is_url and not self.sha256:
             raise ValueError("sha256: an address needs the checksum of its file")
         return self
+
+    @model_validator(mode="after")
+    def check_options(self) -> "TraceRow":
+        """How the file is read is checked as `misspenalty.open_trace` would check it."""
+        for name in OPTIONS:
+            if value := getattr(self, name):
+                try:
+                    Table().changed(**{name: value})
+                except ParameterError as error:
+                    raise ValueError(f"{name}: {error}") from error
+        if self.format:
+            formats()[self.format].check(self.options)
+        return self
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of the format, as `misspenalty.open_trace` takes them."""
+        return {name: value for name in (*OPTIONS, "action", "unit", "block_tokens") if (value := getattr(self, name))}
 
     @property
     def is_url(self) -> bool:
@@ -157,7 +191,7 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # with a byte order mark or not
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, expected="a table of traces") from error
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
@@ -202,8 +236,9 @@ def _row(header: list[str], line: str, number: int, path: Path) -> TraceRow:
         raise InputError(f"row {entries.get('name')}: {error}", path=path, line=number) from error
     except ValidationError as error:
         first = error.errors()[0]
-        column = ".".join(map(str, first["loc"])) or "sha256"
-        message = first["msg"].removeprefix("Value error, ").removeprefix(f"{column}: ")
+        message = first["msg"].removeprefix("Value error, ")
+        column = ".".join(map(str, first["loc"])) or message.partition(":")[0]
+        message = message.removeprefix(f"{column}: ")
         if column == "sha256" and "pattern" in message:
             message = f"{entries['sha256']!r}; expected 64 hexadecimal digits"
         raise InputError(f"row {entries.get('name')}, column {column}: {message}", path=path, line=number) from error

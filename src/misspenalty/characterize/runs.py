@@ -84,7 +84,7 @@ def open_row(path: str, row: Mapping[str, Any]) -> tuple[Trace, int, TraceRow]:
     elif entry.sha256:
         _check_sum(file, entry.sha256)
     size = parse_bytes(entry.block_size, "block size") if entry.block_size else None
-    trace = select(open_trace(file, entry.format or None, size), entry.selection or "all")
+    trace = select(open_trace(file, entry.format or None, size, **entry.options), entry.selection or "all")
     return *warm_up(trace, entry.warm_up or 0), entry
 
 

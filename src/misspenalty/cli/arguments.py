@@ -217,7 +217,10 @@ def parse_policies(text):
     >>> parse_policies("LRU,arc")
     ['lru', 'arc']
     """
-    return [load_class(name) if ".py:" in name else find_policy(name).name for name in text.split(",")]
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ParameterError(f"--policy {text!r} has an empty name; expected names with commas between them")
+    return [load_class(name) if ".py:" in name or name.endswith(".py") else find_policy(name).name for name in names]
 
 
 def refuse_existing(path):

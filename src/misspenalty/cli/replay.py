@@ -1,6 +1,9 @@
 """The command line's ``simulate`` and ``curve``."""
 
+import sys
 from pathlib import Path
+
+import pandas as pd
 
 import misspenalty
 from misspenalty.cli.arguments import (
@@ -92,14 +95,36 @@ def _simulate(options):
     settings |= {"unit": "bytes" if given.in_bytes else options.unit, "size_changes": options.size_changes}
     if len(policies) > 1 or (given.in_bytes and policies[0] == "opt"):
         table = misspenalty.simulate(trace, policies, size, **settings)
+        _say(only_writes(trace, table))
         return Described(table, lambda wide: curve_text(table, given, offline(policies), wide))
     result = misspenalty.simulate(trace, policies[0], size, **settings)
+    _say(only_writes(trace, pd.DataFrame([result.row()])))
     return Described(result.row(), lambda wide: result_text(result.row(), given))
 
 
 def offline(policies):
     """Names of the policies that look into the future, and of bounds."""
     return {find_policy(policy).name for policy in policies if find_policy(policy).offline} | set(BOUNDS)
+
+
+def only_writes(trace, table):
+    """A hint about a trace whose references are all writes, of which none counts; None if one counts.
+
+    Returns
+    -------
+    str or None
+    """
+    if (table["requests"] > 0).any() or trace.write is None or trace.reads:
+        return None
+    return (
+        f"misspenalty: all {len(trace):,} references of {trace.name} are writes, which fill the cache but do not count:"
+        " --writes only counts them"
+    )
+
+
+def _say(hint):
+    if hint:
+        print(hint, file=sys.stderr)
 
 
 def _prefix(options):
@@ -137,6 +162,7 @@ def _curve(options):
         sample_seed=options.sample_seed or 0,
         **settings,
     )
+    _say(only_writes(trace, table))
     if plot:
         # Matplotlib takes longer to import than most curves to compute.
         from misspenalty.plotting import curve, save_figure

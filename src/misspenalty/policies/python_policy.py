@@ -255,7 +255,7 @@ def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
 
 
 def load_class(text: str) -> type:
-    """The class that ``path/to/file.py:Class`` names.
+    """The class that ``path/to/file.py:Class`` names, or the only one with ``access`` of ``path/to/file.py``.
 
     Raises
     ------
@@ -264,7 +264,7 @@ def load_class(text: str) -> type:
     ParameterError
         It has no such class.
     """
-    file, _, name = text.rpartition(":")
+    file, _, name = (text, "", "") if text.endswith(".py") else text.rpartition(":")
     path = Path(file)
     if not path.is_file():
         raise InputError("no such file", path=file, expected="a Python file, named as in ./mine.py:Mine")
@@ -278,9 +278,15 @@ def load_class(text: str) -> type:
         spec.loader.exec_module(module)
     except Exception as error:
         raise InputError(f"cannot be run: {shown(error)}", path=file) from error
+    own = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module_name]
+    if not name:
+        policies = [each for each in own if hasattr(vars(module)[each], "access")]
+        if len(policies) != 1:
+            found = ", ".join(policies) or "none"
+            raise ParameterError(f"{file} has {len(policies)} classes with access ({found}); name one, {file}:CLASS")
+        name = policies[0]
     cls = getattr(module, name, None)
     if not isinstance(cls, type):
-        own = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module_name]
         raise ParameterError(f"{file} has no class {name!r}; it has {', '.join(own) or 'none'}")
     return cls
 

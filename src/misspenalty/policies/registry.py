@@ -24,6 +24,7 @@ from misspenalty.policies import python_policy
 from misspenalty.policies.track_layout import places
 
 GROUP = "misspenalty.policies"  # of entry points
+ALIASES = {"belady": "opt", "min": "opt", "tinylfu": "wtinylfu", "w-tinylfu": "wtinylfu"}  # other names of policies
 
 
 @dataclass(frozen=True)
@@ -377,6 +378,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
     if not isinstance(policy, str):
         raise ParameterError(f"policy is {policy!r}; expected a name ({', '.join(known)}) or a class with access")
     name = policy.strip().lower()
+    name = ALIASES.get(name, name)
     if name not in known:
         raise ParameterError(
             f"unknown policy {policy!r}{did_you_mean(name, known)}; known policies: {', '.join(known)}"

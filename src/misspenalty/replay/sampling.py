@@ -32,6 +32,21 @@ def check_seed(seed: Any) -> int:
     return check_whole("sample_seed", seed, 0, (1 << 64) - 1)
 
 
+FEWEST = 20  # blocks of a cache that a sample can stand for
+
+
+def check_sampled_sizes(sizes: Any, rate: float) -> None:
+    """A `ParameterError` if a cache would hold so few blocks of the sample that its hit ratio is noise."""
+    smallest = min(sizes, default=FEWEST / rate)
+    if smallest * rate < FEWEST:
+        least = np.ceil(FEWEST / smallest * 1000) / 1000
+        remedy = f"use a sample of at least {least:g}" if least < 1 else "leave out sample"
+        raise ParameterError(
+            f"a cache of {smallest} blocks holds {smallest * rate:.3g} of a sample of {rate:g}, fewer than {FEWEST};"
+            f" {remedy}, or name larger caches"
+        )
+
+
 def scaled(blocks: Any, rate: float) -> Any:
     """The scaled-down cache for a sample: the block itself, plus the sampled share of the others.
 

@@ -19,7 +19,7 @@ from misspenalty.replay.cache_size import CacheSize, cache_sizes
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
 from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
-from misspenalty.replay.sampling import Piece, check_sample, check_seed
+from misspenalty.replay.sampling import Piece, check_sample, check_sampled_sizes, check_seed
 from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
@@ -237,6 +237,8 @@ def hit_ratio_curve(
     if sample is not None and prefetch is not None:
         raise ParameterError("a sample does not show what a prefetcher reads ahead; leave out sample or prefetch")
     check(opened, writes, warm_up)
+    if sample is not None:
+        check_sampled_sizes(sizes or (), check_sample(sample, sample_seed)[0])
     bound = _needs_opt(definitions)
     if bound:
         definitions, settings, stacks = [*definitions, find_policy("opt")], [*settings, {}], [*stacks, False]

@@ -166,6 +166,11 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
                 raise ParameterError(f"warm-up {text}: {trace.name} has no times; give references or a share (20%)")
             since = np.maximum.accumulate(trace.time - trace.time[0])
             references = int(np.searchsorted(since, parse_time(text, "warm-up")))
+        elif isinstance(text, str) and not os.path.exists(text):
+            raise ParameterError(
+                f"warm-up is {text!r}; expected references (100000), a share (20%), a time with its unit (10m), or an"
+                " existing trace"
+            )
         else:
             other = as_trace(text)
             trace, references = join(other, trace), len(other)

@@ -80,6 +80,24 @@ def sniff(name, head):
     return form.header_lines > 0 and not any(dialect.fits(name, head) for dialect in known)
 
 
+def format_of(dialect):
+    """The `Format` of a `Dialect`, whose options change its description."""
+    options = OPTIONS
+    if dialect.actions:
+        known = ", ".join(dialect.actions)
+        options = OPTIONS | {"action": f"which lines are requests: one of {known} (default {dialect.actions[0]})"}
+    return Format(
+        dialect.name,
+        dialect.summary,
+        functools.partial(read, table=dialect.table, actions=dialect.actions),
+        dialect.fits,
+        dialect.block_bytes,
+        options,
+        source=dialect.source,
+        example=dialect.example,
+    )
+
+
 register(
     Format(
         "csv",
@@ -93,20 +111,4 @@ register(
     )
 )
 for _dialect in dialects().values():
-    _actions = (
-        {"action": f"which lines are requests: one of {', '.join(_dialect.actions)} (default {_dialect.actions[0]})"}
-        if _dialect.actions
-        else {}
-    )
-    register(
-        Format(
-            _dialect.name,
-            _dialect.summary,
-            functools.partial(read, table=_dialect.table, actions=_dialect.actions),
-            _dialect.fits,
-            _dialect.block_bytes,
-            OPTIONS | _actions,
-            source=_dialect.source,
-            example=_dialect.example,
-        )
-    )
+    register(format_of(_dialect))
