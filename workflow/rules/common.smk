@@ -60,7 +60,6 @@ wildcard_constraints:
     layout="study|[0-9]+",
     group="|".join([*PAPERS, "beyond"]),
     step="|".join(STEPS),
-    document="|".join(DOCUMENTS),
 
 
 def check_build(installed, sources):
@@ -316,15 +315,9 @@ def claim_tables(wildcards):
     return [f"results/{wildcards.study}/{item}.csv" for item in items]
 
 
-def paper_files(wildcards):
+def paper_files(document):
     """The files that the paper or its supplement reads, according to its own sources."""
-    return [str(path) for path in paper_inputs(f"paper/{wildcards.document}.typ", ".")]
-
-
-def paper_sources():
-    """The files that the paper and its supplement read."""
-    documents = [Wildcards(fromdict={"document": name}) for name in DOCUMENTS]
-    return [path for document in documents for path in paper_files(document)]
+    return [str(path) for path in paper_inputs(f"paper/{document}.typ", ".")]
 
 
 # What each study adds in its own rule file, and what the claims, the manifest and the default target read.
@@ -414,6 +407,11 @@ def sources():
         "data/published/claims.yaml",
         "data/calibration.yaml",
         "data/published/missing_facts.yaml",
-        *(path for path in paper_sources() if not path.startswith("results/")),
+        *(
+            path
+            for document in DOCUMENTS
+            for path in paper_files(document)
+            if not path.startswith("results/")
+        ),
     ]
     return list(dict.fromkeys(files))

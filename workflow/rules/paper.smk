@@ -31,19 +31,22 @@ rule overview:
 
 rule paper:
     input:
-        main="paper/{document}.typ",
-        files=paper_files,
+        main="paper/paper.typ",
+        files=paper_files("paper"),
     output:
         pdf=report(
-            "results/{document}.pdf",
-            caption="../report/{document}.rst",
+            "results/paper.pdf",
+            caption="../report/paper.rst",
             category="Overview",
-            labels={"item": "{document}", "shows": "the report"},
+            labels={
+                "item": "Paper",
+                "shows": "what came out, and why the rest did not",
+            },
         ),
     log:
-        "results/logs/{document}.log",
+        "results/logs/paper.log",
     benchmark:
-        "results/benchmarks/{document}.tsv"
+        "results/benchmarks/paper.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -51,6 +54,26 @@ rule paper:
         config=config,
     script:
         "../scripts/paper.py"
+
+
+use rule paper as supplement with:
+    input:
+        main="paper/supplement.typ",
+        files=paper_files("supplement"),
+    output:
+        pdf=report(
+            "results/supplement.pdf",
+            caption="../report/supplement.rst",
+            category="Overview",
+            labels={
+                "item": "Supplement",
+                "shows": "models, readings, further figures, every claim",
+            },
+        ),
+    log:
+        "results/logs/supplement.log",
+    benchmark:
+        "results/benchmarks/supplement.tsv"
 
 
 rule latex:
