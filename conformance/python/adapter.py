@@ -44,23 +44,20 @@ def standard(capacity):
     return reference
 
 
-def theine(policy):
-    """theine.Cache; a write to a block in the cache counts as one there, too."""
+def theine(capacity):
+    """theine.Cache, which has no look-up that is not counted, so that writes are left out."""
     from theine import Cache
 
-    def open_cache(capacity):
-        cache = Cache(capacity)
+    cache = Cache(capacity)
 
-        def reference(block, write):
-            hit = cache.get(block)[1]
-            if write or not hit:
-                cache.set(block, True)
-            return hit
+    def reference(block, write):
+        hit = cache.get(block)[1]
+        if not hit:
+            cache.set(block, True)
+        return hit
 
-        reference.writes = False  # there is no look-up that is not counted
-        return reference
-
-    return open_cache
+    reference.writes = False
+    return reference
 
 
 def libcachesim(name, least):
@@ -90,7 +87,7 @@ def caches():
     found = {
         "functools.lru_cache": ("python", "lru", True, standard),
         "lru-dict.LRU": ("lru-dict", "lru", True, mapping(LRU)),
-        "theine.Cache": ("theine", "wtinylfu", True, theine("tlfu")),
+        "theine.Cache": ("theine", "wtinylfu", False, theine),
     }
     for name, policy in ("LRUCache", "lru"), ("FIFOCache", "fifo"), ("LFUCache", "lfu"), ("RRCache", "random"):
         found[f"cachetools.{name}"] = ("cachetools", policy, policy != "random", mapping(getattr(cachetools, name)))
