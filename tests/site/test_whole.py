@@ -23,7 +23,9 @@ def test_a_dead_link_is_seen(tmp_path):
 
 
 def test_every_page_has_the_header_a_title_a_description_and_an_icon(whole):
-    for path in whole.rglob("*.html"):
+    pages = list(whole.rglob("*.html"))
+    assert len(pages) > 100
+    for path in pages:
         text = path.read_text()
         assert text.count('<header class="site">') == 1, path
         assert re.search(r"<title>[^<]{3,}</title>", text) and 'name="description"' in text, path
@@ -31,10 +33,11 @@ def test_every_page_has_the_header_a_title_a_description_and_an_icon(whole):
 
 
 def test_every_page_of_the_site_says_how_to_cite_it(whole):
-    for path in whole.glob("*/*.html"):
-        if path.parts[-2] in ("study", "figure", "claim"):
-            text = path.read_text()
-            assert "Cite this page" in text and re.search(r"commit <code>[0-9a-f]{40}|commit <code>unknown", text)
+    pages = [path for path in whole.glob("*/*.html") if path.parts[-2] in ("study", "figure", "claim")]
+    assert len(pages) > 100
+    for path in pages:
+        text = path.read_text()
+        assert "Cite this page" in text and re.search(r"commit <code>[0-9a-f]{40}|commit <code>unknown", text)
 
 
 def pages_of(whole, kind):
