@@ -79,7 +79,7 @@ def readme_text(run, root):
     cpu, peak = cost(run["jobs"].values())
     environment, checkout, results = (gigabytes(disk(root, folders)) for folders in FOLDERS.values())
     return f"""The run that made these results took {minutes(cpu)} CPU minutes of jobs, and {gigabytes(peak)} of memory
-for the largest job; jobs that run at the same time add up, and installing and building come on top. On disk the
+for the largest job; jobs that run at the same time add up, and installing and building are extra. On disk the
 environment takes {environment}, the checkout with its traces {checkout}, results and builds {results}."""
 
 
