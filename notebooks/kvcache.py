@@ -98,11 +98,14 @@ read("results/kvcache/fig10.csv").pivot(index="cache", columns="routing", values
 # %% [markdown]
 # ## 7. The verdicts
 #
-# Statements of the paper are judged on the whole trace. Those of this project (`kvcache.own`) were made from the first
-# half and are judged on the second. One hour of one service does not establish a law, and neither would two.
+# Statements of the paper are judged on the whole trace. The forecasts of this project were made from the first half and
+# are judged on the second. One hour of one service does not establish a law, and neither would two.
 
 # %%
 counts("kvcache")
 
 # %%
 statements("kvcache")
+
+# %%
+read("results/forecasts.csv").query("study == 'kvcache'")[["statement", "forecast", "obtained", "unit", "verdict"]]
