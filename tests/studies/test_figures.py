@@ -35,10 +35,14 @@ def pair(tables, name):
 
 
 def verdicts(reproduced):
-    rows = ["reproduced"] * reproduced + ["direction", "not_reproduced", "not_testable"]
-    bases = ["fitted", "fitted", "condition"] + ["predicted"] * reproduced
-    parts = [pd.DataFrame({"study": study, "verdict": rows, "basis": bases}) for study in ("mq", "sarc", "vlog")]
-    return pd.concat([*parts, pd.DataFrame({"study": ["hac"], "verdict": "not_testable", "basis": "predicted"})])
+    rows = ["reproduced"] * reproduced + ["tie", "direction", "not_reproduced", "not_testable"]
+    bases = ["fitted", "fitted", *["free"] * (len(rows) - 2)]
+    roles = ["claim", "claim", "condition", *["claim"] * (len(rows) - 3)]
+    table = pd.DataFrame({"role": roles, "form": "number", "verdict": rows, "basis": bases})
+    parts = [table.assign(study=study) for study in ("mq", "sarc", "vlog")]
+    return pd.concat(
+        [*parts, table.assign(study="hac", verdict="not_testable"), table[:1].assign(study="mq", form="comparison")]
+    )
 
 
 TWO_CURVES = pd.DataFrame(
@@ -145,12 +149,13 @@ def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(tables, name):
     save_bytes(DRAWN[name](other))
 
 
-def test_overview_counts_every_study_that_was_built_and_what_is_fitted_or_a_condition_apart(tables):
-    axis = DRAWN["overview"](tables).axes[-1]
-    labels = [label.get_text() for label in axis.get_yticklabels()]
+def test_overview_counts_the_claims_of_every_study_that_was_built_by_form_and_basis(tables):
+    numbers, comparisons = DRAWN["overview"](tables).axes[-2:]
+    labels = [label.get_text() for label in numbers.get_yticklabels()]
     assert labels == ["MQ behind 128 MB", "MQ calibrated", "SARC", "Virtual log"]
-    assert [text.get_text() for text in axis.texts][:6] == ["6", "2", "1", "1", "1", "1"]
-    assert [text.get_text() for text in axis.texts][-5:] == [*["recordings"] * 2, *["generated"] * 2, "traces"]
+    assert [text.get_text() for text in numbers.texts][:6] == ["6", "2", "1", "1", "1", "1"]
+    shown = [text.get_text() for text in comparisons.texts]
+    assert shown[:2] == ["1", "1"] and shown[-5:] == [*["recordings"] * 2, *["generated"] * 2, "traces"]
 
 
 def test_the_overview_and_the_documentation_agree_on_where_traces_come_from():
