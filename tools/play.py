@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 import misspenalty
 from misspenalty import disks
@@ -157,7 +158,10 @@ def pack_package(modules, pyodide, scratch, archive):
         for name, library in zip(names, pool.map(compiled, names), strict=True):
             add(packed, f"{name.replace('.', '/')}.abi3.so", library)
         for path in plain.values():
-            add(packed, path.relative_to(SOURCES), path.read_bytes())
+            for file in [path, *(sorted(path.parent.glob("*.yaml")) if path.name == "__init__.py" else ())]:
+                add(packed, file.relative_to(SOURCES), file.read_bytes())
+        for path in sorted(Path(yaml.__file__).parent.glob("*.py")):  # PyYAML needs none of its compiled parts
+            add(packed, f"yaml/{path.name}", path.read_bytes())
         for path in sorted((PLAY / "standins").rglob("*.py")):
             add(packed, path.relative_to(PLAY / "standins"), path.read_bytes())
 

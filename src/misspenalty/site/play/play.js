@@ -124,8 +124,8 @@ async function run() {
     (about.file === undefined ? "" : " The address cannot name a file of yours, so a link to it opens the page with a trace of its own."));
 }
 
-const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits: 5 });
-const percent = (value) => `${(100 * value).toFixed(3)} %`;
+const rounded = (value) => (value === null ? "none" : value.toLocaleString("en", { maximumSignificantDigits: 5 }));
+const percent = (value) => (value === null ? "none" : `${(100 * value).toFixed(3)} %`);
 
 async function show(about, device, bytes) {
   const size = bytes ? "cache_bytes" : "cache_blocks";

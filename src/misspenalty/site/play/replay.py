@@ -143,8 +143,8 @@ def replay(trace, policy, size, by_bytes, device, load, amount):
         table = misspenalty.hit_ratio_curve(opened, policy, size, threads=1)
     (row,) = table.to_dict("records")
     if "hit_ratio" not in row:
-        row["hit_ratio"] = row["hits"] / row["requests"]
-    return row
+        row["hit_ratio"] = row["hits"] / row["requests"] if row["requests"] else None
+    return {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN
 
 
 def _whole(text):

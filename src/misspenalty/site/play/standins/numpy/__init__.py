@@ -341,8 +341,21 @@ round = rint
 
 
 def isfinite(value):
-    """Whether a number is finite."""
+    """Whether a number, or each number of an array, is finite."""
+    if isinstance(value, ndarray):
+        return stored([math.isfinite(one) for one in value.tolist()], _dtype(bool_))
     return math.isfinite(value)
+
+
+def argmax(values):
+    """Place of the first largest value."""
+    given = values.tolist()
+    return given.index(builtins.max(given))
+
+
+def argmin(values):
+    """Place of the first smallest value."""
+    return values.argmin()
 
 
 def isscalar(value):

@@ -1,0 +1,179 @@
+"""Stands in for pyarrow in the browser: columns of text, as lists, and zstd. There is no Parquet.
+
+A column is divided and converted by Python's own means. What is not as simple as that raises an `ArrowInvalid`, after
+which the package's readers divide lines one by one, as they do with pyarrow.
+"""
+
+from compression import zstd
+
+from pyarrow import types
+from pyarrow.types import DataType
+
+__all__ = ["Array", "ArrowException", "ArrowInvalid", "BinaryArray", "ChunkedArray", "DataType", "array", "types"]
+ArrowException = zstd.ZstdError
+
+
+class ArrowInvalid(ArrowException):
+    """A value that a type does not have, or text that is not divided as expected."""
+
+
+class ChunkedArray:
+    """Columns in chunks, which there are none of here."""
+
+
+def int8():
+    """A type, as are the following."""
+    return DataType("int8")
+
+
+def int32():
+    """See `int8`."""
+    return DataType("int32")
+
+
+def int64():
+    """See `int8`."""
+    return DataType("int64")
+
+
+def uint64():
+    """See `int8`."""
+    return DataType("uint64")
+
+
+def string():
+    """See `int8`; values are bytes here."""
+    return DataType("string")
+
+
+def binary():
+    """See `int8`."""
+    return DataType("binary")
+
+
+def decimal128(digits, places):
+    """See `int8`; no value has it here."""
+    return DataType(f"decimal128({digits}, {places})")
+
+
+class Array:
+    """Values of one type; None where one is missing."""
+
+    offset = 0
+
+    def __init__(self, values, kind):
+        self.values, self.type = values, kind
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, place):
+        return self.values[place]
+
+    @property
+    def null_count(self):
+        """How many values are missing."""
+        return self.values.count(None)
+
+    def to_pylist(self):
+        """The values as Python's."""
+        return list(self.values)
+
+    def to_numpy(self, zero_copy_only):
+        """The values as NumPy's."""
+        import numpy as np
+
+        return np.array(self.values, np.bool_ if self.type == DataType("bool") else np.int64)
+
+    def is_null(self):
+        """Which values are missing."""
+        return Array([value is None for value in self.values], DataType("bool"))
+
+    def is_valid(self):
+        """Which values are there."""
+        return Array([value is not None for value in self.values], DataType("bool"))
+
+    def cast(self, kind):
+        """The values as another type."""
+        if kind == self.type or {kind.name, self.type.name} <= {"string", "binary"}:
+            return Array(self.values, kind)
+        if kind == string():
+            return Array([None if value is None else str(value).encode() for value in self.values], kind)
+        if kind != int64() or self.type != string():
+            raise ArrowInvalid(f"no conversion from {self.type} to {kind}")
+        return Array([None if value is None else whole(value) for value in self.values], kind)
+
+    view = cast
+
+    def slice(self, first, count):
+        """Some of the values."""
+        return Array(self.values[first : first + count], self.type)
+
+    def take(self, places):
+        """The values at some places."""
+        return Array([self.values[place] for place in places.values], self.type)
+
+    def filter(self, chosen):
+        """The values that are chosen."""
+        return Array([value for value, one in zip(self.values, chosen.values, strict=True) if one], self.type)
+
+    def field(self, name):
+        """One part of each value, where values are dicts."""
+        return Array([value[name] for value in self.values], binary())
+
+    def buffers(self):
+        """Where each text ends, and all of them one after another."""
+        import itertools
+
+        import numpy as np
+
+        ends = np.array([0, *itertools.accumulate(map(len, self.values))], np.int32)
+        return [None, ends, b"".join(self.values)]
+
+
+def whole(text):
+    """The whole number that a text is, within 63 bits."""
+    digits = text.removeprefix(b"-")
+    if not digits.isdigit() or len(digits) > 19 or not -(1 << 63) <= (value := int(text)) < 1 << 63:
+        raise ArrowInvalid(f"{text!r} is not a whole number")
+    return value
+
+
+def array(values, kind=None):
+    """An array of these values."""
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    if kind is None:
+        kind = DataType("bool") if values and isinstance(values[0], bool) else int64()
+        kind = string() if values and isinstance(values[0], str) else kind
+    return Array([value.encode() if isinstance(value, str) else value for value in values], kind)
+
+
+def scalar(value, kind):
+    """One value."""
+    return value
+
+
+def py_buffer(data):
+    """The bytes of something."""
+    return data
+
+
+class BinaryArray:
+    """Texts that lie one after another."""
+
+    @staticmethod
+    def from_buffers(kind, count, buffers):
+        """The texts between these ends."""
+        _, ends, text = buffers
+        ends = ends.tolist()
+        return Array([text[ends[row] : ends[row + 1]] for row in range(count)], kind)
+
+
+def OSFile(path):
+    """A file by its path."""
+    return path
+
+
+def CompressedInputStream(path, kind):
+    """A stream of a file's decompressed content."""
+    return zstd.open(path)

@@ -1,0 +1,96 @@
+"""Operations on columns."""
+
+import re
+
+import pyarrow as pa
+
+BLANKS = b" \t\r\n\v\f"
+
+
+class _Scalar:
+    """One value."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def as_py(self):
+        """The value as Python's."""
+        return self.value
+
+
+def cast(column, kind, safe=True):
+    """A column as another type."""
+    return column.cast(kind)
+
+
+def ascii_trim_whitespace(column):
+    """Texts without the blanks around them."""
+    return pa.Array([None if text is None else text.strip(BLANKS) for text in column.values], column.type)
+
+
+def equal(column, value):
+    """Which values are equal to one."""
+    value = value.encode() if isinstance(value, str) else value
+    return pa.Array([one == value for one in column.values], pa.DataType("bool"))
+
+
+def if_else(chosen, value, column):
+    """One value where chosen, those of a column elsewhere."""
+    pairs = zip(chosen.values, column.values, strict=True)
+    return pa.Array([value if one else other for one, other in pairs], column.type)
+
+
+def fill_null(column, value):
+    """A column with a value where one is missing."""
+    value = value.encode() if isinstance(value, str) else value
+    return pa.Array([value if one is None else one for one in column.values], column.type)
+
+
+def binary_length(column):
+    """Bytes of each text."""
+    return pa.Array(list(map(len, column.values)), pa.int64())
+
+
+def index(column, value):
+    """Place of the first value that is equal to one, or -1."""
+    return _Scalar(column.values.index(value) if value in column.values else -1)
+
+
+def any(column):
+    """Whether a value is true."""
+    return _Scalar(True in column.values)
+
+
+class Encoded:
+    """Distinct values in order of their first use, and the number of each row's."""
+
+    type = pa.DataType("dictionary")
+
+    def __init__(self, column):
+        known = {}
+        numbers = [known.setdefault(value, len(known)) for value in column.values]
+        self.dictionary, self.indices = pa.Array(list(known), column.type), pa.Array(numbers, pa.int64())
+
+
+dictionary_encode = Encoded
+
+
+def _compiled(pattern):
+    try:
+        return re.compile(pattern.encode())
+    except re.error as error:
+        raise pa.ArrowInvalid(str(error)) from error
+
+
+def match_substring_regex(column, pattern):
+    """Which texts contain a match."""
+    find = _compiled(pattern).search
+    return pa.Array([find(text) is not None for text in column.values], pa.DataType("bool"))
+
+
+def extract_regex(column, pattern):
+    """The groups of the first match of each text, or None where there is none."""
+    find = _compiled(pattern).search
+    found = map(find, column.values)
+    rows = [None if one is None else {name: text or b"" for name, text in one.groupdict().items()} for one in found]
+    return pa.Array(rows, pa.DataType("struct"))
