@@ -24,7 +24,7 @@ def test_a_dead_link_is_seen(tmp_path):
 
 def test_every_page_has_the_header_a_title_a_description_and_an_icon(whole):
     pages = list(whole.rglob("*.html"))
-    assert len(pages) > 100
+    assert len(pages) > 20
     for path in pages:
         text = path.read_text()
         assert text.count('<header class="site">') == 1, path
@@ -34,7 +34,7 @@ def test_every_page_has_the_header_a_title_a_description_and_an_icon(whole):
 
 def test_every_page_of_the_site_says_how_to_cite_it(whole):
     pages = [path for path in whole.glob("*/*.html") if path.parts[-2] in ("study", "figure", "claim")]
-    assert len(pages) > 100
+    assert len(pages) > 20
     for path in pages:
         text = path.read_text()
         assert "Cite this page" in text and re.search(r"commit <code>[0-9a-f]{40}|commit <code>unknown", text)
