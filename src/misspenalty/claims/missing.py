@@ -12,6 +12,7 @@ from misspenalty.io.documents import read_yaml
 
 COLUMNS = ["study", "fact", "kind", "conditions", "alone", "together"]
 NONE = "none of the conditions tried"
+UNLISTED = "unlisted"
 
 
 class MissingFact(BaseModel):
@@ -71,7 +72,8 @@ def missing_facts(claims, conditions, facts):
         ``claim, condition, value, verdict`` of all studies, see `misspenalty.claims.under_conditions`. The parts of a
         joint condition are separated by ``"; "``.
     facts : list of MissingFact
-        Every part of every condition matches the patterns of exactly one fact of its study.
+        A part of a condition that matches the patterns of none of its study's facts is listed as a fact of its own, of
+        the kind ``unlisted``: a configuration may add conditions.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def missing_facts(claims, conditions, facts):
     Raises
     ------
     InputError
-        A part of a condition matches no fact or several.
+        A part of a condition matches several facts.
 
     Examples
     --------
@@ -100,6 +102,7 @@ def missing_facts(claims, conditions, facts):
         (study_of[claim], condition): frozenset(_fact(part, study_of[claim], facts) for part in condition.split("; "))
         for claim, condition in conditions[["claim", "condition"]].drop_duplicates().itertuples(index=False)
     }
+    facts = [*facts, *dict.fromkeys(fact for found in changed.values() for fact in found if fact.kind == UNLISTED)]
     holding = conditions[conditions["verdict"] == "reproduced"].groupby("claim")["condition"].agg(list).to_dict()
     rows = []
     for study in dict.fromkeys(fact.study for fact in facts):
@@ -129,10 +132,10 @@ def _fact(part, study, facts):
     found = [
         fact for fact in facts if fact.study == study and any(fnmatchcase(part, pattern) for pattern in fact.conditions)
     ]
-    if len(found) != 1:
+    if len(found) > 1:
         raise InputError(
-            f"condition {part!r} of {study} changes {'no fact' if not found else ' and '.join(f.fact for f in found)}",
-            expected="exactly one entry of data/published/missing_facts.yaml whose patterns match it",
-            remedy="add the condition to the fact that it changes",
+            f"condition {part!r} of {study} changes {' and '.join(fact.fact for fact in found)}",
+            expected="at most one entry of data/published/missing_facts.yaml whose patterns match it",
+            remedy="make the patterns narrower",
         )
-    return found[0]
+    return found[0] if found else MissingFact.model_construct(study=study, fact=part, kind=UNLISTED, conditions=(part,))
