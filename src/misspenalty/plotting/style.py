@@ -76,7 +76,7 @@ STYLE = {
 _POLICIES = {
     "opt": ("OPT", "#000000", "", (0, (1, 1))),
     "opt_bypass": ("OPT with bypass", "#7f7f7f", "", (0, (3, 1, 1, 1))),
-    "opt_at_most": ("OPT, at most", "#000000", "", (0, (1, 1))),
+    "opt_at_most": ("OPT, at most", "#000000", "", "-"),
     "opt_at_least": ("OPT, at least", "#000000", "", (0, (3, 2))),
     "mq": ("MQ", "#004c8c", "o", "-"),
     "2q": ("2Q", "#009e73", "^", "--"),
