@@ -9,6 +9,7 @@ import errno
 import gzip
 import lzma
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,9 +46,10 @@ class Streams:
     def __exit__(self, *error: object) -> None:
         self.file.close()
 
-    def read(self, size: int) -> bytes:
-        """The next `size` bytes, or fewer at the end."""
+    def read(self, size: int = -1) -> bytes:
+        """Return the next `size` bytes, or fewer at the end; all that are left if `size` is below 0."""
         parts: list[bytes] = []
+        size = sys.maxsize if size < 0 else size
         while size:
             if self.stream.eof:
                 self.waiting = (self.stream.unused_data or self.waiting).lstrip(self.padding or None)

@@ -6,13 +6,15 @@ import re
 
 import numpy as np
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import is_time, parse_time
 from misspenalty.traces.trace import Trace, object_sizes
 
 SHARE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%\s*")
+QUANTITY = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?\s*[a-zµ%]*\s*", re.I)
+WARM_UP = "references (100000), a share (20%), a time with its unit (10m), or an existing trace"
 ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
 
 
@@ -147,9 +149,9 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     Raises
     ------
     InputError
-        The other trace cannot be read.
+        There is no such trace, or it cannot be read.
     ParameterError
-        The warm-up is invalid, or leaves nothing to count.
+        The warm-up is a quantity of no known unit, or leaves nothing to count.
 
     Examples
     --------
@@ -166,13 +168,10 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
                 raise ParameterError(f"warm-up {text}: {trace.name} has no times; give references or a share (20%)")
             since = np.maximum.accumulate(trace.time - trace.time[0])
             references = int(np.searchsorted(since, parse_time(text, "warm-up")))
-        elif isinstance(text, str) and not os.path.exists(text):
-            raise ParameterError(
-                f"warm-up is {text!r}; expected references (100000), a share (20%), a time with its unit (10m), or an"
-                " existing trace"
-            )
+        elif not os.path.exists(text) and QUANTITY.fullmatch(text):
+            raise ParameterError(f"warm-up is {text!r}; expected {WARM_UP}")
         else:
-            other = as_trace(text)
+            other = _other(text)
             trace, references = join(other, trace), len(other)
     else:
         references = int(text)
@@ -181,6 +180,12 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
             f"warm-up {text} is {references} references; {trace.name} has {len(trace)}, and at least one has to count"
         )
     return trace, references
+
+
+def _other(text: str) -> Trace:
+    if not os.path.exists(text):
+        raise InputError("no such file", path=text, remedy=f"a warm-up is {WARM_UP}")
+    return as_trace(text)
 
 
 def _rebuilt(
