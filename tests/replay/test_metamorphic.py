@@ -98,10 +98,13 @@ def test_a_curve_is_its_points_and_its_distances(requests, writes):
     for row in curve.to_dict("records"):
         assert {name: row[name] for name in COUNTS} == counts(trace, "lru", row["cache_blocks"], writes=writes)
     assert curve["hits"].is_monotonic_increasing
-    if writes != "count":
-        distances = stack_distances(trace, writes=writes)
-        expected = [np.count_nonzero((distances > 0) & (distances <= size)) for size in curve["cache_blocks"]]
-        assert curve["hits"].tolist() == expected
+    distances = stack_distances(trace, writes=writes)
+    if writes != "ignore" and trace.write is not None:
+        distances = distances[trace.write == (writes == "only")]
+    elif writes == "only":
+        distances = distances[:0]
+    expected = [np.count_nonzero((distances > 0) & (distances <= size)) for size in curve["cache_blocks"]]
+    assert curve["hits"].tolist() == expected
     assert (curve["hits"] + curve["misses"] == curve["requests"]).all()
     assert (curve["cold_misses"] <= curve["misses"]).all()
 

@@ -307,8 +307,6 @@ def test_evictions_of_the_requests_are_the_growth_at_each(policy, options):
     kernel = find_policy(policy).cache(size, TRACE.address, {})
     expected, one = 0, np.zeros(1, np.uint8)
     for number, (block, write) in enumerate(zip(TRACE.ids, TRACE.write, strict=True)):
-        if writes == "only" and not write:
-            continue
         before, refresh = kernel.evictions, np.array([writes == "refresh" and write], np.uint8)
         kernel.replay(np.array([block], np.uint32), one, refresh)
         counts = number >= options.get("warm_up", 0) and write == (writes == "only")

@@ -5,6 +5,7 @@ The right values were computed by hand, apart from the package.
 
 import bz2
 import lzma
+import re
 import shutil
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from misspenalty.characterize.rows import read_rows
 from misspenalty.cli.arguments import parse_policies
 from misspenalty.cli.main import main
 from misspenalty.traces.dialects import dialects
-from misspenalty.traces.parts import warm_up
+from misspenalty.traces.parts import select, warm_up
 
 INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
@@ -108,6 +109,13 @@ def test_a_sample_of_too_small_a_cache_is_refused():
 def test_only_writes_are_hinted_at(capsys):
     assert main(["simulate", str(INPUTS / "25_all_writes.spc"), "--size", "1"]) == 0
     assert "all 2 references of 25_all_writes.spc are writes" in capsys.readouterr().err
+
+
+def test_reads_load_what_only_writes_hit(capsys):
+    path = str(INPUTS / "35_read_then_write.spc")
+    assert main(["simulate", path, "--policy", "lru", "--size", "1", "--writes", "only"]) == 0
+    assert re.search(r"requests +1\n(.*\n)*hits +1\n", capsys.readouterr().out)
+    assert simulate(select(open_trace(path), "writes"), "lru", 1, writes="only").hits == 0
 
 
 def test_a_table_of_traces_as_a_spreadsheet_saves_it():

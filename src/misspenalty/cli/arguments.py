@@ -116,7 +116,11 @@ def add_replay_options(command):
         + " or ".join(f"{kind} ({', '.join(p.name for p in known)})" for kind, known in sequential.KINDS.items()),
     )
     command.add_argument(
-        "--writes", choices=WRITES, default="count", help="how the cache treats a write (default: count)"
+        "--writes",
+        choices=WRITES,
+        default="count",
+        help="count: writes update the cache, reads count (default); ignore: no"
+        " writes; refresh: writes update cached blocks; only: reads update the cache, writes count",
     )
     command.add_argument(
         "--warm-up",

@@ -73,7 +73,8 @@ def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writ
     trace : Trace, path-like or array of integers
         As in `simulate`.
     writes : {"count", "ignore", "only"}
-        Which references reach the stack; as in `simulate`. Not ``"refresh"``, which would depend on the cache size.
+        Which references reach the stack: all of them, or without writes; as in `simulate`. Not ``"refresh"``, which
+        would depend on the cache size.
 
     Returns
     -------

@@ -61,24 +61,19 @@ def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple
 
 def selected(trace: Trace, writes: str, part: slice, values: np.ndarray) -> np.ndarray:
     """Of `values`, one per reference in `part`, those of the references that `slices` yields."""
-    if trace.write is None:
-        return values[:0] if writes == "only" else values
-    if writes in ("count", "refresh"):
+    if trace.write is None or writes != "ignore":
         return values
-    kept: np.ndarray = values[trace.write[part] == (writes == "only")]
+    kept: np.ndarray = values[~trace.write[part]]
     return kept
 
 
 def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | None:
-    write = None if trace.write is None else trace.write[part]
-    if skip <= 0:
-        return ~write if writes in ("count", "refresh") and write is not None else None
-    if write is None and writes == "only":
-        return None
-    whole = writes in ("count", "refresh")
-    counted = ~write if whole and write is not None else np.ones(part.stop - part.start, bool)
-    counted[:skip] = False
-    return counted if whole or write is None else counted[write == (writes == "only")]
+    """Return which of the references that `slices` yields count; the first `skip` of `part` warm up. None = all."""
+    write = np.zeros(part.stop - part.start, bool) if trace.write is None else trace.write[part]
+    counted = write.copy() if writes == "only" else ~write
+    counted[: max(skip, 0)] = False
+    counted = selected(trace, writes, part, counted)
+    return None if counted.all() else counted
 
 
 def as_mask(counted: np.ndarray | None) -> np.ndarray:
@@ -111,7 +106,7 @@ def record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.nda
     """Enter the outcomes of the references that `slices` yields for `part` into `hits`, one per reference."""
     if hits is None:
         return
-    if writes in ("count", "refresh") or trace.write is None:
+    if trace.write is None or writes != "ignore":
         hits[part] = hit
     else:
-        hits[part][trace.write[part] == (writes == "only")] = hit
+        hits[part][~trace.write[part]] = hit
