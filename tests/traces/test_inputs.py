@@ -4,6 +4,7 @@ The right values were computed by hand, apart from the package.
 """
 
 import bz2
+import csv
 import lzma
 import re
 import shutil
@@ -116,6 +117,23 @@ def test_reads_load_what_only_writes_hit(capsys):
     assert main(["simulate", path, "--policy", "lru", "--size", "1", "--writes", "only"]) == 0
     assert re.search(r"requests +1\n(.*\n)*hits +1\n", capsys.readouterr().out)
     assert simulate(select(open_trace(path), "writes"), "lru", 1, writes="only").hits == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("Cheat", r"access\(1\) returned True at the first"), ("Over", "holds 4 blocks at the end.*at most its")],
+)
+def test_policies_with_mistakes_are_refused(capsys, name, message):
+    policy = f"{INPUTS / '15_policies.py'}:{name}"
+    assert main(["simulate", str(INPUTS / "15_trace.txt"), "--policy", policy, "--size", "2"]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_prompts_hit_what_they_hit(capsys):
+    path = str(INPUTS / "09_prompts_16_tokens.jsonl")
+    assert main(["curve", path, "--policy", "lru", "--size", "480MB", "--csv"]) == 0
+    row = next(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert (row["cache_blocks"], row["hits"], row["requests"]) == ("96", "5", "10")
 
 
 def test_a_table_of_traces_as_a_spreadsheet_saves_it():

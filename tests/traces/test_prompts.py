@@ -45,7 +45,7 @@ def test_it_is_registered_and_compressed_files_are_read(tmp_path):
     assert open_trace(path).format == open_trace(path, "Mooncake").format == "mooncake"
     for text in ('{"hash_ids": [1]}', '{"timestamp": 1}', '["hash_ids", "timestamp"]'):
         (other := tmp_path / "other.jsonl").write_text(text)
-        with pytest.raises(InputError, match="fits no format"):
+        with pytest.raises(InputError, match=r"fits no format|is JSON|header"):
             open_trace(other)
 
 
@@ -98,7 +98,7 @@ def test_malformed_lines_are_named(tmp_path, bad, message):
 def test_files_without_requests(tmp_path):
     with pytest.raises(InputError, match="contains no requests"):
         open_trace(write(tmp_path, "", " "), "mooncake")
-    with pytest.raises(InputError, match="fits no format"):
+    with pytest.raises(InputError, match="is JSON"):
         open_trace(write(tmp_path, '{"a": 1}'))
 
 

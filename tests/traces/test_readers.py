@@ -347,5 +347,5 @@ def test_shared_block_traces(shared_traces, name, form, requests, read_share):
 def test_shared_object_traces(shared_traces):
     trace = open_trace(shared_traces / "objects" / "web12.trace.xz", "u32be")
     assert (len(trace), trace.blocks) == (95_607, 13_756)
-    with pytest.raises(InputError, match=r"fits no format.*--format.*u32be"):
+    with pytest.raises(InputError, match=r"fits no format.*--format.*trace formats"):
         open_trace(shared_traces / "objects" / "web12.trace.xz")

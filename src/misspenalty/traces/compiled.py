@@ -151,7 +151,7 @@ def _open_raw(
     most_references: int | None,
     options: dict[str, Any],
 ) -> Trace:
-    form = find_format(path, format, described=bool({"columns", "pattern"} & options.keys()))
+    form = find_format(path, format, options)
     form.check(options)
     if block_bytes is not None:
         size = check_block(block_bytes)
@@ -162,7 +162,7 @@ def _open_raw(
             try:
                 _compile(path, name, form, size, most_references, options, folder)
             except TextKeysError:  # after keys that were numbers: the column decides, so all of it is text
-                _compile(path, name, form, size, most_references, options | {"key": "text"}, folder)
+                _compile(path, name, form, size, most_references, options | {"key": "words"}, folder)
             trace = _open_compiled(folder, verify=False)
             trace._known["checked"] = True  # the interner made the ids
             return trace

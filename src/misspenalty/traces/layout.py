@@ -9,14 +9,17 @@ from pathlib import Path
 import pyarrow as pa
 
 from misspenalty.errors import InputError
+from misspenalty.traces import doubts
 from misspenalty.traces.table import TIME_UNITS, Table
-from misspenalty.traces.vocabulary import ACTION, IGNORE, KNOWN, PLACES, REMEDY, TIMES, Roles, assign
+from misspenalty.traces.vocabulary import ACTION, PLACES, REMEDY, TIMES, Roles, assign, meaning
 
 GUESSED = (",", "\t", ";", "|", " ")  # separators, in the order in which they are tried
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?")
 EPOCH = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))  # Unix times from these on are not seconds
-SECONDS = ("time_s", "seconds", "time(s)")  # names that say the unit
+COMMENTS = ("#", "//", "%", "--")  # with which comments may begin
+RULE = re.compile(r"[-+|:= ]*--[-+|:= ]*")  # a line under a header
+LOOKED_AT = 1000  # rows that are compared with what the names of their columns say
 INT, TEXT = pa.int64(), pa.string()
 
 
@@ -38,6 +41,8 @@ class Layout:
         Columns that nobody asked to leave out.
     notes : tuple of str
         What was guessed.
+    heading : bytes
+        The header as it is written, for files that repeat it; empty if there is none.
     """
 
     table: Table
@@ -46,16 +51,17 @@ class Layout:
     header_lines: int = 0
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    heading: bytes = b""
 
     @property
     def kinds(self) -> dict[int, pa.DataType]:
         """The type with which each column that matters is first read."""
         kinds: dict[int, pa.DataType] = {}
         for role, places in self.roles.items():
-            as_text = role in ("op", "write", "device", ACTION)
+            as_text = role in ("op", "write", "read", "device", ACTION)
             as_text |= role in ("block", "offset", "sector") and self.table.key == "hex"
-            as_text |= role == "block" and self.table.key == "text"
-            as_text |= role in TIMES and self.table.time_unit not in TIME_UNITS
+            as_text |= role == "block" and self.table.key in ("text", "words")
+            as_text |= role in TIMES and (self.table.time_unit not in TIME_UNITS or len(places) > 1)
             kinds |= dict.fromkeys(places, TEXT if as_text else INT)
         return kinds
 
@@ -72,16 +78,18 @@ class Layout:
             return "hex"
         if role in TIMES:
             return "number" if self.table.time_unit in TIME_UNITS else "time"
-        if role in ("op", "write"):
+        if role in ("op", "write", "read"):
             return "|".join(self.table.operations) or "R|W"
         if role in (None, "device", ACTION) or (role == "block" and self.table.key != "number"):
             return "any"
         return "integer"
 
     def is_row(self, line: bytes) -> bool:
-        """Whether a line of a table with a separator is a row, not blank or a comment."""
+        """Whether a line of a table with a separator is a row, not blank, a comment or the header once more."""
         text = line.strip()
-        return bool(text) and not (self.table.comment and text.startswith(self.table.comment.encode()))
+        if not text or text == self.heading:
+            return False
+        return not (self.table.comment and text.startswith(self.table.comment.encode()))
 
     def fields(self, line: bytes) -> list[str] | None:
         """Fields of a line, in order; None if a quote is not closed."""
@@ -107,8 +115,8 @@ def split(line: str, separator: str) -> list[str] | None:
     return [field.strip() for field in fields]
 
 
-def resolve(table: Table, head: bytes, path: Path | None = None) -> Layout:
-    """The layout of a file that begins with `head`.
+def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: bool = True) -> Layout:
+    """The layout of a file that begins with `head`; `doubted` says whether the first rows are compared with the names.
 
     Raises
     ------
@@ -125,13 +133,19 @@ def resolve(table: Table, head: bytes, path: Path | None = None) -> Layout:
     lines = [line.strip("\r") for line in head.decode("utf-8", "surrogateescape").split("\n")]
     if len(lines) > 2:
         lines.pop()  # perhaps cut
-    comment = table.comment if table.comment is not None else "#"
+    comment = _comment(lines) if table.comment is None else table.comment
     rows = [(at, line) for at, line in enumerate(lines) if line.strip() and not (comment and _is(line, comment))]
     table = dataclasses.replace(table, comment=comment)
     if not rows:
         raise InputError("contains no requests", path=path, expected="a table")
     table = dataclasses.replace(table, separator=table.separator or _separator(table, [line for _, line in rows[:20]]))
-    return _declared(table, rows, path) if table.names else _described(table, lines, rows, path)
+    return _declared(table, rows, path) if table.names else _described(table, lines, rows, path, doubted)
+
+
+def _comment(lines: list[str]) -> str:
+    """What the first line begins with, if that is usual for a comment."""
+    first = next((line for line in lines if line.strip()), "")
+    return next((comment for comment in COMMENTS if _is(first, comment)), COMMENTS[0])
 
 
 def _is(line: str, comment: str) -> bool:
@@ -153,7 +167,12 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
     elif not header and len(first) < len(names):
         names = names[: max(len(first), len(names) - table.optional)]
     roles = assign(names, table.columns, path, rows[0][0] + 1, recognise=False)
-    return Layout(_timed(table, roles, names, rows[header:])[0], names, roles, rows[0][0] + 1 if header else 0)
+    table = _timed(table, roles, names, rows[header:])[0]
+    return Layout(table, names, roles, *((rows[0][0] + 1, (), (), _written(rows[0][1])) if header else ()))
+
+
+def _written(line: str) -> bytes:
+    return line.strip().encode("utf-8", "surrogateescape")
 
 
 def same_names(first: list[str], names: tuple[str, ...]) -> bool:
@@ -161,14 +180,16 @@ def same_names(first: list[str], names: tuple[str, ...]) -> bool:
     return sorted(map(str.lower, first)) == sorted(map(str.lower, names))
 
 
-def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path: Path | None) -> Layout:
+def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path: Path | None, doubted: bool) -> Layout:
     """The layout of a table that only its header and the user describe."""
     notes: list[str] = []
     at, line = rows[0]
     first = split(line, table.separator) or []
     header = _has_header(table, first) if table.header is None else table.header
-    names: tuple[str, ...] = tuple(first) if header else tuple(str(place) for place in range(1, len(first) + 1))
+    names: tuple[str, ...] = tuple(first) if header else ("",) * len(first)
     skipped = at + 1 if header else 0
+    if header and len(rows) > 1 and RULE.fullmatch(rows[1][1].strip()):
+        skipped = rows.pop(1)[0] + 1
     above = lines[at - 1].lstrip() if at else ""
     if not header and table.header is None and table.comment and _is(above, table.comment):
         heading = split(above.removeprefix(table.comment), table.separator) or []
@@ -182,19 +203,29 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
             expected=f"one column of {', '.join(PLACES)}",
             remedy="name columns by number, --columns block=2,time=1 (columns=…), or the format, --format",
         )
+    columns = _first_values(table, rows[header:], len(names))
+    blank = {place for place, name in enumerate(names) if not name and not any(columns[place])}
+    names = tuple(name or (f"#{place}" if header else str(place)) for place, name in enumerate(names, 1))
     roles = assign(names, table.columns, path, at + 1)
-    ignore = {part for column in table.columns.get(IGNORE, ()) for part in (column, *column.split("+"))}
-    used = {place for places in roles.values() for place in places}
+    used = {place for places in roles.values() for place in places} | blank
     ignored = [
-        name for place, name in enumerate(names)
-        if place not in used and name not in ignore and str(place + 1) not in ignore
-    ]  # fmt: skip
-    if not header and not notes:
-        ignored = [f"{name}" for name in ignored]
+        name for place, name in enumerate(names) if place not in used and not doubts.left_out(name, place, table)
+    ]
+    table = dataclasses.replace(table, **doubts.units(table, names, roles))
     table, more = _timed(table, roles, names, rows[header:])
     if "size" in roles and "count" in roles:
         raise InputError("columns give both a count of blocks and a size", path=path, line=at + 1, remedy=REMEDY)
-    return Layout(table, names, roles, skipped, tuple(ignored), (*notes, *more))
+    if doubted:
+        doubts.check(table, names, roles, columns, path, at + 1)
+    return Layout(table, names, roles, skipped, tuple(ignored), (*notes, *more), _written(line) if header else b"")
+
+
+def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list[list[str]]:
+    """The first values of each column, of the rows that have them all."""
+    found = [split(line, table.separator) or [] for _, line in rows[:LOOKED_AT]]
+    return [list(column) for column in zip(*(row for row in found if len(row) == width), strict=True)] or [
+        [] for _ in range(width)
+    ]
 
 
 def _has_header(table: Table, first: list[str]) -> bool:
@@ -203,12 +234,12 @@ def _has_header(table: Table, first: list[str]) -> bool:
         return False
     asked = {part.strip().lower() for columns in table.columns.values() for column in columns
              for part in (column, *column.split("+"))}  # fmt: skip
-    return any(not name.isdigit() for name in asked) or any(field.lower() in KNOWN for field in first)
+    return any(not name.isdigit() for name in asked) or any(meaning(field) for field in first)
 
 
 def _separator(table: Table, lines: list[str]) -> str:
     """The separator that gives the most known names in the first line, or else the most fields of equal number."""
-    best, found = (-1, -1, False), ","
+    best, found = (False, -1, -1, False), ","
     wanted = {
         part.lower()
         for columns in table.columns.values()
@@ -217,9 +248,10 @@ def _separator(table: Table, lines: list[str]) -> str:
     }
     for separator in GUESSED:
         rows = [split(line, separator) or [] for line in lines]
-        known = sum(field.lower() in KNOWN or field.lower() in wanted for field in rows[0])
+        known = sum(meaning(field) is not None or field.lower() in wanted for field in rows[0])
+        known = 0 if any(map(NUMBER.fullmatch, rows[0])) else known
         even = len(rows[0]) if all(len(row) == len(rows[0]) for row in rows) else 0
-        score = (known if not any(map(NUMBER.fullmatch, rows[0])) else 0, even, separator != " ")
+        score = (known > 0 and separator != " ", known, even, separator != " ")
         if len(rows[0]) > 1 and score > best:
             best, found = score, separator
     return found
@@ -232,13 +264,10 @@ def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[
         return table, []
     if unit := TIMES[role] or table.time_unit:
         return dataclasses.replace(table, time_unit=unit), []
-    place = roles[role][0]
     fields = (split(rows[0][1], table.separator) or []) if rows else []
-    value = fields[place] if place < len(fields) else ""
+    value = " ".join(fields[place] for place in roles[role] if place < len(fields))
     if ISO.fullmatch(value):
         return dataclasses.replace(table, time_unit="iso"), []
-    if names[place].lower() in SECONDS:
-        return dataclasses.replace(table, time_unit="s"), []
     size = abs(float(value)) if NUMBER.fullmatch(value) else 0.0
     unit = next((unit for least, unit in EPOCH if size >= least), "s")
     return dataclasses.replace(table, time_unit=unit), [f"times taken as {unit} (--time-unit)"]

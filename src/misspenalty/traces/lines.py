@@ -26,6 +26,7 @@ LONGEST_LINE = 1 << 16  # bytes; a file with a longer line is not a trace
 DECIMAL = pa.decimal128(38, 18)
 KINDS = (pa.int64(), DECIMAL, pa.string())  # tried in this order
 NEVER = r"[^\s\S]"  # a regular expression that matches nothing
+MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark
 BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -40,16 +41,18 @@ class Batch:
     layout: Layout
     path: Path
     skipped: int = 0  # lines that are no requests
+    repeated: int = 0  # headers between rows
     numbers: np.ndarray | None = None  # lines of the rows, from 0, where a pattern chose them
+    exponents: bool = False  # whether a key is written with an exponent
     rest: InputError | None = None  # why the lines after these rows cannot be divided
 
-    def error(self, row: int, place: int, what: str = "") -> InputError:
+    def error(self, row: int, place: int, what: str = "", remedy: str | None = None) -> InputError:
         """The error about a value that cannot be read."""
         number, line = self.line(row)
         where = f"field {place + 1} ({self.layout.names[place]}) missing or malformed in {shown(line)!r}"
         if what:
             return InputError(f"{where}: {what}", path=self.path, line=number)
-        return InputError(where, path=self.path, line=number, expected=self.layout.grammar())
+        return InputError(where, path=self.path, line=number, expected=self.layout.grammar(), remedy=remedy)
 
     def line(self, row: int) -> tuple[int, bytes]:
         """Number and text of the line of a row."""
@@ -108,6 +111,7 @@ def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
                 chunk = without_mark(chunk, path)
                 old = ends_in_returns(chunk)
             text = rest + _newlines(chunk, old, path) if rest else _newlines(chunk, old, path)
+            text = text.removeprefix(MARK).replace(b"\n" + MARK, b"\n")  # files that were joined have several
             whole = text.rfind(b"\n") + 1
             if len(text) - whole > LONGEST_LINE:
                 raise InputError(
@@ -127,7 +131,7 @@ def without_mark(text: bytes, path: Path | None = None) -> bytes:
     """The beginning of a file without a byte order mark of UTF-8; UTF-16 is refused."""
     if text[:2] in BOMS:
         raise InputError("is written in UTF-16", path=path, expected="UTF-8", remedy="save it as UTF-8 or ASCII text")
-    return text.removeprefix(b"\xef\xbb\xbf")
+    return text.removeprefix(MARK)
 
 
 def ends_in_returns(head: bytes) -> bool:
@@ -175,6 +179,9 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
         text, batch.skipped = re.subn(
             rb"(?m)^[ \t]*" + re.escape(layout.table.comment.encode()) + rb".*(?:\n|\Z)", b"", text
         )
+    if layout.heading and layout.heading in text:
+        again = rb"(?m)^[ \t]*" + re.escape(layout.heading) + rb"[ \t\r]*(?:\n|\Z)"
+        text, batch.repeated = re.subn(again, b"", text)
     if layout.table.separator == " ":
         text = squeezed(text)
     try:
@@ -186,6 +193,7 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
             table = _read(text, layout, dict.fromkeys(kinds, pa.string()))
         except pa.ArrowInvalid:
             table = _split(batch, kinds)
+        batch.exponents = any(_has_exponents(table[place]) for place in layout.roles.get("block", ()))
         table = {place: _as_written(column, place, kinds) for place, column in table.items()}
     if b" " in text or b"\t" in text:
         table = {place: _trimmed(column) for place, column in table.items()}
@@ -267,6 +275,10 @@ def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
         place: pa.array([each.encode("utf-8", "surrogateescape") for each in column], pa.binary()).view(pa.string())
         for place, column in values.items()
     }
+
+
+def _has_exponents(column: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring_regex(column, r"^\s*[+-]?[\d.]+[eE][+-]?\d+\s*$")).as_py())
 
 
 def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> pa.Array:

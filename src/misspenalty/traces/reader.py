@@ -19,6 +19,7 @@ import numpy as np
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
 from misspenalty.traces.compression import bare_name, open_stream, read_some
+from misspenalty.traces.table import OPTIONS
 
 GROUP = "misspenalty.formats"  # of entry points
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
@@ -236,8 +237,15 @@ def _enter(name, value):
         raise ParameterError(f"expected a Format, or a module that registers the format {name}, not {value!r}")
 
 
-def find_format(path, name=None, described=False):
+def find_format(path, name=None, options=()):
     """The `Format` called `name`, or the one recognised from `path`; a table if the user described its columns.
+
+    Parameters
+    ----------
+    path : Path
+    name : str, optional
+    options : iterable of str
+        Names of the options that the user gave.
 
     Raises
     ------
@@ -261,9 +269,11 @@ def find_format(path, name=None, described=False):
     if head.startswith(PARQUET):
         head += _footer(path)
     bare = bare_name(path)
-    if described:
+    if not DESCRIBING.isdisjoint(options):
         return known["parquet" if head.startswith(PARQUET) else "csv"]
     matching = [form for form in known.values() if form.sniff(bare, head)]
+    if not matching and not OPTIONS.keys().isdisjoint(options):
+        return known["csv"]
     if len(matching) != 1:
         found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
         possible = [] if matching else candidates(bare, head)
@@ -273,13 +283,25 @@ def find_format(path, name=None, described=False):
                 f"numbers alone do not tell the format; it could be {shown}", path=path,
                 remedy=f"name it, such as --format {possible[0]} (format=…), or its columns with --columns (columns=…)",
             )  # fmt: skip
+        if not matching and (other := _other_content(head)):
+            raise InputError(f"is {other[0]}", path=path, remedy=other[1])
         if not matching and (complaint := _complaint(path, bare, head, known)):
             raise complaint
-        remedy = f"name it with --format (format=…): {', '.join(known)}"
+        remedy = "name it with --format (format=…); misspenalty trace formats lists them"
         if re.match(DRIVE_REQUESTS, head):
             remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"
         raise InputError(f"the content {found}", path=path, remedy=remedy)
     return matching[0]
+
+
+def _other_content(head):
+    """What a file that fits no format is, and what to do about it; None if that is not known."""
+    if head[:2] in UTF_16:
+        return "written in UTF-16", "save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
+    if re.match(rb'\s*\{\s*"', head):
+        remedy = "write a table, such as with jq -r '[.time,.key,.size]|@csv'"
+        return "JSON, which only traces of prompts may be (format mooncake)", remedy
+    return None
 
 
 def candidates(name, head):
@@ -314,7 +336,9 @@ def _complaint(path, name, head, known):
     return InputError(error.what, path=path, line=error.line, remedy=remedy)
 
 
+DESCRIBING = {"columns", "pattern"}  # options that make any file a table
 PARQUET = b"PAR1"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # Input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
 DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
 LARGEST_FOOTER = 1 << 24  # bytes

@@ -18,7 +18,9 @@ from misspenalty.traces.vocabulary import ACTION, TIMES
 
 LARGEST = (1 << 63) - 1
 MOST_REPEATS = 1 << 20  # references of one row
+OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
+SAID = {"op": {}, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
 BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
 Columns = dict[str, list[pa.Array]]
 Fault = Callable[[int, str, int, str], InputError]
@@ -91,10 +93,10 @@ class Rows:
             columns, kept = self._selected(columns)
         try:
             role, place = "op", 0
-            role = next((name for name in ("op", "write") if name in columns), "")
+            role = next((name for name in SAID if name in columns), "")
             codes = None
             if role:
-                known = self.operations if role == "op" else self.table.operations or TRUTHS
+                known = self.operations if role == "op" else self.table.operations or SAID[role]
                 codes = values.operations(columns[role][0], known, self.counts)
                 if (codes == IGNORED).any():
                     keep = np.flatnonzero(codes != IGNORED)
@@ -112,6 +114,8 @@ class Rows:
                     remedy="repeat=… repeats each reference, ignore=… leaves the column out (--columns, columns=…)",
                 )  # fmt: skip
             for role, group in columns.items():
+                if role in TIMES and len(group) > 1:
+                    group = [values.joined(group)]
                 for place, column in enumerate(group):  # noqa: B007, named if it fails
                     value = self._value(role, column, columns)
                     if value is not None:

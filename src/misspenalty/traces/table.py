@@ -20,7 +20,7 @@ SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
 TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten of ns
 MEANINGS = ("read", "write", "both", "ignore")
-KEYS = ("auto", "number", "text", "hex")
+KEYS = ("auto", "number", "text", "hex", "words")
 ORDERS = ("file", "time")
 READS = ("r", "read", "rd", "rs", "get", "gets", "load", "rb", "false")
 WRITES = ("w", "write", "wr", "ws", "set", "put", "store", "wb", "true")
@@ -65,8 +65,8 @@ class Table:
         A key of `TIME_UNITS`, ``iso``, or a `strptime` format.
     address_unit, size_unit : int or None
         Bytes per unit of the columns ``offset`` and ``size``; 1 by default.
-    key : {"auto", "number", "text", "hex"}
-        How keys and addresses are written.
+    key : {"auto", "number", "text", "hex", "words"}
+        How keys and addresses are written; ``words`` is text that nobody asked for, in which NULL is a missing key.
     order : {"file", "time"}
         Whether rows are sorted by time.
     names : tuple of str

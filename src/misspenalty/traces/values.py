@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from misspenalty.traces._hash import hash_texts
 from misspenalty.traces.table import OPERATIONS, TIME_UNITS
 
+NULLS = ("NULL", "null", "NaN", "nan", "None", "\\N")
 CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3}
 LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 DEVICE_SHIFT = 47  # as in `misspenalty.traces.reader`
@@ -68,8 +69,8 @@ def texts(column: pa.Array) -> list[str]:
     return [each.decode("utf-8", "backslashreplace") for each in _flat(column).cast(pa.binary()).to_pylist()]
 
 
-def whole(column: pa.Array, *, hexadecimal: bool = False) -> np.ndarray:
-    """Whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1.
+def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) -> np.ndarray:
+    """Whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1: then none may be below 0, or `wrap`.
 
     Examples
     --------
@@ -92,14 +93,22 @@ def whole(column: pa.Array, *, hexadecimal: bool = False) -> np.ndarray:
             raise BadValueError(int(odd[0]), f"{values[odd[0]]} is not a whole number")
         return values.astype(np.int64)
     if pa.types.is_decimal(kind):
-        return _of_decimals(column)
+        return _of_decimals(column, wrap)
     if not pa.types.is_string(kind):
         raise BadValueError(0, f"the column is of type {kind}", "whole numbers")
-    made = [_whole(text, row, hexadecimal) for row, text in enumerate(texts(column))]
-    return np.array(made, np.uint64 if made and max(made) > LARGEST else np.int64)
+    return _numbers([_whole(text, row, hexadecimal) for row, text in enumerate(texts(column))], wrap)
 
 
-def _of_decimals(column: pa.Array) -> np.ndarray:
+def _numbers(made: list[int], wrap: bool) -> np.ndarray:
+    """Numbers from -2**63 to 2**64 - 1 as an array; of both ends at once, modulo 2**64 if `wrap`."""
+    if not made or max(made) <= LARGEST:
+        return np.array(made, np.int64)
+    if min(made) < 0 and not wrap:
+        raise BadValueError(made.index(min(made)), f"{min(made)} is out of range", "0 to 2**64 - 1")
+    return np.array([value % (1 << 64) for value in made], np.uint64)
+
+
+def _of_decimals(column: pa.Array, wrap: bool) -> np.ndarray:
     words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2]
     if column.type.scale == 0 and np.array_equal(high, low >> 63):
@@ -109,8 +118,7 @@ def _of_decimals(column: pa.Array) -> np.ndarray:
             return pc.cast(column, target).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:
             continue
-    made = [_whole(str(value), row, False) for row, value in enumerate(column.to_pylist())]
-    return np.array(made, np.uint64 if max(made) > LARGEST else np.int64)
+    return _numbers([_whole(str(value), row, False) for row, value in enumerate(column.to_pylist())], wrap)
 
 
 def _whole(text: str, row: int, hexadecimal: bool) -> int:
@@ -134,7 +142,7 @@ def keys(column: pa.Array, how: str) -> np.ndarray:
     Parameters
     ----------
     column : pyarrow.Array
-    how : {"auto", "number", "text", "hex"}
+    how : {"auto", "number", "text", "hex", "words"}
 
     Raises
     ------
@@ -144,10 +152,13 @@ def keys(column: pa.Array, how: str) -> np.ndarray:
         A key is missing, or is not as `how` says.
     """
     column = _flat(column)
-    if how == "text" or (how == "auto" and pa.types.is_binary(column.type)):
-        return _hashes(column if is_text(column) or pa.types.is_binary(column.type) else column.cast(pa.string()))
+    if how in ("text", "words") or (how == "auto" and pa.types.is_binary(column.type)):
+        made = _hashes(column if is_text(column) or pa.types.is_binary(column.type) else column.cast(pa.string()))
+        if how == "words":
+            _check_nulls(made, column)
+        return made
     try:
-        values = whole(column, hexadecimal=how == "hex")
+        values = whole(column, hexadecimal=how == "hex", wrap=True)
     except BadValueError as error:
         if how == "auto" and is_text(column):
             if any(not text for text in texts(column.slice(error.row, 1))):
@@ -155,6 +166,14 @@ def keys(column: pa.Array, how: str) -> np.ndarray:
             raise TextKeysError from error
         raise
     return values.view(np.uint64)
+
+
+def _check_nulls(hashes: np.ndarray, column: pa.Array) -> None:
+    """Raise a `BadValueError` if a key is a word by which programs write a missing value."""
+    for null in _hashes(pa.array(NULLS)):
+        if (rows := np.flatnonzero(hashes == null)).size:
+            word = str(column[int(rows[0])])
+            raise BadValueError(int(rows[0]), f"{word} may be a missing key", f"a key; --key text (key=…) takes {word}")
 
 
 def _hashes(column: pa.Array) -> np.ndarray:
@@ -182,6 +201,17 @@ def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.where(
         first == 0, second, np.where(small, first << np.uint64(DEVICE_SHIFT) | second, x ^ (x >> np.uint64(31)))
     )
+
+
+def joined(columns: list[pa.Array]) -> pa.Array:
+    """Texts of several columns, such as dates and times of day, with a space between them.
+
+    Examples
+    --------
+    >>> joined([pa.array(["2024-05-31"]), pa.array(["12:00"])]).to_pylist()
+    ['2024-05-31 12:00']
+    """
+    return pc.binary_join_element_wise(*(_flat(column).cast(pa.string()) for column in columns), " ")
 
 
 def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:

@@ -4,6 +4,8 @@ A column whose name means an operation, a device or a size is never left out wit
 refused until the user says what to do with it.
 """
 
+import functools
+import re
 from collections.abc import Iterable, Sequence
 
 from misspenalty.errors import InputError, ParameterError, did_you_mean
@@ -21,26 +23,62 @@ ROLES: dict[str, tuple[str, ...]] = {
              "req_size", "response_size", "value_size", "transfer_size", "size(b)", "object_bytes"),
     "sectors": ("sectors", "nsectors", "sector_count"),
     "op": ("op", "operation", "opcode", "type", "rw", "iotype", "io_type", "op_name", "op_type", "optype", "cmd",
-           "command", "request_type", "method", "verb", "rwbs", "access_type", "r/w", "readwrite"),
-    "write": ("write", "is_write", "iswrite"),
+           "command", "request_type", "method", "verb", "rwbs", "access_type", "r/w", "readwrite", "read_write",
+           "direction", "rw_flag", "io_op", "access"),
+    "write": ("write", "is_write"),
+    "read": ("read", "is_read"),
     "device": ("device", "disk", "dev", "volume", "asu", "unit", "lun", "device_id", "disk_id", "disknumber",
-               "disk_number", "volume_id", "volumeid", "hostname", "host", "drive", "partition", "namespace"),
-    "time": ("time", "timestamp", "time_s", "seconds", "ts", "op_time", "datetime", "date", "arrival", "arrival_time",
-             "relative_unix", "time(s)"),
-    "time_ms": ("time_ms", "timestamp_ms", "time(ms)", "timestamp(ms)"),
-    "time_us": ("time_us", "timestamp_us", "time(us)", "timestamp(us)"),
-    "time_ns": ("time_ns", "timestamp_ns", "time(ns)", "timestamp(ns)"),
+               "disk_number", "volume_id", "hostname", "host", "server", "drive", "partition", "namespace", "vm",
+               "vm_id", "vdisk", "vdisk_id", "dev_id", "disk_name", "device_name", "volume_name", "nsid"),
+    "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
+             "issue_time", "request_time", "unix_time", "epoch"),
+    "time_s": ("seconds",),
+    "time_ms": (),
+    "time_us": (),
+    "time_ns": (),
 }  # fmt: skip
+PAIRS = {"device": ("major", "minor"), "time": ("date", "time")}  # columns that say a role together
+FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd")  # each with addresses of its own
+NEIGHBOURS = ("block", "block_number", "page", "block_id")  # names of places that have neighbours, not only a name
+UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
+                 "us": "us", "µs": "us", "usec": "us", "microseconds": "us", "ns": "ns", "nsec": "ns",
+                 "nanoseconds": "ns"}  # fmt: skip
+UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20,
+                 "mib": 1 << 20}  # fmt: skip
 ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}
 ACTION = "action"  # role of a column whose values say which rows are requests
 PLACES = ("block", "offset", "sector")
-TIMES = {"time": None, "time_ms": "ms", "time_us": "us", "time_ns": "ns"}  # role: unit of time
-COMBINED = ("block", "device", "size")  # roles that several columns may make up together
-EXCLUSIVE = (("size", "sectors", "count"), ("op", "write"), tuple(TIMES))
-SIGNIFICANT = ("count", "repeat", "size", "sectors", "op", "write", "device")
-KNOWN = {name: role for role, names in ROLES.items() for name in names}
+TIMES = {"time": None, "time_s": "s", "time_ms": "ms", "time_us": "us", "time_ns": "ns"}  # role: unit of time
+COMBINED = ("block", "device", "size", "time")  # roles that several columns may make up together
+EXCLUSIVE = (("size", "sectors", "count"), ("op", "write", "read"), tuple(TIMES))
+KNOWN = {form: role for role, names in ROLES.items() for name in names for form in (name, name.replace("_", ""))}
 REMEDY = "say which with --columns (columns=…), such as block=key,time=when,ignore=level"
 Roles = dict[str, tuple[int, ...]]
+
+
+@functools.cache
+def meaning(name: str) -> tuple[str, str | int | None] | None:
+    """Role and unit (of time, or bytes) of a column with this name; None if the name says neither.
+
+    Examples
+    --------
+    >>> meaning("Timestamp (ms)"), meaning("DiskNumber"), meaning("size_kb"), meaning("level")
+    (('time_ms', 'ms'), ('device', None), ('size', 1024), None)
+    """
+    if re.search(r"[{}\"=]", name):  # not a name
+        return None
+    plain = re.sub(r"[^a-z0-9µ/]+", "_", name.strip().lower()).strip("_")
+    if plain in KNOWN:
+        return KNOWN[plain], TIMES.get(KNOWN[plain])
+    base, _, unit = plain.rpartition("_")
+    role = KNOWN.get(base)
+    if role == "time" and unit in UNITS_OF_TIME:
+        return f"time_{UNITS_OF_TIME[unit]}", UNITS_OF_TIME[unit]
+    if role in ("size", "offset") and unit in UNITS_OF_SIZE:
+        return role, UNITS_OF_SIZE[unit]
+    if role in ("size", "offset") and unit == "sectors":
+        return "sectors" if role == "size" else "sector", None
+    return ("count", None) if role == "size" and unit in ("blocks", "pages") else None
 
 
 def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[str, ...]]:
@@ -109,17 +147,19 @@ def assign(
         raise ParameterError(f"columns: column {names[twice[0]]!r} has two roles; expected one")
     found: dict[str, list[int]] = {}
     for place, name in enumerate(names if recognise else ()):
-        role = KNOWN.get(name.lower())
-        if role is not None and place not in taken:
-            found.setdefault(role, []).append(place)
+        if (known := meaning(name)) is not None and place not in taken:
+            found.setdefault(known[0], []).append(place)
     _drop_what_was_chosen(found, roles)
+    if recognise and "device" not in {**roles, **found}:
+        found |= _further_devices(names, {*roles, *found}, taken)
     for role, places in found.items():
-        if role in roles or len(places) > 1:
+        pair = _pair(role, names, places)
+        if role in roles or (len(places) > 1 and not pair):
             columns = [names[place] for place in (*roles.get(role, ()), *places)]
             raise InputError(
                 f"columns {' and '.join(columns)} may both be the {role}", path=path, line=line, remedy=REMEDY
             )
-        roles[role] = tuple(places)
+        roles[role] = pair or tuple(places)
     for group in (PLACES, *EXCLUSIVE):
         if len(both := [role for role in group if role in roles]) > 1:
             columns = [names[place] for role in both for place in roles[role]]
@@ -135,6 +175,22 @@ def assign(
             remedy="name it with --columns (columns=…), such as block=key,time_ms=when",
         )
     return roles
+
+
+def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> dict[str, list[int]]:
+    """Columns that name a device together, or a file if requests have addresses within it."""
+    free = {name.strip().lower(): place for place, name in enumerate(names) if place not in taken}
+    if all(name in free for name in PAIRS["device"]):
+        return {"device": [free[name] for name in PAIRS["device"]]}
+    found = [place for name, place in free.items() if name in FILES]
+    return {"device": found} if found and roles & {"offset", "sector"} else {}
+
+
+def _pair(role: str, names: Sequence[str], places: Sequence[int]) -> tuple[int, ...]:
+    """Return the places of two columns that say `role` together, in their order; nothing if they do not."""
+    place_of = {names[place].strip().lower(): place for place in places}
+    pair = tuple(place_of.get(name, -1) for name in PAIRS.get(role, ()))
+    return pair if len(pair) == len(places) and -1 not in pair else ()
 
 
 def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:

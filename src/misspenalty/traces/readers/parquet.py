@@ -10,7 +10,6 @@ import dataclasses
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.layout import SECONDS
 from misspenalty.traces.reader import Format, register
 from misspenalty.traces.readers import capture, files
 from misspenalty.traces.rows import Rows, in_order_of_time
@@ -52,9 +51,9 @@ def _timed(table, roles, schema):
     role = next((role for role in TIMES if role in roles), None)
     if role is None:
         return table, ()
-    kind, name = schema.field(roles[role][0]).type, schema.names[roles[role][0]]
+    kind = schema.field(roles[role][0]).type
     unit = TIMES[role] or table.time_unit
-    if unit or pa.types.is_temporal(kind) or name.lower() in SECONDS:
+    if unit or pa.types.is_temporal(kind):
         return dataclasses.replace(table, time_unit=unit or "s"), ()
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)

@@ -4,6 +4,7 @@ The format ``csv`` is a table that its header and the options of its user descri
 `misspenalty.traces.dialects` is a format, too, whose description the same options change.
 """
 
+import collections
 import functools
 
 from misspenalty.errors import InputError, ParameterError
@@ -14,8 +15,15 @@ from misspenalty.traces.lines import batches, with_newlines, without_mark
 from misspenalty.traces.reader import Format, register
 from misspenalty.traces.rows import Rows, in_order_of_time
 from misspenalty.traces.table import OPTIONS, Table
-from misspenalty.traces.vocabulary import PLACES
+from misspenalty.traces.vocabulary import PLACES, TIMES
 
+EXPONENTS = "keys are written with exponents, which may have lost digits and made different keys equal"
+HEX = "--key hex (key=…) reads hexadecimal numbers"
+REMEDIES = {  # by role
+    "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; digits follow a point, no comma",
+    "offset": HEX,
+    "sector": HEX,
+}
 HEAD = 1 << 16  # bytes that hold the header and the first rows
 
 
@@ -42,28 +50,28 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
         head = read_some(stream, HEAD, path)
     form = resolve(table, with_newlines(without_mark(head, path)), path)
     rows = Rows(form.table, block_bytes, path, action or next(iter(actions), None))
-    skipped = [0]
-    found = _requests(path, form, rows, skipped)
+    seen = collections.Counter()
+    found = _requests(path, form, rows, seen)
     yield from in_order_of_time(found, rows) if form.table.order == "time" else found
-    if skipped[0]:
-        rows.skipped[f"comment line{_s(skipped[0])}" if form.table.separator else f"other line{_s(skipped[0])}"] = (
-            skipped[0]
-        )
+    kind = "comment line" if form.table.separator else "other line"
+    for what, count in ((kind, seen["skipped"]), ("repeated header line", seen["repeated"])):
+        if count:
+            rows.skipped[f"{what}{_s(count)}"] = count
     columns = {role: " + ".join(form.names[place] for place in places) for role, places in form.roles.items()}
-    return rows.reading(columns, form.ignored, form.notes)
+    return rows.reading(columns, form.ignored, (*form.notes, *[EXPONENTS][: seen["exponents"]]))
 
 
 def _s(count):
     return "" if count == 1 else "s"
 
 
-def _requests(path, form, rows, skipped):
+def _requests(path, form, rows, seen):
     for batch in batches(path, form):
-        skipped[0] += batch.skipped
+        seen.update(skipped=batch.skipped, repeated=batch.repeated, exponents=batch.exponents)
         columns = {role: [batch.columns[place] for place in places] for role, places in form.roles.items()}
 
         def fault(row, role, place, what, batch=batch):
-            return batch.error(row, form.roles[role][place], what)
+            return batch.error(row, form.roles[role][place], what, REMEDIES.get("time" if role in TIMES else role))
 
         yield rows.requests(columns, fault)
         if batch.rest is not None:
@@ -73,7 +81,7 @@ def _requests(path, form, rows, skipped):
 def sniff(name, head):
     """Whether the first line names a column that gives a place, and no dialect has that header."""
     try:
-        form = resolve(Table(), with_newlines(without_mark(head[:HEAD])))
+        form = resolve(Table(), with_newlines(without_mark(head[:HEAD])), doubted=False)
     except (InputError, ParameterError):
         return False
     known = dialects().values()

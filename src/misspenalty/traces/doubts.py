@@ -1,0 +1,109 @@
+"""Columns of a table whose names leave open what their values mean: refused until the user says it.
+
+Nothing here is a rule of a format. Each check compares the first rows with what the names promise.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from misspenalty.errors import InputError
+from misspenalty.traces.table import OPERATIONS, SECTOR, Table
+from misspenalty.traces.vocabulary import IGNORE, NEIGHBOURS, Roles, meaning
+
+SHOWN = 3  # values that a message shows
+WORDS = OPERATIONS.keys() - {"true", "false"}
+Columns = Sequence[Sequence[str]]
+
+
+def check(table: Table, names: Sequence[str], roles: Roles, columns: Columns, path: object, line: int | None) -> None:
+    """Raise an `InputError` if the first rows contradict what the names of their columns say.
+
+    Parameters
+    ----------
+    table : Table
+        What the user said; what was said is not doubted.
+    names : sequence of str
+    roles : dict
+        From `misspenalty.traces.vocabulary.assign`.
+    columns : sequence of sequence of str
+        The first values of each column.
+    path, line
+        Of the header, for the message.
+    """
+    for what, remedy in _doubts(table, names, roles, columns):
+        raise InputError(what, path=path, line=line, remedy=remedy)
+
+
+def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) -> Iterator[tuple[str, str]]:
+    used = {place for places in roles.values() for place in places}
+    used |= {place for place, name in enumerate(names) if left_out(name, place, table)}
+    for place, name in enumerate(names):
+        found = {value.strip() for value in columns[place]}
+        if place not in used and found and all(value.lower() in WORDS for value in found):
+            yield (
+                f"column {name} holds operations ({', '.join(sorted(found)[:SHOWN])})",
+                f"say so, --columns op={name} (columns=…), or leave it out, ignore={name}",
+            )
+    key = names[roles["block"][0]] if "block" in roles else ""
+    if "count" in roles and key and not _is_neighbour(key) and "count" not in table.columns:
+        name = names[roles["count"][0]]
+        yield (
+            f"column {name} may count blocks from {key} on, or references to {key}",
+            f"--columns count={name} or repeat={name} (columns=…) says which",
+        )
+    sizes = _numbers(columns, roles.get("size", ()))
+    if not sizes or "size" in table.columns or table.size_unit is not None:
+        return
+    name, shown = names[roles["size"][0]], ", ".join(str(size) for size in sizes[:SHOWN])
+    if _unit_of(names, roles, "size") is not None:
+        return
+    if "sector" in roles and not any(size % SECTOR == 0 for size in sizes if size):
+        yield (
+            f"column {name} ({shown}) holds no whole sectors of {SECTOR} bytes",
+            "say its unit, --size-unit sectors (or bytes; size_unit=…)",
+        )
+    if key and _is_neighbour(key) and max(sizes) < SECTOR:
+        yield (
+            f"column {name} ({shown}) may be bytes of a block, or a number of blocks",
+            f"--columns size={name} or count={name} (columns=…) says which",
+        )
+    offsets = _numbers(columns, roles.get("offset", ()))
+    if offsets and table.address_unit is None and "offset" not in table.columns:
+        aligned = sum(offset % SECTOR == 0 for offset in offsets)
+        if all(size % SECTOR == 0 for size in sizes) and 2 * aligned < len(offsets):
+            name, shown = names[roles["offset"][0]], ", ".join(str(offset) for offset in offsets[:SHOWN])
+            yield (
+                f"column {name} ({shown}) may be bytes, or sectors, as all sizes are multiples of {SECTOR}",
+                "say its unit, --address-unit sectors (or bytes; address_unit=…)",
+            )
+
+
+def left_out(name: str, place: int, table: Table) -> bool:
+    """Whether the user asked to leave a column out, by name or by number."""
+    asked = {part.strip() for text in table.columns.get(IGNORE, ()) for part in (text, *text.split("+"))}
+    return name in asked or str(place + 1) in asked
+
+
+def _is_neighbour(name: str) -> bool:
+    return "".join(filter(str.isalnum, name.lower())) in {other.replace("_", "") for other in NEIGHBOURS}
+
+
+def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
+    """Bytes of the unit that the name of a column says."""
+    known = meaning(names[roles[role][0]]) if role in roles else None
+    return known[1] if known is not None and isinstance(known[1], int) else None
+
+
+def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
+    """The whole numbers of a column; none if a value is something else."""
+    if len(places) != 1:
+        return []
+    try:
+        return [int(float(value)) for value in columns[places[0]]]
+    except (ValueError, OverflowError):
+        return []
+
+
+def units(table: Table, names: Sequence[str], roles: Roles) -> dict[str, int]:
+    """The units of addresses and sizes that the names of columns say, where the user did not."""
+    found = {"size_unit": _unit_of(names, roles, "size"), "address_unit": _unit_of(names, roles, "offset")}
+    return {name: unit for name, unit in found.items() if unit is not None and getattr(table, name) is None}

@@ -1,0 +1,116 @@
+"""Tables as programs and spreadsheets write them: read right, or refused with the one thing to say.
+
+The right values were worked out by hand from the lines.
+"""
+
+import pytest
+
+from misspenalty import InputError, open_trace
+
+NULL, A, B = 0x6FB485C5DA699EE1, 0x2F63DC4C296230C0, 0x2F63DF4C29622EE9  # numbers of the keys "NULL", "a" and "b"
+SECOND = 10**9
+
+
+# content, options, blocks referenced (as numbers), writes, times in ns
+@pytest.mark.parametrize(
+    ("content", "options", "blocks", "writes", "times"),
+    [
+        pytest.param(",time,key,size\n0,1,7,10\n1,2,8,20\n2,3,7,10\n", {}, [7, 8, 7], None, [0, SECOND, 2 * SECOND],
+                     id="the index of pandas"),
+        pytest.param("Timestamp (ms),Offset (bytes),Size (KB),Op\n5,0,8,R\n15,8192,4,W\n", {}, [0, 1, 2],
+                     [False, False, True], [0, 0, 10_000_000], id="units in the names of columns"),
+        pytest.param("LBA,Size_KB,RW\n0,8,R\n16,4,W\n", {}, [0, 1, 2], [False, False, True], None, id="sizes in KB"),
+        pytest.param("offset_kb;size_bytes\n4;4096\n0;4096\n", {}, [1, 0], None, None, id="addresses in KB"),
+        pytest.param("length_sectors,offset_sectors\n16,8\n8,24\n", {}, [1, 2, 3], None, None, id="sectors by name"),
+        pytest.param("length_blocks,block_number\n2,8\n1,24\n", {}, [8, 9, 24], None, None, id="counts by name"),
+        pytest.param("time,lba,size\n1,0x8,4096\n2,0x10,4096\n", {}, [1, 2], None, [0, SECOND], id="hexadecimal, 0x"),
+        pytest.param("lba,size\n1a,4096\n10,4096\n", {"key": "hex"}, [3, 4, 2], None, None, id="hexadecimal, bare"),
+        pytest.param("time,key\r\n1,7\n2,8\r\n", {}, [7, 8], None, [0, SECOND], id="both kinds of line ends"),
+        pytest.param("time,date,key\n12:00:00,2024-05-31,7\n00:00:00.5,2024-06-01,8\n", {}, [7, 8], None,
+                     [0, 12 * 3600 * SECOND + SECOND // 2], id="dates and times of day apart"),
+        pytest.param("key,d,t\n7,31/05/2024,12:00\n8,31/05/2024,12:01\n",
+                     {"columns": "time=d+t", "time_unit": "%d/%m/%Y %H:%M"}, [7, 8], None, [0, 60 * SECOND],
+                     id="dates and times of day, in a format"),
+        pytest.param("time\tkey\n2024-05-31 12:00:00,250\t7\n2024-05-31 12:00:01,000\t8\n", {}, [7, 8], None,
+                     [0, 750_000_000], id="ISO times with a comma"),
+        pytest.param("time,major,minor,lba,size\n1,8,0,8,4096\n2,8,16,8,4096\n3,8,0,8,4096\n", {},
+                     [1, 1 << 47 | 1, 1], None, [0, SECOND, 2 * SECOND], id="major and minor numbers of devices"),
+        pytest.param("file,offset,size\na,0,4096\nb,0,4096\na,0,4096\n", {}, [0, 1 << 47, 0], None, None,
+                     id="files with addresses of their own"),
+        pytest.param("vm_id,offset,size\n0,0,4096\n1,0,4096\n", {}, [0, 1 << 47], None, None, id="virtual machines"),
+        pytest.param("key,is_read\n7,1\n8,0\n", {}, [7, 8], [False, True], None, id="is_read"),
+        pytest.param("key,Direction\n7,read\n8,write\n", {}, [7, 8], [False, True], None, id="direction"),
+        pytest.param("key,mode\n7,R\n8,W\n", {"columns": "op=mode"}, [7, 8], [False, True], None, id="op=mode"),
+        pytest.param("key,n\n7,3\n", {"columns": "repeat=n"}, [7, 7, 7], None, None, id="repeat=n"),
+        pytest.param("ts_us,key\n5,7\n10,8\n", {}, [7, 8], None, [0, 5000], id="unit of times by name"),
+        pytest.param("time,key\n1,7\ntime,key\n2,8\n", {}, [7, 8], None, [0, SECOND], id="files joined with headers"),
+        pytest.param("key\n7\n\ufeff8\n", {}, [7, 8], None, None, id="files joined with byte order marks"),
+        pytest.param("key,note\na,x\nkey,note\na,y\n", {}, [A, A], None, None, id="text keys, and the header again"),
+        pytest.param("| time | key |\n|---|:---|\n| 1 | a |\n| 2 | b |\n", {}, [A, B], None, [0, SECOND],
+                     id="a table of Markdown"),
+        pytest.param("Block Number , Op Type\n7 , R\n8 , W\n", {}, [7, 8], [False, True], None, id="names with blanks"),
+        pytest.param("% made by hand\ntime,key\n1,7\n", {}, [7], None, [0], id="comments as of Matlab"),
+        pytest.param("// made by hand\ntime key\n1 7\n", {}, [7], None, [0], id="comments as of C"),
+        pytest.param("-- made by hand\nkey\n7\n", {}, [7], None, None, id="comments as of SQL"),
+        pytest.param("key\n-5\n18446744073709551611\n", {}, [2**64 - 5] * 2, None, None,
+                     id="one hash, with and without sign"),
+        pytest.param('"time","op","key"\n"1","W","7"\n', {}, [7], [True], [0], id="everything in quotes"),
+        pytest.param("time,key\n1.7e9,7\n1700000001.5,8\n", {}, [7, 8], None, [0, 3 * SECOND // 2],
+                     id="times as floats"),
+        pytest.param("time,key\n1,NULL\n2,a\n1,NULL\n", {"key": "text"}, [NULL, A, NULL], None, [0, SECOND, 0],
+                     id="NULL as a key"),
+    ],
+)  # fmt: skip
+def test_read_right(tmp_path, content, options, blocks, writes, times):
+    (path := tmp_path / "mine.csv").write_bytes(content.encode())
+    trace = open_trace(path, **options)
+    assert trace.address[trace.ids].tolist() == blocks
+    assert (None if trace.write is None else trace.write.tolist()) == writes
+    assert (None if trace.time is None else trace.time.tolist()) == times
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("key,count\n7,3\n8,2\n", "count may count blocks from key on, or references to key; --columns count=count or"),
+        ("lba,size\n8,8\n16,16\n", r"size \(8, 16\) holds no whole sectors of 512 bytes; say its unit, --size-unit"),
+        ("offset,size\n8,4096\n16,4096\n24,4096\n", r"offset \(8, 16, 24\) may be bytes, or sectors.*--address-unit"),
+        ("block,length\n10,4\n20,2\n", r"length \(4, 2\) may be bytes of a block, or a number of blocks; --columns"),
+        ("key,mode\n7,R\n8,W\n", r"column mode holds operations \(R, W\); say so, --columns op=mode"),
+        ("time,key\n1,7\n2,NULL\n", "line 3: field 2 .key.*NULL may be a missing key.*--key text"),
+        ("lba,size\n1a,4096\n", "line 2: field 1 .lba.*--key hex"),
+        ("time,key\n31/05/2024 12:00,7\n", "line 2: field 1 .time.*--time-unit .*names a format"),
+        ("time;key\n0,5;7\n", "line 2: field 1 .time.*digits follow a point, no comma"),
+        ('{"time": 1, "key": "a"}\n', "is JSON.*write a table"),
+        ("offset,size\n0,4K\n", "line 2: field 2 .size"),
+        ("key,size\n7,-1\n", "line 2: field 2 .size.*-1 is out of range"),
+        ("offset,size\n-5,4096\n18446744073709551611,4096\n", "line 2: field 1 .offset.*-5 is out of range"),
+    ],
+)  # fmt: skip
+def test_refused_with_the_thing_to_say(tmp_path, content, message):
+    (path := tmp_path / "mine.csv").write_text(content)
+    with pytest.raises(InputError, match=message):
+        open_trace(path)
+
+
+def test_utf_16_is_named(tmp_path):
+    (path := tmp_path / "mine.csv").write_bytes("time,key\n1,7\n".encode("utf-16"))
+    with pytest.raises(InputError, match="is written in UTF-16; save it as UTF-8"):
+        open_trace(path)
+
+
+def test_what_was_adjusted_is_said(tmp_path):
+    (path := tmp_path / "mine.csv").write_text("key,level\n1.23457E+15,1\nkey,level\n7,1\n")
+    said = open_trace(path).reading.notice("mine.csv")
+    assert "exponents, which may have lost digits" in said
+    assert "ignored column level" in said and "skipped 1 repeated header line" in said
+
+
+def test_what_the_user_says_is_not_doubted(tmp_path):
+    (path := tmp_path / "mine.csv").write_text("offset,size,mode\n8,4096,R\n16,4096,W\n")
+    trace = open_trace(path, columns="ignore=mode", address_unit="sectors")
+    assert trace.address[trace.ids].tolist() == [1, 2] and trace.reading.address_unit == 512
+    assert trace.reading.ignored == ()
+    path.write_text("lba,size\n8,8\n")
+    assert open_trace(path, size_unit="sectors").reading.size_unit == 512
+    assert open_trace(path, size_unit="bytes").reading.size_unit == 1
