@@ -103,8 +103,8 @@ sarc.fig6(
 sarc.components(read("results/sarc/components.csv"))
 
 # %% [markdown]
-# A policy can only reduce the drives' work for reads, and most of their work is destaging. The marks show how many
-# operations the published response times would allow the same drives:
+# A policy can only reduce the drives' work for reads, and most of their work is destaging. The marks show at how
+# many operations our drives meet the published response times:
 
 # %%
 sarc.disk_operations(read("results/sarc/disk_operations.csv"))

@@ -19,7 +19,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER, CLAIMS = "data/published/claims.yaml", "results/claims.csv"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-RULE = ("kind", "published", "unit", "tolerance", "tie", "clear")  # keys that decide a verdict
+RULE = ("kind", "published", "unit", "tolerance", "complement", "tie", "clear")  # keys that decide a verdict
 WITHDRAWN = re.compile(r"^\| `([a-z0-9_.]+)` \| (.*) \|$", re.MULTILINE)
 ROLES = {"result": "claim", "setup": "condition"}  # names of roles in older ledgers
 

@@ -280,7 +280,7 @@ def tables():
         "first_level_claims": first_level_claims(),
         "write_rules": write_rules(),
         "conditions": pd.DataFrame(
-            [("mq.table4.mq.128", "writes are no accesses", "20", "reproduced")],
+            [("mq.table4.mq.128", "writes ignored by the storage cache", "20", "reproduced")],
             columns=["claim", "condition", "value", "verdict"],
         ),
         "first_level": pd.DataFrame(

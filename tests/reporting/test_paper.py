@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("repository")
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
     copy_archived(root)
-    for name in ("paper", "config", "data/published", "data/machines"):
+    for name in ("paper", "config", "data/published", "data/machines", "benchmarks/measured"):
         shutil.copytree(ROOT / name, root / name)
     shutil.copy(ROOT / "data" / "calibration.yaml", root / "data")
     with matplotlib.rc_context(style.STYLE):

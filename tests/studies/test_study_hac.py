@@ -383,12 +383,17 @@ def test_tables_under_conditions(tmp_path, sweeps):
         MACHINE,
         fit,
         POINTS,
+        4,
         0,
         3,
         layouts,
         SMALL["database"],
     )
-    assert set(made) == {"fig9", "fig10", "fig11", "projections"} <= set(claims.TABLES)
+    assert set(made) == {"fig9", "fig10", "fig11", "projections", "hit_time"} == set(claims.TABLES)
+    lines = made["hit_time"].set_index(["condition", "traversal", "line"])["seconds"]
+    few, many = (lines[f"{count} instructions per object for exception code"] for count in (5, 20))
+    assert many["T1", "exception"] == pytest.approx(4 * few["T1", "exception"])
+    assert many.drop("exception", level="line").equals(few.drop("exception", level="line"))
     alone, other = hac_conditions.FRAMES_ALONE, "fewer connections"
     tried = {"; ".join(chosen) for name in ("the same", other) for chosen in hac_conditions.explored([name]) if chosen}
     assert set(made["fig9"]["condition"]) - tried == {alone, f"{alone}; the same"}  # the other one has no hot misses
@@ -399,7 +404,7 @@ def test_tables_under_conditions(tmp_path, sweeps):
     points = [(name, POINTS[name], part) for name in STATIC for part in hac.PENALTY]
     assert fig9["the same"].loc[points].to_dict() == pytest.approx(fig9[alone].loc[points].to_dict())
     assert fig9["the same"].loc[points].to_dict() != fig9[other].loc[points].to_dict()
-    both = fig9["server cache of 24 MB; pages shuffled among themselves"]
+    both = fig9["server cache of 24 MB; pages in random order in one area of the drive"]
     for name in STATIC:  # no server changes what the client does
         curve, same = (table.xs((name, "replacement"), level=keys[::2]) for table in (both, fig9["the same"]))
         assert curve.to_dict() == pytest.approx(same.to_dict())

@@ -33,19 +33,19 @@ def test_every_first_level_is_tried_under_both_other_rules(trace, levels):
     chosen = levels.loc[levels["chosen"], "first_level_mb"].iloc[0]
     stream = behind(trace, "lru", chosen, 3000)
     expected = replay(stream, "mq", SIZES, writes=("ignore",))["hit_ratio_pct"].tolist()
-    found = table[table["condition"] == f"LRU first level of {chosen} MB; writes are no accesses"]
+    found = table[table["condition"] == f"LRU first level of {chosen} MB; writes ignored by the storage cache"]
     assert found[found["policy"] == "mq"]["hit_ratio_pct"].tolist() == expected
 
 
 def test_the_size_is_found_over_another_capture_too(trace, levels):
-    table = conditions.over_another(trace, "other", levels, 20, SIZES)
+    table = conditions.over_another(trace, levels, 20, SIZES)
     assert len(table) == 4 and table["condition"].nunique() == 1
-    assert "calibrated on Table 3 over the capture other (" in table["condition"].iloc[0]
+    assert "calibrated on Table 3 over another capture of " in table["condition"].iloc[0]
 
 
 def test_each_value_of_the_testbed_is_a_condition():
     rates = pd.DataFrame({"parameter": ["none", "disk_time", "terminals"], "value": ["", "exponential", 12]})
     rates = rates.assign(cache_mb=128, policy="lru", normalized_rate=[1.0, 1.1, 2.0])
     table = conditions.of_the_testbed(rates)
-    assert table["condition"].tolist() == ["Figure 7's disk_time = exponential", "Figure 7's terminals = 12"]
+    assert table["condition"].tolist() == ["Figure 7 with exponential disk times", "Figure 7 with 12 terminals"]
     assert table["normalized_rate"].tolist() == [1.1, 2]

@@ -226,7 +226,7 @@ def test_a_search_doubles_what_has_strides_of_doublings():
 
 
 def test_the_fit_takes_the_best_finalist_in_the_studys_own_phases(tmp_path, monkeypatch):
-    """Responses are made up: in short phases the best load factor is 0.92, in the study's own 0.93."""
+    """Responses are made up: in shorter measurement phases the best load factor is 0.92, in the study's own 0.93."""
     seen = []
 
     def made_up(shark, config, policy, seed):
@@ -410,9 +410,14 @@ def test_readings_name_parameters_of_the_machine_and_turn_something(shark):
 
 def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monkeypatch):
     every = sarc_readings.READINGS
-    named = {name: every[name] for name in ("no striping by the host", "SARC counts writes", "an adapter of 100 MB/s")}
+    named = {
+        name: every[name]
+        for name in ("no striping by the host", "SARC's adaptation counts writes", "host adapter of 100 MB/s")
+    }
     monkeypatch.setattr(sarc_readings, "READINGS", named)
-    monkeypatch.setattr(sarc_readings, "JOINT", {"two": ("SARC counts writes", "an adapter of 100 MB/s")})
+    monkeypatch.setattr(
+        sarc_readings, "JOINT", {"two": ("SARC's adaptation counts writes", "host adapter of 100 MB/s")}
+    )
     fitted = tmp_path / "fitted.csv"
     pd.Series(VALUES, name="value").rename_axis("parameter").to_csv(fitted)
     short = {"warm_up_minutes": 0, "phase_minutes": 1, "discarded_minutes": 0}
@@ -424,7 +429,7 @@ def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monke
     assert list(parts) == sorted([sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"])
     refits = made["refits"].set_index("condition")["load_factor"]
     assert sorted(refits.index) == sorted(
-        [sarc_readings.REFITTED, "no striping by the host", "an adapter of 100 MB/s", "two"]
+        [sarc_readings.REFITTED, "no striping by the host", "host adapter of 100 MB/s", "two"]
     )
     assert refits.between(0.88 * VALUES["load_factor"], 1.1 * VALUES["load_factor"]).all()
     for item, table in made.items():
@@ -434,7 +439,7 @@ def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monke
             own = table[table["condition"] == words].drop(columns="condition")
             assert not claims.TABLES[item].read(item, own)[1]
     response = {name: part.set_index("policy")["response_ms"] for name, part in parts.items()}
-    as_read, counts = response[sarc_readings.AS_READ], response["SARC counts writes"]
+    as_read, counts = response[sarc_readings.AS_READ], response["SARC's adaptation counts writes"]
     assert (as_read[["lru_top", "lru_bottom"]] == counts[["lru_top", "lru_bottom"]]).all(), "touches SARC alone"
     assert (as_read["sarc"] != counts["sarc"]).any()
     assert (as_read["lru_top"] != response["no striping by the host"]["lru_top"]).any()

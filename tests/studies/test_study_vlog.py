@@ -83,16 +83,23 @@ def test_every_condition_acts_in_its_direction():
     assert table["none"] == pytest.approx(base)
     assert set(vlog_gap.CONDITIONS) < set(table.index) and table.index.is_unique
     for condition in (
-        "emptied", "fresh", "no_map", "short_switch", "half_host", "quarter_host", "free_host", "unaligned",
+        "emptied_tracks", "contiguous_file", "no_map_sector", "short_head_switch", "host_half", "host_quarter",
+        "host_free", "unaligned_blocks",
     ):  # fmt: skip
         assert table[condition] > base
-    assert table["8kb"] < table["none"]
+    assert table["updates_8kb"] < table["none"]
     other = replace(SEAGATE, label="sparc10_seagate")
-    assert vlog_gap.apply(("8kb",), other, WORKLOAD) == (other, WORKLOAD)  # the UltraSPARC-170 alone has such blocks
-    assert table["half_host"] < table["quarter_host"] < table["free_host"]
-    assert table["no_map+short_switch+fresh+free_host+unaligned"] > table["no_map+short_switch+fresh+free_host"]
-    assert table["no_map+short_switch+emptied+free_host"] > table[list(vlog_gap.CONDITIONS)].max()
-    for wrong in (("sunshine",), ("fresh", "emptied"), ("half_host", "free_host")):
+    assert vlog_gap.apply(("updates_8kb",), other, WORKLOAD) == (
+        other,
+        WORKLOAD,
+    )  # the UltraSPARC-170 alone has such blocks
+    assert table["host_half"] < table["host_quarter"] < table["host_free"]
+    assert (
+        table["no_map_sector+short_head_switch+contiguous_file+host_free+unaligned_blocks"]
+        > table["no_map_sector+short_head_switch+contiguous_file+host_free"]
+    )
+    assert table["no_map_sector+short_head_switch+emptied_tracks+host_free"] > table[list(vlog_gap.CONDITIONS)].max()
+    for wrong in (("sunshine",), ("contiguous_file", "emptied_tracks"), ("host_half", "host_free")):
         with pytest.raises(ParameterError, match="conditions "):
             vlog_gap.apply(wrong, SEAGATE, WORKLOAD)
 
@@ -110,8 +117,8 @@ def test_the_judge_is_given_whole_tables_under_every_condition():
         for row in wanted.rows:
             found = tables[item][(tables[item][list(row)] == pd.Series(row)).all(axis=1)]
             assert len(found) == count, row
-    first = table[(table["conditions"] == "no_map") & (table["platform"] == vlog_gap.PLATFORMS[0])].iloc[0]
-    judged = tables["fig9"].query("condition == 'no map sector is written' and platform == 'sparc10_hp'")
+    first = table[(table["conditions"] == "no_map_sector") & (table["platform"] == vlog_gap.PLATFORMS[0])].iloc[0]
+    judged = tables["fig9"].query("condition == 'no map sector written' and platform == 'sparc10_hp'")
     judged = judged.set_index(["system", "component"])["ms"]
     assert judged["virtual_log", "total"] == first["virtual_log_ms"]
     assert judged["update_in_place", "locate"] == first["in_place_locate_ms"]
@@ -242,7 +249,7 @@ def test_impossible_parameters(call):
 
 
 def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
-    """The gap's condition short_switch takes it from the description, like every other drive's."""
+    """The gap's condition short_head_switch takes it from the description, like every other drive's."""
     assert vlog_gap.short_switch_ms(disks.load("hp97560")) < disks.load("hp97560").data["mechanics"]["head_switch_ms"]
     with pytest.raises(ParameterError, match=r"cheetah9lp.*give one as `vary`"):
         vlog_gap.short_switch_ms(disks.load("cheetah9lp"))

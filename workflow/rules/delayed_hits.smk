@@ -37,6 +37,7 @@ SOURCES += [
     *drive_files("dc_p3700", "cheetah9lp"),
 ]
 SEEDS["delayed_hits"] = DELAYED_SEEDS
+CONDITIONS["delayed_hits"] = ["runs"]
 
 
 rule delayed_hits_steps:
@@ -52,6 +53,23 @@ rule delayed_hits_steps:
         "../../environment.yml"
     params:
         job=job("delayed_hits.runs.step_runs"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule delayed_hits_under_conditions:
+    input:
+        sample="data/raw/delayed_hits/sample.csv",
+    output:
+        runs="results/delayed_hits/runs/conditions/runs.csv",
+    log:
+        "results/logs/delayed_hits_under_conditions.log",
+    benchmark:
+        "results/benchmarks/delayed_hits_under_conditions.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("delayed_hits.runs.under_conditions"),
     script:
         "../scripts/simulate.py"
 

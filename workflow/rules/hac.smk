@@ -139,7 +139,7 @@ MEASURED += [
     "results/hac/runs/hit_time_measured.svg",
 ]
 SEEDS["hac"] = HAC["seeds"]
-CONDITIONS["hac"] = ["fig9", "fig10", "fig11", "projections"]
+CONDITIONS["hac"] = ["fig9", "fig10", "fig11", "projections", "hit_time"]
 
 
 rule hac_sweeps:
@@ -342,6 +342,7 @@ rule hac_under_conditions:
         fig10="results/hac/runs/conditions/fig10.csv",
         fig11="results/hac/runs/conditions/fig11.csv",
         projections="results/hac/runs/conditions/projections.csv",
+        hit_time="results/hac/runs/conditions/hit_time.csv",
     log:
         "results/logs/hac_under_conditions.log",
     benchmark:
@@ -350,6 +351,7 @@ rule hac_under_conditions:
         "../../environment.yml"
     params:
         points_mb=HAC["points_mb"],
+        hit_time_mb=HAC["hit_time_mb"],
         least_share=HAC["least_share"],
         iterations=HAC["iterations"],
         layouts=HAC["layouts"],

@@ -99,7 +99,7 @@ def _octaves(axis, table, column, title, block_bytes, absent, label="Up to"):
     step = -(-len(table) // 6)
     axis.set_xticks(place[::step], [format_bytes(blocks * block_bytes) for blocks in table["blocks_up_to"][::step]])
     axis.set(ylabel=f"% of the {column}", xlabel=label)
-    axis.tick_params(axis="x", labelsize=5.5)
+    axis.tick_params(axis="x", labelsize=7)
 
 
 def _working_set(axis, table, block_bytes):
@@ -175,7 +175,7 @@ def penalty(table):
             axes.bar(range(len(bars)), height, 0.75, bottom=bottom, color=colour, label=name, linewidth=0)
         bottom += height
     labels = [f"{name_of(row['policy'])}\n{share:.3g}%" for share, row in ((100 * s, r) for s, r in bars)]
-    axes.set_xticks(range(len(bars)), labels, fontsize=5.5)
+    axes.set_xticks(range(len(bars)), labels, fontsize=7)
     axes.set(ylabel=f"Mean response time ({unit})", title=f"Response times on {bars[0][1]['device']}", ylim=(0, None))
     axes.legend(loc="best")
     return figure

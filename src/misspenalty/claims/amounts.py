@@ -59,7 +59,8 @@ class Amount(Form):
 
     def _wanted(self, claim):
         published = claim.published if isinstance(claim.published, list) else [claim.published] * len(self.obtained)
-        return list(zip(self.obtained, published, strict=False))
+        pairs = list(zip(self.obtained, published, strict=False))
+        return [(100 - a, 100 - b) for a, b in pairs] if claim.complement else pairs
 
     def _number(self, claim, half):
         (measure, size), pairs = limit_of(claim), self._wanted(claim)

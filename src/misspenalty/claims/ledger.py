@@ -22,6 +22,7 @@ class Claim:
     role: str
     unit: str = ""
     tolerance: dict | None = None
+    complement: bool = False
     tie: bool = False
     clear: bool = False
     quote: str = ""

@@ -142,7 +142,7 @@ def _decide(claim, study):
 def tolerance_text(claim):
     """Tolerance of a claim as printed in the table of verdicts."""
     if claim.tolerance or claim.kind in ("value", "ratio", "equivalence"):
-        return in_unit(*limit_of(claim), claim.unit)
+        return in_unit(*limit_of(claim), claim.unit) + (" of (100 - value)" if claim.complement else "")
     if claim.kind == "bound":
         return in_unit(*limit_of(claim), claim.unit) if claim.published.get("reached") else "as stated"
     return f"tie within {TIE:.0%}".replace("%", " %") if claim.tie or claim.clear else "exact"

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -30,9 +31,14 @@ def size_axis(axis, sizes, ticks=7):
 
 
 def legend_above(figure, handles, columns=9):
-    """One legend for all panels, in rows of at most `columns` entries."""
-    rows = -(-len(handles) // columns)
-    figure.legend(handles=handles, loc="outside upper center", ncols=-(-len(handles) // rows), borderaxespad=0.2)
+    """One legend for all panels, in as few rows as fit the figure's width, with at most `columns` entries each."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for rows in range(-(-len(handles) // columns), len(handles) + 1):
+        ncols = -(-len(handles) // rows)
+        legend = figure.legend(handles=handles, loc="outside upper center", ncols=ncols, borderaxespad=0.2)
+        if legend.get_window_extent(renderer).width <= figure.bbox.width or ncols == 1:
+            return
+        legend.remove()
 
 
 def hit_ratio_lines(axis, table):
@@ -161,9 +167,9 @@ def _write(axis, x, value, top, text, policy, mark):
         _plate(axis, x, 0.035 * top, text, policy_line(policy)["color"])
     else:
         above = mark if mark and value < mark < value + 0.12 * top else value
-        axis.text(x, above + 0.03 * top, text, ha="center", va="bottom", fontsize=6.5)
+        axis.text(x, above + 0.03 * top, text, ha="center", va="bottom", fontsize=7)
 
 
 def _plate(axis, x, y, text, edge, rotation=0):
     box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": edge, "linewidth": 0.5}
-    axis.text(x, y, text, rotation=rotation, ha="center", va="bottom", fontsize=6.5, bbox=box)
+    axis.text(x, y, text, rotation=rotation, ha="center", va="bottom", fontsize=7, bbox=box)

@@ -16,6 +16,8 @@ from misspenalty.traces.trace import Trace
 
 SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, as shares of the most objects active at once
 FETCH_STEPS = (1, 5, 20, 100, 500)
+LONGER_FETCHES = (1000, 2000, 5000)
+EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # of the Zipf trace, instead of 0.9
 ONLINE = ("2q", "arc", "car", "fifo", "lirs", "lru", "mq", "s3fifo", "sieve", "wtinylfu")
 DEVICES = {  # name -> how requests arrive; a drive could not keep up with the captures at their own times
     "200us": {},
@@ -41,12 +43,54 @@ def step_runs(sample) -> pd.DataFrame:
         total_latency, mean_latency``, latencies in steps. A size is a share of `most_active`, rounded (halves up), at
         least 1.
     """
+    return runs_on({"sample": read_steps(sample), "syn_zipf": zipf(), "syn_bursts": bursts()})
+
+
+def under_conditions(sample) -> dict:
+    """Workflow job: the runs with longer fetches, and with another popularity of the objects of the Zipf trace.
+
+    Parameters
+    ----------
+    sample : path-like
+        As in `step_runs`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``runs``, with a column ``condition``. Under a longer fetch, its rows replace those of the longest fetch.
+    """
+    judged, parts = step_runs(sample), []
+    longest = judged["fetch_steps"] == FETCH_STEPS[-1]
+    for z in LONGER_FETCHES:
+        longer = runs_on({"sample": read_steps(sample), "syn_zipf": zipf(), "syn_bursts": bursts()}, (z,))
+        longer = pd.concat([judged[~longest], longer.assign(fetch_steps=FETCH_STEPS[-1])])
+        parts.append(longer.assign(condition=f"fetches of {z} steps"))
+    for exponent in EXPONENTS:
+        skewed = pd.concat([judged[judged["trace"] != "syn_zipf"], runs_on({"syn_zipf": zipf(exponent=exponent)})])
+        parts.append(skewed.assign(condition=f"Zipf trace with an exponent of {exponent:g}"))
+    return {"runs": pd.concat(parts, ignore_index=True)}
+
+
+def runs_on(traces, fetch_steps=FETCH_STEPS) -> pd.DataFrame:
+    """Every policy of the step model on traces.
+
+    Parameters
+    ----------
+    traces : dict of str to ndarray of int
+        Requests by step.
+    fetch_steps : sequence of int
+
+    Returns
+    -------
+    DataFrame
+        As `step_runs`.
+    """
     rows = []
-    for name, steps in {"sample": read_steps(sample), "syn_zipf": zipf(), "syn_bursts": bursts()}.items():
+    for name, steps in traces.items():
         most = most_active(steps)
         for pct in SHARES_PCT:
             size = max((2 * most * pct + 100) // 200, 1)
-            for z in FETCH_STEPS:
+            for z in fetch_steps:
                 for policy in POLICIES:
                     run = delayed_hits(steps, policy, size, z)
                     rows.append(

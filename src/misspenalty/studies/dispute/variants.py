@@ -18,7 +18,7 @@ WINDOW = "W-TinyLFU with a window of 1 %, not of 10 %"
 OTHER_SIZES = {0.01: "caches of 1 % of the objects", 0.4: "caches of 40 % of the objects"}
 REPLAYED_SIZES = {0.01: OTHER_SIZES[0.01], 0.001: "caches of 0.1 % of the objects"}
 EVERY_REPLAY = "every trace replayed, not web traces alone"
-OTHER_WINDOW = "W-TinyLFU with the other of the two windows"
+OTHER_WINDOW = "W-TinyLFU's two window sizes exchanged"
 BY_PROGRAM = "SLRU, LIRS and W-TinyLFU by the rules of the program"
 
 

@@ -11,27 +11,31 @@ from misspenalty.studies.epcm.tables import fig7, fig8, timed
 CHANGES = {
     "20 training runs": Variation(PROTOCOL, "training", 20),
     "60 training runs": Variation(PROTOCOL, "training", 60),
-    "0.5 s of head start": Variation(PROTOCOL, "head_start", 0.5),
-    "all programs in memory": Variation(PROTOCOL, "resident", "programs"),
-    "programs x0.25": Variation(WORKLOAD, "programs", 0.25),
-    "demand before prefetch": Variation(MACHINE, "demand_first", True),
-    "4 KB blocks": Variation(MACHINE, "block_kb", 4),
-    "files known by path": Variation(WORKLOAD, "temporaries", "recorded"),
-    "copies in buffers x2": Variation(MACHINE, "buffer_copy_us_per_kb", 2.0),
+    "clock started 0.5 s after the preceding command": Variation(PROTOCOL, "head_start", 0.5),
+    "program files in memory at the start": Variation(PROTOCOL, "resident", "programs"),
+    "program files a quarter as large": Variation(WORKLOAD, "programs", 0.25),
+    "demand reads served before prefetches": Variation(MACHINE, "demand_first", True),
+    "file system with 4 KB blocks": Variation(MACHINE, "block_kb", 4),
+    "temporary files identified by their recorded paths": Variation(WORKLOAD, "temporaries", "recorded"),
+    "copying from buffer to page twice as slow": Variation(MACHINE, "buffer_copy_us_per_kb", 2.0),
 }
 """Single changes by their words; a factor for a copy time."""
 
-_MORE, _LED, _SMALL = "60 training runs", "0.5 s of head start", "programs x0.25"
+_MORE, _LED, _SMALL = (
+    "60 training runs",
+    "clock started 0.5 s after the preceding command",
+    "program files a quarter as large",
+)
 JOINT = (
     (_MORE, _LED),
     (_MORE, _SMALL),
     (_LED, _SMALL),
     (_MORE, _LED, _SMALL),
-    (_MORE, _LED, "demand before prefetch"),
-    (_MORE, _LED, _SMALL, "demand before prefetch"),
-    (_MORE, _LED, "copies in buffers x2"),
-    (_MORE, _LED, _SMALL, "copies in buffers x2"),
-    (_MORE, _LED, _SMALL, "demand before prefetch", "copies in buffers x2"),
+    (_MORE, _LED, "demand reads served before prefetches"),
+    (_MORE, _LED, _SMALL, "demand reads served before prefetches"),
+    (_MORE, _LED, "copying from buffer to page twice as slow"),
+    (_MORE, _LED, _SMALL, "copying from buffer to page twice as slow"),
+    (_MORE, _LED, _SMALL, "demand reads served before prefetches", "copying from buffer to page twice as slow"),
 )
 
 

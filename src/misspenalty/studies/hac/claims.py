@@ -9,6 +9,7 @@ from misspenalty.claims import Table, below, cross
 POINT = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client cache of Figure 9, MB
 TRAVERSALS = list(POINT)
 ID = {"T6": "t6", "T1-": "t1minus", "T1": "t1", "T1+": "t1plus"}
+LINES = ("traversal", "exception", "concurrency", "usage", "residency", "swizzling", "indirection")  # of Table 3
 RATIO = "replacement_plus_conversion_over_fetch_pct"
 QUANTITIES = {  # of the projections, by case
     "fig9_point": (
@@ -61,6 +62,7 @@ TABLES = {
             for component in ("fetch", "replacement", "conversion", "total")
         ),
     ),
+    "hit_time": Table(("traversal", "line"), ("seconds",), cross(traversal=("T1", "T6"), line=LINES)),
 }
 HEADLINE = (
     "That disk and network dominate the miss penalty, and that replacement and conversion cost more the better "
@@ -86,6 +88,7 @@ def claims(record, tables):
     _penalties(record, sweep, fig9, fetch, replacement, conversion)
     _parts(record, fig10, fig11, fetch, replacement + conversion)
     _projections(record, tables["projections"].value, fig10, fetch, replacement, conversion)
+    _hit_time(record, tables["hit_time"].seconds)
     record.no_table("hac.setup.client", "hac.setup.ppro", "hac.setup.single_client", "hac.setup.hot_static")
     record.no_table(
         *(f"hac.proj.quickstore_{name}" for name in ("mapping", "unmapped", "cold_t1"))
@@ -203,6 +206,15 @@ def _projections(record, values, fig10, fetch, replacement, conversion):
         record.value(f"hac.proj.ppro_conversion.{id}", part["conversion"], neutral=100)
         record.value(f"hac.proj.ppro_replacement.{id}", part["replacement"], neutral=100)
         record.order(f"hac.proj.ppro_order.{id}", part)
+
+
+def _hit_time(record, seconds):
+    """Table 3: the time of hot traversals without misses, line by line; T6 is printed in milliseconds."""
+    for traversal, units in (("T1", 1), ("T6", 1000)):
+        times = units * seconds[traversal]
+        for line in LINES:
+            record.value(f"hac.table3.{line}.{ID[traversal]}", times[line])
+        record.value(f"hac.table3.total.{ID[traversal]}", times[list(LINES)].sum(skipna=False))
 
 
 def logged(server, fit_row):

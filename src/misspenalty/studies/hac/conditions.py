@@ -1,7 +1,8 @@
 """The HAC study's tables under other readings: what a cache size includes, the server's cache, the drive, T1-, the
 database.
 
-The fit of the study itself stays as it is. What a cache size includes is printed nowhere: in the study it covers frames
+The fit of the study itself stays as it is. Hit times (Table 3) read nothing but the instructions that an operation
+takes, which are changed one at a time. What a cache size includes is printed nowhere: in the study it covers frames
 and indirection table. With sizes of the frames alone only the peaks of replacement are computed, since hot iterations
 may then fetch nothing at the paper's sizes. All other conditions are tried alone and together, at most one from each
 group; the paper's projections for several clients, other networks and other programs are tried under each condition
@@ -15,7 +16,7 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
-from misspenalty.studies.hac import projections
+from misspenalty.studies.hac import projections, variants
 from misspenalty.studies.hac.prices import client_us
 from misspenalty.studies.hac.runs import database
 from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds, read_sweeps, samples
@@ -33,13 +34,21 @@ from misspenalty.studies.hac.tables import (
 )
 from misspenalty.studies.points import as_written
 
-FRAMES_ALONE = "sizes of the frames alone"
+FRAMES_ALONE = "cache size without the indirection table"
 SERVER = {"server cache of 26 MB": {"server_cache_mb": 26}, "server cache of 24 MB": {"server_cache_mb": 24}}
 PAGES = {
-    "pages shuffled among themselves": {"page_order": "shuffled"},
-    "pages scattered on the drive": {"page_order": "scattered"},
+    "pages in random order in one area of the drive": {"page_order": "shuffled"},
+    "pages spread at random over the whole drive": {"page_order": "scattered"},
 }
-CALLS = "T1- stops by its calls, which return at once"
+PER_OBJECT = {  # instructions of the testbed, of which Table 3 is made
+    "method_instructions": "the program itself",
+    "exception_instructions": "exception code",
+    "concurrency_instructions": "concurrency control",
+    "residency_instructions": "residency checks",
+    "swizzle_check_instructions": "swizzling checks",
+    "indirection_instructions": "indirection",
+}
+CALLS = "T1- stopped by a count of calls"
 
 
 def explored(layouts):
@@ -56,9 +65,9 @@ def explored(layouts):
 
     Examples
     --------
-    >>> [" + ".join(chosen) for chosen in explored(["documents apart"])][4:6]
-    ['pages scattered on the drive', 'server cache of 26 MB']
-    >>> len(explored(["documents apart"]))
+    >>> [" + ".join(chosen) for chosen in explored(["documents in an area of their own"])][4:6]
+    ['pages spread at random over the whole drive', 'server cache of 26 MB']
+    >>> len(explored(["documents in an area of their own"]))
     36
     """
     groups = (SERVER, PAGES, (CALLS,), tuple(layouts))
@@ -75,6 +84,7 @@ def under_conditions(
     machine,
     fit,
     points_mb,
+    hit_time_mb,
     least_share,
     iterations,
     layouts,
@@ -94,6 +104,8 @@ def under_conditions(
         ``hac_testbed.yaml`` and the table of the fit.
     points_mb : dict of str to float
         Traversal -> client cache.
+    hit_time_mb : float
+        Client cache of Table 3.
     least_share : float
         As in `fig9`.
     iterations : int
@@ -105,7 +117,7 @@ def under_conditions(
     Returns
     -------
     dict of str to DataFrame
-        ``fig9, fig10, fig11, projections``, each with the column ``condition``.
+        ``fig9, fig10, fig11, projections, hit_time``, each with the column ``condition``.
     """
     frames, found = read_sweeps(frames), {}
     calls = {name: BySeed({"T1-": path}) for name, path in zip(("", *layouts), calls, strict=True)}
@@ -120,6 +132,8 @@ def under_conditions(
 
     for seed, data, base, costs in samples(total, machine, fit, sizes):
         keep(FRAMES_ALONE, {"fig9": all_of_fig9(frames[seed], costs, least_share)})
+        for words, table in hit_times(data, hit_time_mb, costs.testbed):
+            keep(words, {"hit_time": table})
         for name, changed in ({"": None} | layouts).items():
             swept, own = base, data if changed is None else database(**{"seed": seed, **sizes, **changed})
             priced = costs._replace(pages=len(own.pages))
@@ -182,6 +196,22 @@ class _Database:
             "fig11": fig11(at_points, self.points_mb),
             "projections": projections.projections(runs, costs, self.others, brief=len(chosen) > 1),
         }
+
+
+def hit_times(data, cache_mb, testbed):
+    """Table 3 with each alternative of `PER_OBJECT` in the testbed's file.
+
+    Yields
+    ------
+    condition : str
+    table : DataFrame
+        From `misspenalty.studies.hac.variants.priced_hits`.
+    """
+    counts = {name: variants.without_misses(data, name, cache_mb) for name in ("T1", "T6")}
+    for parameter, value in testbed.variations():
+        if parameter in PER_OBJECT:
+            words = f"{value:g} instructions per object for {PER_OBJECT[parameter]}"
+            yield words, variants.priced_hits(counts, cache_mb, testbed.with_values(**{parameter: value}))
 
 
 def with_points(curve, at_points, points_mb):

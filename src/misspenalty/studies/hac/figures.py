@@ -41,7 +41,7 @@ def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
     half = _half_of_sum(table, parts, value, names) * scale
     axis.errorbar(range(len(names)), foot, half, **_INTERVAL)
     for x, top in enumerate(foot + half):
-        axis.text(x, top, f" {foot[x]:.3g}", ha="center", va="bottom", fontsize=6.5)
+        axis.text(x, top, f" {foot[x]:.3g}", ha="center", va="bottom", fontsize=7)
     axis.set_xticks(range(len(names)), names)
     axis.tick_params(axis="x", length=0)
     axis.set_ylim(0, 1.1 * max(foot.max(), 1e-9))
@@ -104,7 +104,7 @@ def fig9(table, published):
             # a mark in the number's place moves it up
             lifted = pd.notna(printed) and -0.04 * top < printed - share[name] < 0.1 * top
             above = printed + 0.025 * top if lifted else share[name]
-            right.text(place, above, f"{share[name]:.1f}", ha="center", va="bottom", fontsize=6.5)
+            right.text(place, above, f"{share[name]:.1f}", ha="center", va="bottom", fontsize=7)
     right.set_xticks(range(len(names)), names)
     right.tick_params(axis="x", length=0)
     right.set(ylabel="Share of the fetch time (%)", ylim=(0, 1.12 * top))
@@ -139,7 +139,7 @@ def fig10(table, published):
         ours = f"{100 * wide.loc[name, 'stack_scanning'] / total:.0f} %"
         printed = f"\npublished {said[name]:g} %" if pd.notna(said[name]) else ""
         figure.axes[0].text(x, total + 0.07 * wide.sum(axis=1).max(), f"stack {ours}{printed}", ha="center",
-                            va="bottom", fontsize=5.5)  # fmt: skip
+                            va="bottom", fontsize=7)  # fmt: skip
     figure.axes[0].set_ylim(0, 1.3 * wide.sum(axis=1).max())
     return figure
 

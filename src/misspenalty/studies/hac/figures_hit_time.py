@@ -88,7 +88,7 @@ def _bars(axis, sources, lines, form, whiskers=None):
             axis.hlines(places, low, high, color="#404040", linewidth=0.9)
             beyond = np.maximum(beyond, high)
         for place, value, at in zip(places, wide, beyond, strict=True):
-            axis.text(at + 0.015 * ends, place, form.format(value).removesuffix("-0") or "0", va="center", fontsize=5.5)
+            axis.text(at + 0.015 * ends, place, form.format(value).removesuffix("-0") or "0", va="center", fontsize=7)
     axis.set_yticks(range(len(lines)), [NAMES.get(line, line) for line in lines])
     axis.tick_params(axis="y", length=0)
     axis.set_ylim(len(lines) - 0.5, -0.5)

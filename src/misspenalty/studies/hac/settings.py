@@ -187,7 +187,7 @@ class HacSettings(Settings):
         block=True,
     )
     layouts: dict[str, Database] = setting(
-        {"documents apart": {"documents": "apart"}},
+        {"documents in an area of their own": {"documents": "apart"}},
         "Other databases, by name; keys are those of hac.database.",
         block=True,
     )

@@ -26,6 +26,7 @@ KEYS = {  # columns that tell rows apart
     "fig11": ["traversal", "component", "cache_mb"],
     "misses": ["traversal", "system", "cache_mb", "share"],
     "projections": ["case", "traversal", "quantity"],
+    "hit_time": ["traversal", "cache_mb", "line"],
 }
 
 

@@ -30,15 +30,44 @@ def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
     Returns
     -------
     DataFrame
+        See `priced_hits`.
+    """
+    return priced_hits({name: without_misses(data, name, cache_mb) for name in traversals}, cache_mb, costs.testbed)
+
+
+def without_misses(data, traversal, cache_mb):
+    """Counts of a hot traversal with HAC in a cache that holds everything.
+
+    Raises
+    ------
+    ParameterError
+        The traversal still misses.
+    """
+    fetches = run(data, "hac", traversal, cache_mb, 3).fetches
+    hot = fetches[fetches["iteration"] == 1]
+    if (hot["page"] > 0).any():
+        raise ParameterError(f"{traversal} still misses with {cache_mb:g} MB; hit time needs a cache that holds all")
+    return hot
+
+
+def priced_hits(counts, cache_mb, testbed):
+    """Price hot traversals.
+
+    Parameters
+    ----------
+    counts : dict of str to DataFrame
+        From `without_misses`, by traversal.
+    cache_mb : float
+    testbed : ObjectServerTestbed
+
+    Returns
+    -------
+    DataFrame
         ``traversal, cache_mb, line, seconds, accesses``; line ``traversal`` is the program without the system.
     """
     rows = []
-    for name in traversals:
-        fetches = run(data, "hac", name, cache_mb, 3).fetches
-        hot = fetches[fetches["iteration"] == 1]
-        if (hot["page"] > 0).any():
-            raise ParameterError(f"{name} still misses with {cache_mb:g} MB; hit time needs a cache that holds all")
-        times = Prices(costs.testbed).hit_time(hot, cache_mb * MB).sum() / 1e9
+    for name, hot in counts.items():
+        times = Prices(testbed).hit_time(hot, cache_mb * MB).sum() / 1e9
         rows += [(name, cache_mb, line, times[line], int(hot["accesses"].sum())) for line in HIT]
     return pd.DataFrame(rows, columns=["traversal", "cache_mb", "line", "seconds", "accesses"])
 

@@ -17,8 +17,8 @@ COUNTS = "LFU keeps the counts of evicted blocks, of 1,000 times as many as the 
 QUEUE = "requests of servers with caches of their own go to the shortest queue"
 RANDOM = "requests of servers with caches of their own go to any server"
 PARTS = {
-    "stated": "on the first part of the trace, which this project's statements were made on",
-    "all": "on the whole trace",
+    "stated": "first part of the trace only",
+    "all": "whole trace",
 }
 COMPARED = ("opt", "mq", "lirs", "arc", "lru")
 
@@ -36,7 +36,7 @@ def sensitivity(trace, machine, settings, threads=1):
     Returns
     -------
     DataFrame
-        One row per variation, policy of `COMPARED` and kind of second level, on the whole trace: ``parameter, value``
+        One row per variation, policy of `COMPARED` and kind of second level, whole trace: ``parameter, value``
         (``none`` for the parameters as they are), ``policy, kind, ttft_s, saved_pct`` (compared with no second level).
     """
     settings = KvcacheSettings.model_validate(settings)
@@ -157,4 +157,4 @@ def _varied_clusters(workload, machine, settings, threads):
         if name == "utilisation":  # the only varied parameter that a cluster has
             varied = SimpleNamespace(**(vars(machine.testbed) | {name: value}))
             table = tables.fig10(cluster_table(workload, varied, settings.seed, threads))
-            yield table.assign(condition=f"{name} {value:g}")
+            yield table.assign(condition=f"GPU {name} of {value:g}")

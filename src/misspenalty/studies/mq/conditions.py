@@ -5,8 +5,6 @@ a write, how large the first level is, when MQ looks up its history, over which 
 and the parameters of Figure 7's model that no source states.
 """
 
-from pathlib import Path
-
 import pandas as pd
 
 import misspenalty
@@ -14,7 +12,19 @@ from misspenalty.studies.mq.first_level import POLICY, calibrate
 from misspenalty.studies.mq.runs import behind, replay
 
 COLUMNS = ["cache_mb", "policy", "hit_ratio_pct"]
-RULES = {"ignore": "writes are no accesses", "refresh": "writes refresh a block in the cache and load none"}
+TESTBED = {  # in words, and what its values are multiplied by
+    "terminals": ("{} terminals", 1),
+    "think_time_us": ("a think time of {} ms", 1e-3),
+    "database_cpus": ("{} database processors", 1),
+    "database_cpu_us": ("{} ms of database processor time per transaction", 1e-3),
+    "server_request_us": ("{} us of storage server time per request", 1),
+    "disk_access_ms": ("a mean disk access of {} ms", 1),
+    "disk_time": ("{} disk times", 1),
+    "stripe_blocks": ("stripes of {} blocks", 1),
+    "write_through": ("writes that never reach the disks", 1),
+    "warm_up_share": ("a warm-up of {} % of the run", 100),
+}
+RULES = {"ignore": "writes ignored by the storage cache", "refresh": "writes refresh cached blocks but load none"}
 
 
 def under_conditions(
@@ -54,11 +64,11 @@ def under_conditions(
     lru = judged[(judged["policy"] == "lru") & (judged["writes"] == "count")][COLUMNS]
     recalled = sensitivity[(sensitivity["parameter"] == "recall_first") & (sensitivity["value"] == 1)]
     recalled = pd.concat([recalled.assign(policy="mq")[COLUMNS], lru])
-    parts.append(recalled.assign(condition="MQ looks a block up in Qout before it evicts"))
+    parts.append(recalled.assign(condition="MQ consults Qout before it evicts"))
     for mb, part in levels[~levels["chosen"]].groupby("first_level_mb"):
         parts.append(part[COLUMNS].assign(condition=level_of(mb)))
     if shorter:
-        parts.append(over_another(misspenalty.open_trace(shorter), Path(shorter).stem, levels, threshold_mb, cache_mb))
+        parts.append(over_another(misspenalty.open_trace(shorter), levels, threshold_mb, cache_mb))
     parts += with_rules(misspenalty.open_trace(long), levels, cache_mb, threads)
     bars = [pd.read_csv(fig7).assign(condition=calibrated), of_the_testbed(pd.read_csv(rates))]
     return {item: pd.concat(each, ignore_index=True) for item, each in (("table4", parts), ("fig7", bars))}
@@ -69,14 +79,12 @@ def level_of(mb):
     return f"LRU first level of {mb} MB"
 
 
-def over_another(trace, name, levels, threshold_mb, cache_mb):
+def over_another(trace, levels, threshold_mb, cache_mb):
     """Table 4 behind a first level calibrated over another capture, with all reads that the level lets through.
 
     Parameters
     ----------
     trace : Trace
-    name : str
-        Name of the capture.
     levels : DataFrame
         Of `calibrate`, whose target and sizes are used.
     threshold_mb, cache_mb
@@ -90,7 +98,7 @@ def over_another(trace, name, levels, threshold_mb, cache_mb):
     span = levels["first_level_mb"].min(), levels["first_level_mb"].max()
     stream, table = calibrate(trace, levels["target_pct"].iloc[0], span, threshold_mb, cache_mb, ())
     found = level_of(table["first_level_mb"].iloc[0])
-    words = f"{found}, calibrated on Table 3 over the capture {name} ({stream.reads / 1e6:.1f} million reads)"
+    words = f"{found}, calibrated on Table 3 over another capture of {stream.reads / 1e6:.1f} million reads"
     return table[COLUMNS].assign(condition=words)
 
 
@@ -134,5 +142,16 @@ def of_the_testbed(rates):
         ``cache_mb, policy, normalized_rate, condition``.
     """
     varied = rates[rates["parameter"] != "none"]
-    words = "Figure 7's " + varied["parameter"] + " = " + varied["value"].astype(str)
+    words = [testbed_of(*one) for one in varied[["parameter", "value"]].itertuples(index=False)]
     return varied[["cache_mb", "policy", "normalized_rate"]].assign(condition=words)
+
+
+def testbed_of(parameter, value):
+    """A changed value of Figure 7's testbed in words.
+
+    >>> testbed_of("think_time_us", "10000")
+    'Figure 7 with a think time of 10 ms'
+    """
+    words, unit = TESTBED.get(parameter, (f"{parameter} {{}}", 1))
+    written = str(value) if unit == 1 else f"{float(value) * unit:g}"
+    return f"Figure 7 with {words.format(written)}"

@@ -357,7 +357,7 @@ def fig7_components(table):
     axis = figure.subplots()
     ends = stack(axis, wide, looks)
     for place, end in enumerate(ends):
-        axis.text(end + 0.008 * ends.max(), place, f"{end:.3g}", va="center", fontsize=6.5)
+        axis.text(end + 0.008 * ends.max(), place, f"{end:.3g}", va="center", fontsize=7)
     axis.set(xlabel="Time of a transaction (ms)", xlim=(0, 1.05 * ends.max()))
     names = {name: name.replace("_", " ").replace("cpu", "CPU") for name in looks}
     legend_above(figure, [Patch(label=names[name], linewidth=0.4, **look) for name, look in looks.items()], columns=4)

@@ -345,7 +345,7 @@ def sensitivity(table, orderings):
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_locator(NullLocator())
         axis.grid(True, axis="both")
-    axes[0].set_yticks(range(len(names)), [f"{parameter} = {value}" for parameter, value in names], fontsize=5.5)
+    axes[0].set_yticks(range(len(names)), [f"{parameter} = {value}" for parameter, value in names], fontsize=7)
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     handles = [Line2D([], [], **{**policy_line(policy), "linestyle": ""}) for policy in policies]
     legend_above(figure, [*handles, Patch(color="#fbe7c6", label="different order (within 5 % counts as a tie)")])

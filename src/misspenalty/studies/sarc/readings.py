@@ -22,8 +22,8 @@ from misspenalty.studies.sarc import claims, tables
 from misspenalty.studies.sarc.fit import LOAD, SIDES, mean_factor, targets_of
 from misspenalty.studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
 
-AS_READ = "short phases"
-REFITTED = "short phases, load factor fitted again"
+AS_READ = "shorter measurement phases"
+REFITTED = "shorter measurement phases, load factor fitted again"
 LADDER = (0.09, 0.11, 0.44, 0.56, 0.7, 0.8, 0.87, 0.92, 0.96, 1.0, 1.04, 1.1)  # loads, as shares of the highest
 FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, relative to the fitted one
 LRU = ("lru_top", "lru_bottom")
@@ -75,45 +75,45 @@ READINGS = {  # what the model is with the reading reversed -> the reading
         )
         for kb in (16, 256)
     },
-    "eight working drives an array": Reading(
+    "eight data drives per array, none idle": Reading(
         "printed", "IV-B: + parity + spare, so that one of eight drives is idle", "earlier", True, {"array_members": 8}
     ),
-    "the controller is a delay": Reading(
+    "controller as a fixed delay, without a queue": Reading(
         "printed",
         "IV-B: four processors a cluster; they serve requests, and requests queue for them",
         "2026-11-24",
         True,
         {"processor_queue": "none"},
     ),
-    "a queue for each processor": Reading(
+    "one queue per controller processor": Reading(
         "open",
         "IV-A: a cluster is a symmetrical multiprocessor, which speaks for one queue",
         "2026-11-24",
         True,
         {"processor_queue": "own"},
     ),
-    "strips of 32 KB": Reading(
+    "array strips of 32 KB": Reading(
         "open",
         "the strip of the arrays is not printed; 64 KB by the same group's WOW",
         "2026-11-24",
         False,
         {"strip_kb": 32},
     ),
-    "an adapter of 100 MB/s": Reading(
+    "host adapter of 100 MB/s": Reading(
         "open",
         "IV-B: the client's two cards are more than sufficient, which 1 Gbit/s would not be",
         "2026-11-24",
         False,
         {"adapter_mb_per_s": 100},
     ),
-    "a trigger near the group's end": Reading(
+    "prefetch triggered near the end of a group": Reading(
         "printed",
         "II-B: a preset fraction of the group; half by the same group's AMP",
         "earlier",
         True,
         {"trigger": 1},
     ),
-    "LRU variants without the remedy": Reading(
+    "LRU variants without the remedy of Section II-C": Reading(
         "open",
         "II-C describes the anomaly as one of LRU caching; whether the LRU variants had the remedy is not printed",
         "earlier",
@@ -121,14 +121,14 @@ READINGS = {  # what the model is with the reading reversed -> the reading
         {"remedy": False},
         LRU,
     ),
-    "written tracks are random data": Reading(
+    "written tracks cached as random data": Reading(
         "open",
         "II-A makes no difference between reads and writes",
         "earlier",
         True,
         {"writes_sequential": False},
     ),
-    "SARC counts writes": Reading(
+    "SARC's adaptation counts writes": Reading(
         "open",
         "abstract: the cache is partitioned for read misses",
         "earlier",
@@ -136,33 +136,33 @@ READINGS = {  # what the model is with the reading reversed -> the reading
         {"count_writes": True},
         ("sarc",),
     ),
-    "a parity from cached tracks": Reading(
+    "parity computed from cached tracks": Reading(
         "mechanism", "nothing is read for a parity that the cache holds", "earlier", True, {"parity_from_cache": True}
     ),
-    "groups of 16 tracks": Reading(
+    "prefetch groups of 16 tracks": Reading(
         "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 16, "trigger": 8}
     ),
-    "groups of 4 tracks": Reading(
+    "prefetch groups of 4 tracks": Reading(
         "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 4, "trigger": 2}
     ),
-    "destages of single strips": Reading(
+    "strips destaged one at a time": Reading(
         "mechanism",
         "neighbours that are destaged together share the write of a parity",
         "2026-11-24",
         True,
         {"destage_unit": "strip"},
     ),
-    "destages by first write": Reading(
+    "destaging in order of first write": Reading(
         "mechanism", "the order of destages is not printed", "2026-11-24", True, {"destage_order": "first"}
     ),
-    "destages without a ramp": Reading(
+    "destaging without a linear ramp": Reading(
         "mechanism",
         "the linear ramp is that of the same group's WOW; without it there are 20 destages above 80 %",
         "2026-11-24",
         True,
         {"destage_low": 0.8, "destage_high": 0.801},
     ),
-    "SARC adapts at both lists' bottoms": Reading(
+    "SARC adapts on hits at the bottom of either list": Reading(
         "mechanism",
         "a hit in SEQ's bottom lets SEQ grow whenever a sequential miss came before, LargeRatio being 0",
         "2026-11-24",
@@ -170,15 +170,20 @@ READINGS = {  # what the model is with the reading reversed -> the reading
         {"large_ratio": 0},
         ("sarc",),
     ),
-    "SARC's large ratio at 5": Reading(
+    "SARC with LargeRatio 5": Reading(
         "mechanism", "the value of LargeRatio is not known", "earlier", True, {"large_ratio": 5}, ("sarc",)
     ),
 }
-TURNED_SINCE = ("no striping by the host", "the controller is a delay", "strips of 32 KB", "an adapter of 100 MB/s")
-MECHANISMS = ("a parity from cached tracks", "SARC's large ratio at 5")
+TURNED_SINCE = (
+    "no striping by the host",
+    "controller as a fixed delay, without a queue",
+    "array strips of 32 KB",
+    "host adapter of 100 MB/s",
+)
+MECHANISMS = ("parity computed from cached tracks", "SARC with LargeRatio 5")
 JOINT = {
-    "as before 2026-11-24": TURNED_SINCE,
-    "parity from cached tracks and large ratio together": MECHANISMS,
+    "no host striping, delay as controller, strips of 32 KB, adapter of 100 MB/s": TURNED_SINCE,
+    "parity computed from cached tracks and LargeRatio 5 together": MECHANISMS,
 }
 
 
@@ -187,7 +192,7 @@ def under(name):
 
     Examples
     --------
-    >>> under("SARC counts writes")
+    >>> under("SARC's adaptation counts writes")
     {'lru_top': {}, 'lru_bottom': {}, 'sarc': {'count_writes': True}}
     """
     parts = [READINGS[part] for part in JOINT.get(name, () if name in (AS_READ, REFITTED) else (name,))]
@@ -279,7 +284,7 @@ def all_touched(name):
 
     Examples
     --------
-    >>> all_touched("SARC counts writes"), all_touched("as before 2026-11-24")
+    >>> all_touched("SARC's adaptation counts writes"), all_touched("host adapter of 100 MB/s")
     (False, True)
     """
     return name == REFITTED or all(under(name).values())

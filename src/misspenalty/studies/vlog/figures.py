@@ -24,29 +24,29 @@ SYSTEMS = {
 }
 CONDITIONS = {
     "none": "as judged",
-    "more_live": "80 % live",
-    "no_map": "no map sector",
-    "short_switch": "short head switch",
-    "fresh": "file on an empty disk *",
-    "emptied": "tracks emptied beforehand *",
-    "fill": "emptied tracks filled in turn *",
-    "half_host": "host times x 0.5",
-    "quarter_host": "host times x 0.25",
-    "free_host": "host takes no time",
-    "inode": "inode written too",
-    "8kb": "updates of 8 KB (Ultra)",
+    "live_80pct": "80 % live",
+    "no_map_sector": "no map sector",
+    "short_head_switch": "short head switch",
+    "contiguous_file": "file on an empty disk *",
+    "emptied_tracks": "tracks emptied beforehand *",
+    "filled_singly": "emptied tracks filled in turn *",
+    "host_half": "host takes half the time",
+    "host_quarter": "host takes a quarter of the time",
+    "host_free": "host takes no time",
+    "inode_written": "inode written too",
+    "updates_8kb": "updates of 8 KB (Ultra)",
 }
 _SHORT = {
-    "no_map": "no map",
-    "short_switch": "short switch",
-    "fresh": "empty disk *",
-    "emptied": "emptied *",
-    "fill": "filled *",
-    "half_host": "host x 0.5",
-    "quarter_host": "host x 0.25",
-    "free_host": "free host",
-    "unaligned": "unaligned",
-    "8kb": "8 KB",
+    "no_map_sector": "no map",
+    "short_head_switch": "short switch",
+    "contiguous_file": "empty disk *",
+    "emptied_tracks": "emptied *",
+    "filled_singly": "filled *",
+    "host_half": "half host time",
+    "host_quarter": "quarter host time",
+    "host_free": "no host time",
+    "unaligned_blocks": "unaligned",
+    "updates_8kb": "8 KB",
 }
 _PARTS = {  # component -> label, keywords
     "scsi_overhead": ("SCSI overhead", {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "////"}),
@@ -108,7 +108,7 @@ def fig9(table):
     looks = {part: look for part, (_, look) in _PARTS.items()}
     stack(axes[0], wide, looks)
     for place, total in enumerate(totals):
-        axes[0].text(total + 0.01 * totals.max(), place, f"{total:.2f}", va="center", fontsize=6.5)
+        axes[0].text(total + 0.01 * totals.max(), place, f"{total:.2f}", va="center", fontsize=7)
     axes[0].set(xlabel="Latency of a 4 KB update (ms)", xlim=(0, 1.1 * totals.max()))
     stack(axes[1], 100 * wide.div(totals, axis=0), looks)
     axes[1].set(xlabel="Share of the latency (%)", xlim=(0, 100))
@@ -153,7 +153,7 @@ def speedup_conditions(table):
             axis.plot([base, value], [place, place], color=colour, linewidth=0.8)
             axis.plot(value, place, marker="o" if place < len(alone) else "s", color=colour, linestyle="")
             axis.annotate(
-                f"{value:.2f}", (max(value, base), place), (5, 0), textcoords="offset points", va="center", fontsize=6
+                f"{value:.2f}", (max(value, base), place), (5, 0), textcoords="offset points", va="center", fontsize=7
             )
         axis.axvline(base, color=GREY, linewidth=0.7, linestyle=":")
         axis.set(xlabel="Speed-up", title=platform_name(platform), xlim=(0, 1.25 * rows[platform].max()))
@@ -389,7 +389,7 @@ def what_if(table):
         part = table[table["platform"] == platform].set_index("system")[list(_LATER_PARTS)]
         ends = stack(axis, part.rename(index=UPDATES), looks)
         for place, end in enumerate(ends):
-            axis.text(end + 0.01 * ends.max(), place, f"{end:.0f}", va="center", fontsize=6.5)
+            axis.text(end + 0.01 * ends.max(), place, f"{end:.0f}", va="center", fontsize=7)
         axis.set(title=LATER.get(platform, platform.replace("_", " ")), xlim=(0, 1.12 * ends.max()))
     axes[-1].set_xlabel("Latency of a 4 KB update (µs)")
     legend_above(

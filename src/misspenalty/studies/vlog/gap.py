@@ -17,27 +17,27 @@ from misspenalty.studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, 
 FIRST_UPDATES = 500  # measured if updates use up the prepared state
 
 CONDITIONS = {
-    "more_live": "80 % of the blocks live, not counting the reserve",
-    "no_map": "no map sector is written",
-    "short_switch": "head switch of 1.6 ms (HP) and 0.195 ms (Seagate)",
-    "fresh": "the file behind each other on an empty disk (first 500 updates)",
-    "emptied": "the compactor has emptied tracks beforehand (first 500 updates)",
-    "fill": "emptied tracks are filled one by one, a fifth left free (first 500 updates)",
-    "half_host": "host times x 0.5",
-    "quarter_host": "host times x 0.25",
-    "free_host": "the host takes no time",
-    "inode": "every update writes the inode's block too",
-    "unaligned": "4 KB blocks begin at any sector",
-    "8kb": "updates of 8 KB on the UltraSPARC-170, whose file system has such blocks",
+    "live_80pct": "80 % of the blocks live, not counting the reserve",
+    "no_map_sector": "no map sector written",
+    "short_head_switch": "head switch of 1.6 ms (HP) and 0.195 ms (Seagate)",
+    "contiguous_file": "file laid out contiguously on an empty disk (first 500 updates)",
+    "emptied_tracks": "tracks emptied by the compactor before the run (first 500 updates)",
+    "filled_singly": "emptied tracks filled one at a time, a fifth left free (first 500 updates)",
+    "host_half": "host takes half the time",
+    "host_quarter": "host takes a quarter of the time",
+    "host_free": "host takes no time",
+    "inode_written": "inode block written with every update",
+    "unaligned_blocks": "4 KB blocks begin at any sector",
+    "updates_8kb": "updates of 8 KB on the UltraSPARC-170, whose file system has such blocks",
 }
-HOSTS = {"half_host": 0.5, "quarter_host": 0.25, "free_host": 0}
+HOSTS = {"host_half": 0.5, "host_quarter": 0.25, "host_free": 0}
 JOINT = (  # at most one of each, in every combination
-    ("no_map",),
-    ("short_switch",),
-    ("fresh", "emptied", "fill"),
+    ("no_map_sector",),
+    ("short_head_switch",),
+    ("contiguous_file", "emptied_tracks", "filled_singly"),
     tuple(HOSTS),
-    ("unaligned",),
-    ("8kb",),
+    ("unaligned_blocks",),
+    ("updates_8kb",),
 )
 SPEEDUPS = (2, 5, 10)
 WORKLOADS = [("utilisation", 0.5), ("utilisation", 0.8), ("utilisation", 0.9), ("jitter", 0.2), ("jitter", 1.0)]
@@ -49,7 +49,7 @@ def explored():
     """Every set of conditions that `gap` tries, as tuples of names: none, each alone, then combinations by size.
 
     >>> explored()[0], explored()[-1]
-    ((), ('no_map', 'short_switch', 'fill', 'free_host', 'unaligned', '8kb'))
+    ((), ('no_map_sector', 'short_head_switch', 'filled_singly', 'host_free', 'unaligned_blocks', 'updates_8kb'))
     """
     joint = [tuple(filter(None, chosen)) for chosen in itertools.product(*((None, *group) for group in JOINT))]
     joint = sorted((chosen for chosen in joint if len(chosen) > 1), key=len)
@@ -64,24 +64,25 @@ def apply(conditions, platform, workload):
     changes = {}
     for condition in conditions:
         match condition:
-            case "emptied" | "fresh":
-                workload = replace(workload, prepared=condition, updates=FIRST_UPDATES)
-            case "no_map":
+            case "emptied_tracks" | "contiguous_file":
+                prepared = "emptied" if condition == "emptied_tracks" else "fresh"
+                workload = replace(workload, prepared=prepared, updates=FIRST_UPDATES)
+            case "no_map_sector":
                 workload = replace(workload, log_map=False)
-            case "short_switch":
+            case "short_head_switch":
                 changes["head_switch_ms"] = short_switch_ms(platform.kind)
-            case "more_live":
+            case "live_80pct":
                 workload = replace(workload, utilisation=workload.utilisation + DF_RESERVE)
-            case "inode":
+            case "inode_written":
                 workload = replace(workload, inode=True)
-            case "fill":
+            case "filled_singly":
                 reserve = per_track(platform) // 5
                 workload = replace(workload, prepared="emptied", updates=FIRST_UPDATES, reserve=reserve)
-            case "half_host" | "quarter_host" | "free_host":
+            case "host_half" | "host_quarter" | "host_free":
                 changes["host_factor"] = HOSTS[condition]
-            case "unaligned":
+            case "unaligned_blocks":
                 workload = replace(workload, aligned=False)
-            case "8kb" if platform.label == PLATFORMS[-1]:
+            case "updates_8kb" if platform.label == PLATFORMS[-1]:
                 workload = replace(workload, blocks=2)
     return platform.changed(**changes), workload
 
@@ -97,7 +98,7 @@ def short_switch_ms(kind):
     source = kind.source("mechanics.head_switch_ms") or {}
     if not source.get("vary"):
         raise ParameterError(
-            f"drive {kind.name}: the condition short_switch needs another head-switch time; "
+            f"drive {kind.name}: the condition short_head_switch needs another head-switch time; "
             "give one as `vary` of `mechanics.head_switch_ms` under `sources`"
         )
     return source["vary"][0]
@@ -155,10 +156,10 @@ def _mean(known, conditions, platform, system, workload, seeds):
 
 def _of_effect(conditions, platform, system):
     """Conditions that change a run, with a single name for those that only shorten it."""
-    chosen = [name for name in conditions if name != "8kb" or platform.label == PLATFORMS[-1]]
+    chosen = [name for name in conditions if name != "updates_8kb" or platform.label == PLATFORMS[-1]]
     if system == "update_in_place":
-        chosen = [name for name in chosen if name not in ("no_map", "unaligned")]
-        chosen = ["fresh" if name in ("emptied", "fill") else name for name in chosen]
+        chosen = [name for name in chosen if name not in ("no_map_sector", "unaligned_blocks")]
+        chosen = ["contiguous_file" if name in ("emptied_tracks", "filled_singly") else name for name in chosen]
     return tuple(chosen)
 
 

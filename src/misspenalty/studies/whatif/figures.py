@@ -1,6 +1,7 @@
 """Figures of the what-if: the gain of each conclusion against device time, and the devices of five years."""
 
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, styled
@@ -10,6 +11,12 @@ from misspenalty.studies.whatif.machines import NAMES
 COLOURS = {1997: "#000000", 2001: "#7a1f5c", 2005: "#004c8c", 2015: "#009e73", 2025: "#e8702a"}
 LINES = {1997: (0, (1, 1)), 2001: (0, (3, 1, 1, 1)), 2005: "--", 2015: "-.", 2025: "-"}
 MARKERS = {"disk": "o", "sata_ssd": "s", "nvme": "^", "remote_memory": "D"}
+VERDICTS = {  # lightness and hatching tell them apart without colour
+    "holds": {"facecolor": "#9ecae1", "hatch": ""},
+    "partly": {"facecolor": "#f2f2f2", "hatch": "////"},
+    "reversed": {"facecolor": "#fdae6b", "hatch": "xxxx"},
+    "saturated": {"facecolor": "white", "hatch": "...."},
+}
 MOST_LETTERS = 24  # in one line of a title
 SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
 
@@ -32,7 +39,7 @@ def _panel(axis, curve, cells, case, threshold):
     axis.axhline(0, color=INK, linewidth=0.5)
     axis.set(xscale="log")
     long = len(case) > MOST_LETTERS
-    axis.set_title(case.replace("_", " ").replace(", ", ",\n") if long else case, fontsize=6 if long else None)
+    axis.set_title(case.replace("_", " ").replace(", ", ",\n") if long else case, fontsize=7 if long else None)
 
 
 def _legend(figure, curve, cells):
@@ -161,23 +168,23 @@ def verdicts(summary):
     rows = list(dict.fromkeys(zip(summary["year"], summary["device"], strict=True)))
     modules = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
     columns = [study for study in modules if study in set(summary["conclusion"])]
-    colours = {"holds": "#bcd9bf", "partly": "#f5e6b8", "reversed": "#f3b68f", "saturated": "#e3e3e3"}
-    figure = new_figure(PAGE, 0.7 + 0.19 * len(rows))
+    figure = new_figure(PAGE, 0.7 + 0.2 * len(rows))
     axis = figure.subplots()
     for cell in summary.itertuples():
         x, y = columns.index(cell.conclusion), rows.index((cell.year, cell.device))
         edge = {"edgecolor": GREY, "linewidth": 0.4, "linestyle": "-" if cell.robust else (0, (2, 2))}
-        axis.barh(y, 0.94, left=x - 0.47, height=0.86, color=colours[cell.verdict], **edge)
-        axis.text(x, y, _words(cell), ha="center", va="center", fontsize=6, color=INK)
+        axis.barh(y, 0.94, left=x - 0.47, height=0.86, zorder=1, **VERDICTS[cell.verdict], **edge)
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        axis.text(x, y, _words(cell), ha="center", va="center", fontsize=7, color=INK, bbox=box)
     axis.set_xticks(range(len(columns)), [modules[study].NAME for study in columns])
     axis.set_yticks(range(len(rows)), [f"{year} {NAMES[device]}" for year, device in rows])
     axis.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axis.grid(visible=False)
     axis.tick_params(length=0)
-    shown = [word for word in colours if word != "saturated" or word in set(summary["verdict"])]
-    look = {"marker": "s", "linestyle": "", "markersize": 7}
-    marks = [Line2D([], [], color=colours[word], label=word, **look) for word in shown]
-    legend_above(figure, marks)
+    shown = [word for word in VERDICTS if word != "saturated" or word in set(summary["verdict"])]
+    patches = [Patch(label=word, edgecolor=GREY, linewidth=0.4, **VERDICTS[word]) for word in shown]
+    dashed = Patch(label="depends on a parameter's range", facecolor="white", edgecolor=GREY, linestyle=(0, (2, 2)))
+    legend_above(figure, [*patches, dashed])
     return figure
 
 
