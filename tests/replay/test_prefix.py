@@ -1,6 +1,8 @@
 """Prefix caches of prompts: a brute force, the study's counts, hand-made prompts, and what a trace is told to be."""
 
+import itertools
 import json
+import lzma
 from collections import OrderedDict
 from pathlib import Path
 
@@ -8,10 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kvcache_sim.plan import build_execution_plan
+from kvcache_sim.policies import simulate_policy
+from kvcache_sim.trace import parse_trace_lines
 
-from misspenalty import InputError, ParameterError, open_trace
+from misspenalty import InputError, ParameterError, open_trace, simulate
 from misspenalty.cli.main import main
-from misspenalty.replay.prefix import prefix_hit_ratio_curve, soundness
+from misspenalty.replay.prefix import prefix_hit_ratio_curve, prefix_hits, soundness
 from misspenalty.traces.prompts import Prompts, read_prompts
 
 DATA = Path(__file__).parents[1] / "data"
@@ -111,24 +116,82 @@ def test_the_command(capsys):
     assert "--prefix cannot be combined with --sample" in capsys.readouterr().err
 
 
-# tokens of hits of kvcache-simulator 0.1.3 (PyPI; its Python policies) on the same trace, the first half as warm-up; it
-# evicts leaves of its tree by recency, and enters a prompt from its head into FIFO
-SIMULATED = {
-    ("fifo", 5859): 8_712_833,
-    ("fifo", 20_000): 18_136_580,
-    ("lru", 5859): 9_286_131,
-    ("lru", 20_000): 20_586_572,
-}
+CONVERSATION = DATA.parents[1] / "data" / "raw" / "kvcache" / "conversation.jsonl.xz"
+THERE = {"fifo": "fifo", "lru": "lru", "opt": "optimal"}
 
 
-@pytest.mark.parametrize(("policy", "size"), SIMULATED)
-def test_kvcache_simulator_counts_the_same_tokens(policy, size):
-    prompts = read_prompts(DATA.parents[1] / "data" / "raw" / "kvcache" / "conversation.jsonl.xz")
-    row = prefix_hit_ratio_curve(prompts, policy, size, warm_up=6015, tail_first=policy == "lru").iloc[0]
-    assert (row["hit_tokens"], row["requested_tokens"]) == (SIMULATED[policy, size], 67_915_607)
+class Counted(list):
+    """Numbers that count how often each is looked up."""
+
+    def __init__(self, values):
+        super().__init__(values)
+        self.looks = np.zeros(len(values), np.int64)
+
+    def __getitem__(self, place):
+        self.looks[place] += 1
+        return super().__getitem__(place)
 
 
-@pytest.mark.parametrize("policy", ["opt", "sarc"])
+@pytest.fixture(scope="module")
+def plan():
+    """The conversation trace as kvcache-simulator reads it; its first half warms up."""
+    with lzma.open(CONVERSATION, "rt") as lines:
+        return build_execution_plan(parse_trace_lines(lines, block_size=512))
+
+
+@pytest.mark.parametrize("policy", THERE)
+@pytest.mark.parametrize("size", [5859, 20_000])
+def test_kvcache_simulator_has_the_same_prefix_of_every_request(plan, policy, size):
+    """It looks up the tokens of every counted block once, and of hits twice; a prompt enters its FIFO from its head."""
+    prompts = read_prompts(CONVERSATION)
+    plan.tokens = Counted(list(plan.tokens))
+    total = simulate_policy(plan, THERE[policy], size)
+    expected = np.add.reduceat(plan.tokens.looks == 2, plan.request_starts[:-1])
+    found = prefix_hits(prompts, policy, size, tail_first=policy != "fifo")
+    warm = plan.warmup_requests
+    assert (warm, len(found)) == (6015, 12_031)
+    assert found[warm:].tolist() == expected[warm:].tolist()
+    row = prefix_hit_ratio_curve(prompts, policy, size, warm_up=warm, tail_first=policy != "fifo").iloc[0]
+    assert (row["hit_tokens"], row["requested_tokens"]) == (total.hitTokens, total.totalTokens)
+
+
+def best_of_trees(prompts, capacity):
+    """Most blocks of contiguous prefixes that a cache of trees can hit: by trying every set to keep each time."""
+    before = {block: ([None, *prompt])[place] for prompt in prompts for place, block in enumerate(prompt)}
+    states = {frozenset(): 0}
+    for prompt in prompts:
+        after = {}
+        for held, hits in states.items():
+            hits += next((place for place, block in enumerate(prompt) if block not in held), len(prompt))
+            every = sorted(held | set(prompt))
+            for size in range(min(capacity, len(every)) + 1):
+                for kept in map(frozenset, itertools.combinations(every, size)):
+                    if all(before[block] in (None, *kept) for block in kept):
+                        after[kept] = max(after.get(kept, 0), hits)
+        states = after
+    return max(states.values())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=2, max_size=6), st.integers(1, 4))
+def test_no_policy_hits_more_than_the_best_schedule(paths, capacity):
+    """Blocks are numbered by the path that leads to them, as hashes of prefixes are."""
+    numbers = {}
+    prompts = [
+        [numbers.setdefault(tuple(path[: end + 1]), len(numbers) + 1) for end in range(len(path))] for path in paths
+    ]
+    best = best_of_trees(prompts, capacity)
+    counts = {name: int(prefix_hits(asked(prompts), name, capacity).sum()) for name in ("opt", "lru", "fifo")}
+    assert max(counts.values()) <= best
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 8))
+def test_the_optimum_of_prompts_of_one_block_is_belady_s_with_bypassing(blocks, capacity):
+    hits = prefix_hits(asked([[block] for block in blocks]), "opt", capacity)
+    assert hits.sum() == simulate(blocks, "opt_bypass", capacity).hits
+
+
+@pytest.mark.parametrize("policy", ["opt_bypass", "sarc"])
 def test_what_cannot_be_a_prefix_cache(policy):
     with pytest.raises(ParameterError, match=f"{policy} cannot be a prefix cache"):
         prefix_hit_ratio_curve(INPUTS / "31_prefix.jsonl", policy, 4)

@@ -16,6 +16,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError, check_flag, check_whole
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
+from misspenalty.replay.prefix_opt import OptimalTree
 from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.prompts import Prompts, read_prompts
 from misspenalty.traces.trace import Trace
@@ -43,7 +44,8 @@ def prefix_hit_ratio_curve(
     prompts : Prompts or path-like
         A trace of prompts, or the path of one.
     policy : str or sequence of str
-        Names of compiled policies that do not look into the future.
+        Names of compiled policies that do not look into the future, or ``opt``; see
+        `misspenalty.replay.prefix_opt`.
     cache_blocks : int, float or str, or a sequence of these
         Cache sizes, as in `misspenalty.simulate`.
     tail_first : bool
@@ -79,42 +81,23 @@ def prefix_hit_ratio_curve(
     [[2, 0]]
     """
     check_flag("tail_first", tail_first)
-    definitions = [find_policy(name) for name in ([policy] if isinstance(policy, str) else policy)]
-    for definition in definitions:
-        if definition.offline or definition.spatial or definition.kernel is None:
-            raise ParameterError(
-                f"{definition.name} cannot be a prefix cache; choose a compiled policy that looks neither into the"
-                " future nor at neighbours, such as lru"
-            )
     asked = prompts if isinstance(prompts, Prompts) else read_prompts(prompts)
-    trace = Trace.from_blocks(np.asarray(asked.blocks, np.uint64), block_bytes=asked.block_tokens * token_bytes)
-    sizes = cache_sizes(trace, cache_blocks).sizes
+    definitions = [_prefix_policy(name) for name in ([policy] if isinstance(policy, str) else policy)]
+    given = _Replay(asked, token_bytes)
+    sizes = cache_sizes(given.trace, cache_blocks).sizes
     check_whole("warm_up", warm_up, 0, len(asked) - 1)
-    ends = np.cumsum(asked.count)
-    parts = [trace.ids[end - count : end] for end, count in zip(ends.tolist(), asked.count.tolist(), strict=True)]
-    order = slice(None, None, -1) if tail_first else slice(None)
-    uses = [np.ascontiguousarray(ids[order]) for ids in parts]
+    length, possible = int(np.asarray(asked.count)[warm_up:].sum()), given.possible(warm_up)
     tokens = np.asarray(asked.input_tokens)
-    requests = np.asarray(asked.count)[warm_up:]
-    possible = _possible(parts, trace.blocks, warm_up)
 
     def one(definition: Definition, size: int) -> Callable[[Callable[[int], Any]], dict[str, Any]]:
         def run(advance: Callable[[int], Any]) -> dict[str, Any]:
-            kernel = definition.cache(size, trace.address, {})
-            outcome = np.empty(max(map(len, parts)), np.uint8)
-            found, any_hits = np.zeros(len(parts), np.int64), 0
-            for number, (ids, used) in enumerate(zip(parts, uses, strict=True)):
-                held = [block in kernel for block in ids.tolist()]
-                found[number] = held.index(False) if False in held else len(held)
-                any_hits += sum(held) if number >= warm_up else 0
-                kernel.replay(used, outcome)
-            advance(len(trace))
-            counted, length, hits = slice(warm_up, None), int(requests.sum()), int(found[warm_up:].sum())
-            served = int(np.minimum(found * asked.block_tokens, tokens)[counted].sum())
-            total = int(tokens[counted].sum())
+            prefix, held = given.hits(definition, size, tail_first)
+            advance(len(given.trace))
+            hits, total = int(prefix[warm_up:].sum()), int(tokens[warm_up:].sum())
+            served = int(hit_tokens(asked, prefix)[warm_up:].sum())
             values = (
-                definition.name, size, len(parts) - warm_up, length, any_hits, hits, hits / length, possible, total,
-                served, served / total,
+                definition.name, size, len(asked) - warm_up, length, int(held[warm_up:].sum()), hits, hits / length,
+                possible, total, served, served / total,
             )  # fmt: skip
             return dict(zip(COLUMNS, values, strict=True))
 
@@ -124,15 +107,94 @@ def prefix_hit_ratio_curve(
     return pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
 
 
-def _possible(parts: list[np.ndarray], blocks: int, warm_up: int) -> int:
-    """Blocks in contiguous prefixes that an earlier prompt had."""
-    seen, found = np.zeros(blocks, bool), 0
-    for number, ids in enumerate(parts):
-        known = seen[ids]
-        if number >= warm_up:
-            found += len(ids) if known.all() else int(known.argmin())
-        seen[ids] = True
-    return found
+def prefix_hits(
+    prompts: Prompts, policy: str, cache_blocks: CacheSize, *, tail_first: bool = True, token_bytes: int = 327_680
+) -> np.ndarray:
+    """Return how many leading blocks of each prompt are in the cache when it arrives, int64, shape (prompts,).
+
+    Parameters
+    ----------
+    prompts : Prompts
+    policy, cache_blocks, tail_first, token_bytes
+        As in `prefix_hit_ratio_curve`, one policy and one size.
+
+    Examples
+    --------
+    >>> asked = Prompts(None, np.array([1024, 1536]), np.zeros(2), np.array([2, 3]), np.array([1, 2, 1, 2, 3]), 512)
+    >>> prefix_hits(asked, "lru", 4).tolist()
+    [0, 2]
+    """
+    given = _Replay(prompts, token_bytes)
+    return given.hits(_prefix_policy(policy), cache_sizes(given.trace, cache_blocks).sizes[0], tail_first)[0]
+
+
+def hit_tokens(prompts: Prompts, prefix: np.ndarray) -> np.ndarray:
+    """Return the tokens of each prompt that its first `prefix` blocks hold, int64."""
+    return np.minimum(prefix * prompts.block_tokens, np.asarray(prompts.input_tokens))
+
+
+def _prefix_policy(name: str) -> Definition:
+    definition = find_policy(name)
+    if definition.name != "opt" and (definition.offline or definition.spatial or definition.kernel is None):
+        raise ParameterError(
+            f"{definition.name} cannot be a prefix cache; choose opt, or a compiled policy that looks neither into the"
+            " future nor at neighbours, such as lru"
+        )
+    return definition
+
+
+class _Kernel:
+    """A compiled policy as a prefix cache."""
+
+    def __init__(self, definition: Definition, size: int, address: np.ndarray, longest: int, tail_first: bool) -> None:
+        self.kernel, self.outcome = definition.cache(size, address, {}), np.empty(longest, np.uint8)
+        self.order = slice(None, None, -1) if tail_first else slice(None)
+
+    def held(self, prompt: Sequence[int]) -> list[bool]:
+        return [block in self.kernel for block in prompt]
+
+    def use(self, prompt: np.ndarray) -> None:
+        self.kernel.replay(np.ascontiguousarray(prompt[self.order]), self.outcome)
+
+
+class _Replay:
+    """Prompts with dense ids of blocks."""
+
+    def __init__(self, prompts: Prompts, token_bytes: int) -> None:
+        self.trace = Trace.from_blocks(
+            np.asarray(prompts.blocks, np.uint64), block_bytes=prompts.block_tokens * token_bytes
+        )
+        ends = np.cumsum(prompts.count)
+        self.parts = [
+            self.trace.ids[end - count : end]
+            for end, count in zip(ends.tolist(), np.asarray(prompts.count).tolist(), strict=True)
+        ]
+
+    def hits(self, definition: Definition, size: int, tail_first: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return, of each prompt, its blocks in the cache up to the first that is missing, and all in the cache."""
+        blocks, longest = self.trace.blocks, max(map(len, self.parts))
+        cache = (
+            OptimalTree(size, self.parts, blocks)
+            if definition.name == "opt"
+            else _Kernel(definition, size, self.trace.address, longest, tail_first)
+        )
+        prefix, everywhere = np.zeros(len(self.parts), np.int64), np.zeros(len(self.parts), np.int64)
+        for number, ids in enumerate(self.parts):
+            held = cache.held(ids.tolist())
+            prefix[number] = held.index(False) if False in held else len(held)
+            everywhere[number] = sum(held)
+            cache.use(ids)
+        return prefix, everywhere
+
+    def possible(self, warm_up: int) -> int:
+        """Return the blocks in contiguous prefixes that an earlier prompt had."""
+        seen, found = np.zeros(self.trace.blocks, bool), 0
+        for number, ids in enumerate(self.parts):
+            known = seen[ids]
+            if number >= warm_up:
+                found += len(ids) if known.all() else int(known.argmin())
+            seen[ids] = True
+        return found
 
 
 def soundness(prompts: "Prompts | str | os.PathLike[str]") -> dict[str, float]:
