@@ -28,11 +28,12 @@ TRACES = {
     )
 }
 
+SOURCES = conformance_vectors.DATA / "sources"  # of the checkout; the package has only what they make
 WITHOUT_VECTORS = {"gdsf", "opt_bypass"}  # registered after the suites were written; each needs a source of its own
 
 
 def source(policy):
-    return read_yaml(folder() / "sources" / f"{policy}.yaml")
+    return read_yaml(SOURCES / f"{policy}.yaml")
 
 
 def test_every_policy_has_fifteen_to_thirty_five_vectors():
@@ -41,7 +42,7 @@ def test_every_policy_has_fifteen_to_thirty_five_vectors():
 
 
 def test_files_are_small():
-    assert sum(path.stat().st_size for path in folder().rglob("*") if path.is_file()) < 2_000_000
+    assert sum(path.stat().st_size for path in conformance_vectors.DATA.rglob("*") if path.is_file()) < 2_000_000
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -58,7 +59,7 @@ def test_the_schema_and_the_long_traces_are_those_of_the_generator():
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_definitions_make_the_short_vectors_again(policy):
-    own, common = source(policy), read_yaml(folder() / "sources" / "common.yaml")
+    own, common = source(policy), read_yaml(SOURCES / "common.yaml")
     suite = conformance_vectors.make_suite(own, common | {"long": []}, TRACES)
     archived = json.loads((folder() / f"{policy}.json").read_text())
     assert conformance_vectors.written(suite | {"long": archived["long"]}) == (folder() / f"{policy}.json").read_text()
@@ -66,7 +67,7 @@ def test_definitions_make_the_short_vectors_again(policy):
 
 @pytest.mark.parametrize("policy", ["lru", "fifo", "arc", "lirs", "s3fifo", "sieve", "2q", "slru"])
 def test_definitions_make_the_long_vectors_again(policy):
-    common = read_yaml(folder() / "sources" / "common.yaml")
+    common = read_yaml(SOURCES / "common.yaml")
     assert len(common["long"]) == 3
     for entry, vector in zip(common["long"], SUITES[policy].long, strict=True):
         made = conformance_vectors.make_long(policy, variants(policy), entry, TRACES[entry["file"]])
