@@ -140,16 +140,14 @@ def _verdicts(figure, counts, traces):
                 if row[verdict]:
                     box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
                     text = str(table.loc[label, verdict])
-                    axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=7.5, bbox=box)
+                    axis.text(end - row[verdict] / 2, place, text, ha="center", va="center", fontsize=8, bbox=box)
         axis.set_title(f"Printed {form}s")
         axis.set_xlim(0, 1)
         axis.set_xticks([])
         axis.spines["bottom"].set_visible(False)
     for place, source in enumerate(traces):
-        axes[-1].text(1.02, place, source, va="center", fontsize=7.5)
-    axes[-1].text(1.02, -0.75, "traces", va="bottom", fontsize=7.5)
+        axes[-1].text(1.02, place, source, va="center", fontsize=8)
+    axes[-1].text(1.02, -0.75, "traces", va="bottom", fontsize=8)
     looks = VERDICTS.items()
     handles = [Patch(label=WORDS.get(name, name), linewidth=0.4, **look) for name, look in looks]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=7, columnspacing=0.9, handlelength=1.8, fontsize=7.5
-    )
+    figure.legend(handles=handles, loc="outside lower center", ncols=7, columnspacing=0.9, handlelength=1.8, fontsize=8)

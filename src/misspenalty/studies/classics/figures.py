@@ -138,9 +138,9 @@ def program(table):
         if reading == "program":
             look |= {"markerfacecolor": "none", "markersize": 4}
         places = rows["trace"].map(traces.index) + 0.12 * (number - (len(shown) - 1) / 2)
-        label = _name(policy) + (", program's conventions" if reading == "program" else "")
+        label = _name(policy) + (" (program's rules)" if reading == "program" else "")
         axes.plot(places, rows["points"], label=label, **look)
     axes.set_xticks(range(len(traces)), traces)
     axes.set_ylabel("Ours minus the program's miss ratio (points)")
-    figure.legend(loc="outside upper center", ncols=2)
+    legend_above(figure, axes.get_legend_handles_labels()[0], columns=2)
     return figure

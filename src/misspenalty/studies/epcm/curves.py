@@ -126,12 +126,12 @@ def limits(table, bars, reductions):
         axis.axhline(epcm.get(name), color=GREY, linestyle="--", linewidth=0.8)
         axis.axhline(said.get(name), color=PUBLISHED, linestyle="-.", linewidth=0.9)
         axis.axhline(0, color=INK, linewidth=0.6)
-        axis.set_xticks(range(len(told)), [f"{number:.0f}" for number in told], fontsize=7)
+        axis.set_xticks(range(len(told)), [f"{number:.0f}" for number in told], fontsize=7, rotation=45)
         axis.set_title(BENCHMARKS[name], fontsize=7)
     figure.supxlabel("Opens and execs known in advance", fontsize=7)
     axes[0].set_ylabel("I/O wait removed (%)")
     marks = [
-        Line2D([], [], color=colour, marker="o", markersize=2.5, label=f"{start:g} s of head start")
+        Line2D([], [], color=colour, marker="o", markersize=2.5, label=f"clock started after {start:g} s")
         for start, colour in starts.items()
     ]
     marks.append(Line2D([], [], color=INK, linestyle=":", linewidth=0.9, label="demand first"))

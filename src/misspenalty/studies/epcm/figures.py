@@ -290,7 +290,7 @@ def today(table):
             rows = mine[mine["model"] == model]
             value = 1000 * rows["io_wait_s"].iloc[-1]
             axis.bar(at, value, 0.75, **_bar(model))
-            words = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+            words = f"{value:.0f}" if value >= 10 else f"{value:.1f}"
             axis.text(at, value, words, ha="center", va="bottom", fontsize=7)
         axis.set_xticks(range(len(shown)), [MODELS[model][0] for model in shown], rotation=90)
         axis.tick_params(axis="x", length=0)
