@@ -10,6 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from misspenalty.claims import judge, load_ledger
+from misspenalty.latency.prefill import PLACES, Server, bandwidth
 from misspenalty.machine import load_machine
 from misspenalty.studies.kvcache import claims, cluster, cost, figures, runs, tables, variants
 from misspenalty.studies.kvcache.settings import KvcacheSettings
@@ -86,6 +87,15 @@ def test_a_prefill_in_two_steps_takes_as_long_as_in_one():
 
 
 # --- replays
+
+
+def test_penalty_of_prompts_has_these_costs_by_default():
+    tokens, reused = np.array([100, 8192, 120_000]), np.array([0, 512, 60_000])
+    assert Server().prefill_s(tokens, reused) == pytest.approx(cost.prefill_s(VALUES, tokens, reused))
+    assert Server().token_bytes == cost.token_bytes(VALUES)
+    assert set(PLACES) == set(cost.KINDS)
+    for place in PLACES:
+        assert Server().load_s(tokens, bandwidth(place)) == pytest.approx(cost.load_s(VALUES, tokens, place))
 
 
 @pytest.mark.parametrize(("blocks", "lru", "opt", "fifo", "prefix"), TRUTH)

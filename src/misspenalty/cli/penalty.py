@@ -5,6 +5,7 @@ from pathlib import Path
 
 import misspenalty
 from misspenalty import disks
+from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
@@ -19,12 +20,14 @@ from misspenalty.cli.arguments import (
 )
 from misspenalty.cli.output import Described
 from misspenalty.cli.tables import penalty_text
+from misspenalty.errors import ParameterError
 from misspenalty.replay.cache_size import block_bytes_of, cache_sizes
 
 EXAMPLES = (
     "misspenalty penalty mine.spc --policy arc,lru --size 1GB,4GB --device cheetah9lp,dc_p3700,5ms",
     "misspenalty penalty mine.spc --policy lru --size 64MB --device ultrastar_146z10 --scheduler sptf --speed 0.5",
     "misspenalty penalty mine.spc --policy lru --size 64MB --device dc_s3700 --clients 16",
+    "misspenalty penalty prompts.jsonl --prefix --policy lru,opt --size 500GB --device dram,ssd   time to first token",
     "misspenalty penalty mine.spc --policy lru,./mine.py:Mine --size 1%,10% --device dc_p3700 --plot times.png",
 )
 
@@ -45,6 +48,15 @@ def add(commands):
     )
     command.add_argument(
         "--device", required=True, metavar="A,B,…", help="drives (see 'misspenalty disk list'), files, or times (5ms)"
+    )
+    command.add_argument(
+        "--prefix",
+        action="store_true",
+        help="time to first token of prompts, each served alone: the cached prefix is loaded from --device (dram,"
+        " remote, ssd or a bandwidth, 25GB/s), the rest computed",
+    )
+    command.add_argument(
+        "--tflops", type=number, metavar="N", help="with --prefix, of all GPUs, for LLaMA3-70B (default: 2496, 8 A800)"
     )
     command.add_argument(
         "--clients", type=whole_number, metavar="N", help="closed loop of N clients, each waiting for its request"
@@ -99,6 +111,10 @@ def overrun(table):
 
 
 def _penalty(options):
+    if options.prefix:
+        return prompts.penalty(options)
+    if options.tflops is not None:
+        raise ParameterError("--tflops is the speed of the GPUs that compute prompts; set --prefix as well")
     policies = parse_policies(options.policy)
     settings = policy_settings(options, policies, misspenalty.penalty)
     read = (options.trace, options.warm_up, *options.device.split(","))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 import misspenalty
+from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
     add_command,
     add_replay_options,
@@ -19,14 +20,12 @@ from misspenalty.cli.arguments import (
     whole_number,
 )
 from misspenalty.cli.output import Described
-from misspenalty.cli.tables import curve_text, render, result_text
+from misspenalty.cli.tables import curve_text, result_text
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
 from misspenalty.replay import summary
 from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.replay.cache_size import block_bytes_of, cache_sizes
-from misspenalty.replay.prefix import prefix_hit_ratio_curve
-from misspenalty.traces.prompts import read_prompts
 
 SIZE = "blocks (65536), bytes with a unit (512MB) or a share of the footprint (5%%)"
 
@@ -127,22 +126,9 @@ def _say(hint):
         print(hint, file=sys.stderr)
 
 
-def _prefix(options):
-    other = {"--set": options.set, "--prefetch": options.prefetch, "--sample": options.sample, "--plot": options.plot}
-    other |= {"--warm-up": options.warm_up != "0"}
-    if given := [name for name, value in other.items() if value]:
-        raise ParameterError(f"--prefix cannot be combined with {given[0]}")
-    tokens = options.format_block_tokens
-    prompts = read_prompts(options.trace, options.format_unit, None if tokens is None else whole_number(tokens))
-    table = prefix_hit_ratio_curve(
-        prompts, parse_policies(options.policy), options.size.split(","), threads=options.threads
-    )
-    return Described(table, lambda wide: render(table.drop(columns=["prompts"] if not wide else []), wide))
-
-
 def _curve(options):
     if options.prefix:
-        return _prefix(options)
+        return prompts.curve(options)
     if options.sample_seed is not None and options.sample is None:
         raise ParameterError("--sample-seed chooses the blocks of a sample; set --sample as well")
     policies = parse_policies(options.policy)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError, check_flag, check_whole
 from misspenalty.policies.registry import Definition, find_policy
-from misspenalty.replay.cache_size import CacheSize, cache_sizes
+from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
 from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.prompts import Prompts, read_prompts
@@ -105,6 +105,13 @@ def prefix_hit_ratio_curve(
 
     jobs = [one(definition, size) for definition in definitions for size in sizes]
     return pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
+
+
+def prefix_sizes(
+    prompts: Prompts, cache_blocks: CacheSize | Iterable[CacheSize], token_bytes: int = 327_680
+) -> CacheSizes:
+    """Return sizes of prefix caches in blocks, with the texts that they were given as."""
+    return cache_sizes(_Replay(prompts, token_bytes).trace, cache_blocks)
 
 
 def prefix_hits(

@@ -1,0 +1,73 @@
+"""Time to first token: the paper's formulas by hand, prompts by hand, and the command."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from misspenalty import ParameterError
+from misspenalty.cli.main import main
+from misspenalty.latency.prefill import Server, bandwidth, time_to_first_token
+from misspenalty.traces.prompts import Prompts
+
+INPUTS = Path(__file__).parents[1] / "data" / "inputs"
+
+
+def test_formulas_by_hand():
+    """One layer of width 1: n tokens take n² + n operations, 2 reused ones save 6; 1 operation and 1 token per second."""
+    one = Server(layers=1, width=1, attention=1, linear=1, shared_heads=1, element_bytes=0.5, tflops=1e-12)
+    assert one.prefill_s(np.array([3, 3]), np.array([0, 2])).tolist() == [12, 6]
+    assert one.token_bytes == 1 and one.load_s(5, 1e-9) == 5
+
+
+def test_prompts_by_hand():
+    """The second prompt finds 2 of its 3 tokens: it loads 2 and computes 12 - 6, the first computes 12."""
+    one = Server(layers=1, width=1, attention=1, linear=1, shared_heads=1, element_bytes=0.5, tflops=1e-12)
+    asked = Prompts(None, np.array([3, 3]), np.ones(2), np.array([3, 3]), np.array([1, 2, 3, 1, 2, 4]), 1)
+    row = time_to_first_token(asked, "lru", 4, "0.000000001GB/s", server=one).iloc[0]
+    assert (row["mean_us"], row["prefill_us"], row["load_us"]) == (10e6, 9e6, 1e6)
+    assert (row["token_hit_ratio"], row["saved_ratio"], row["slower"]) == (2 / 6, pytest.approx(1 / 6), 0)
+    slow = time_to_first_token(asked, "lru", 4, "0.0000000001GB/s", server=one, warm_up=1).iloc[0]
+    assert (slow["requests"], slow["mean_us"], slow["slower"]) == (1, 26e6, 1)
+
+
+def test_the_command(capsys):
+    asked = [
+        "penalty",
+        str(INPUTS / "09_prompts_16_tokens.jsonl"),
+        "--prefix",
+        "--policy",
+        "lru,opt",
+        "--size",
+        "480MB",
+    ]
+    assert main([*asked, "--device", "dram,ssd", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["policy"], row["device"], row["requests"]) for row in rows] == [
+        (policy, device, 3) for policy in ("lru", "opt") for device in ("dram", "ssd")
+    ]
+    assert rows[0]["token_hit_ratio"] == pytest.approx((48 + 32) / 129)
+    assert main([*asked, "--device", "dram", "--warm-up", "1", "--tflops", "5000"]) == 0
+    assert "token hit ratio" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--device", "sdd"], "is not a place for a cache of prompts, did you mean 'ssd'"),
+        (["--device", "dram", "--clients", "4"], "--prefix cannot be combined with --clients"),
+        (["--device", "dram", "--warm-up", "10m"], "expected prompts .6000. or a share"),
+        (["--device", "dram", "--tflops", "0"], "tflops is 0"),
+    ],
+)
+def test_impossible_requests(capsys, options, message):
+    asked = ["penalty", str(INPUTS / "09_prompts_16_tokens.jsonl"), "--prefix", "--policy", "lru", "--size", "4"]
+    assert main([*asked, *options]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_a_place_is_known():
+    with pytest.raises(ParameterError, match="'0 GB/s' is not a place"):
+        bandwidth("0 GB/s")
