@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import lzma
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -100,7 +101,7 @@ def _remove_abandoned(folder, prefix, rest=".partial*"):
     """Remove temporary files of processes on this host that no longer exist."""
     for left in folder.glob(f"{glob.escape(prefix)}*{rest}"):
         number = left.name[len(prefix) :].partition(".")[0]
-        if number.isdecimal() and not _is_running(int(number)):
+        if re.fullmatch("[0-9]{1,9}", number) and not _is_running(int(number)):
             _remove(left)
 
 

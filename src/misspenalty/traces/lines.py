@@ -25,6 +25,8 @@ MOST_IDLE = 1 << 28  # bytes without a request; a file with more is not a trace
 LONGEST_LINE = 1 << 16  # bytes; a file with a longer line is not a trace
 DECIMAL = pa.decimal128(38, 18)
 KINDS = (pa.int64(), DECIMAL, pa.string())  # tried in this order
+TINY = r"^\s*[+-]?[\d.]+[eE]-\d{4,}\s*$"  # numbers that crash Arrow's conversion to decimals
+TINY_INSIDE = re.compile(rb"(?<![\w.-])[+-]?[\d.]+[eE]-\d{4,}(?![\w.-])")
 NEVER = r"[^\s\S]"  # a regular expression that matches nothing
 MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark
 BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -186,6 +188,8 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
         text = squeezed(text)
     try:
         _check_quotes(text, layout)
+        if (b"e-" in text or b"E-" in text) and TINY_INSIDE.search(text):
+            raise pa.ArrowInvalid("a number too small for Arrow")
         table = _read(text, layout, kinds)
     except pa.ArrowInvalid:
         try:
@@ -287,7 +291,8 @@ def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> 
         return column
     trimmed = pc.ascii_trim_whitespace(column)
     empty = pc.equal(trimmed, "")
-    for kind in KINDS[KINDS.index(kinds[place]) : -1]:
+    tiny = pc.any(pc.match_substring_regex(trimmed, TINY)).as_py()
+    for kind in () if tiny else KINDS[KINDS.index(kinds[place]) : -1]:
         with contextlib.suppress(pa.ArrowInvalid):
             made = pc.cast(pc.if_else(empty, pa.scalar(None, pa.string()), trimmed), kind)
             kinds[place] = kind

@@ -22,6 +22,7 @@ CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3}
 LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 DEVICE_SHIFT = 47  # as in `misspenalty.traces.reader`
 MOST_DEVICES = 1 << 16
+LONGEST = 64  # characters of a number
 
 
 class BadValueError(ValueError):
@@ -109,6 +110,8 @@ def _numbers(made: list[int], wrap: bool) -> np.ndarray:
 
 
 def _of_decimals(column: pa.Array, wrap: bool) -> np.ndarray:
+    if column.type.bit_width != 128:
+        return whole(_written(column), wrap=wrap)
     words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2]
     if column.type.scale == 0 and np.array_equal(high, low >> 63):
@@ -118,22 +121,37 @@ def _of_decimals(column: pa.Array, wrap: bool) -> np.ndarray:
             return pc.cast(column, target).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:
             continue
-    return _numbers([_whole(str(value), row, False) for row, value in enumerate(column.to_pylist())], wrap)
+    return whole(_written(column), wrap=wrap)
+
+
+def _written(column: pa.Array) -> pa.Array:
+    """Return decimals as texts."""
+    return pa.array([str(value) for value in column.to_pylist()], pa.string())
 
 
 def _whole(text: str, row: int, hexadecimal: bool) -> int:
-    try:
-        if hexadecimal:
-            if not re.fullmatch(r"\s*(0[xX])?[0-9a-fA-F]{1,16}\s*", text):
-                raise BadValueError(row)
-            return int(text, 16)
-        value = decimal.Decimal(text.strip()) if len(text) <= 64 and "_" not in text else decimal.Decimal("nan")
-        number = int(value)
-    except (ArithmeticError, ValueError) as error:
-        raise BadValueError(row) from error
+    if hexadecimal:
+        if not re.fullmatch(r"\s*(0[xX])?[0-9a-fA-F]{1,16}\s*", text):
+            raise BadValueError(row)
+        return int(text, 16)
+    value = _decimal(text, row)
+    number = int(value)
     if number != value or not -(1 << 63) <= number < 1 << 64:
         raise BadValueError(row)
     return number
+
+
+def _decimal(text: str, row: int) -> decimal.Decimal:
+    """Return the number that a text of at most `LONGEST` characters writes, if it is below 10**`LONGEST`."""
+    try:
+        value = decimal.Decimal(text.strip() if len(text) <= LONGEST and "_" not in text else "")
+    except ArithmeticError as error:
+        raise BadValueError(row) from error
+    if not value.is_finite():
+        raise BadValueError(row)
+    if value.adjusted() >= LONGEST:  # `int` takes hours for 1e999999999
+        raise BadValueError(row, f"{text.strip()} is out of range")
+    return value
 
 
 def keys(column: pa.Array, how: str) -> np.ndarray:
@@ -257,6 +275,8 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
         if (values == np.rint(values)).all() and (np.abs(values) < 2.0**62).all():
             return values.astype(np.int64), 10**power
         return _checked([int(decimal.Decimal(repr(float(value))).scaleb(power)) for value in values], unit), 1
+    if pa.types.is_decimal(kind) and kind.bit_width != 128:
+        return times(_written(column), unit)
     if pa.types.is_decimal(kind):
         scaled = pc.cast(column, pa.decimal128(38, power), safe=False)
         words = np.frombuffer(scaled.buffers()[1], np.int64)[2 * scaled.offset : 2 * (scaled.offset + len(scaled))]
@@ -268,13 +288,7 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
         return words[0::2].copy(), 1
     if not pa.types.is_string(kind):
         raise BadValueError(0, f"the column is of type {kind}", "numbers, timestamps or text")
-    made = []
-    for row, text in enumerate(texts(column)):
-        try:
-            made.append(int(decimal.Decimal(text if len(text) <= 64 and "_" not in text else "x").scaleb(power)))
-        except (ArithmeticError, ValueError) as error:
-            raise BadValueError(row) from error
-    return _checked(made, unit), 1
+    return _checked([int(_decimal(text, row).scaleb(power)) for row, text in enumerate(texts(column))], unit), 1
 
 
 def _checked(made: list[int], unit: str) -> np.ndarray:

@@ -215,7 +215,7 @@ def _places(role: str, columns: Iterable[str], names: Sequence[str], path: objec
                         f"two columns {column!r}", path=path, line=line, remedy=f"name one by its number: {role}=1"
                     )
                 places += same
-            elif column.isdigit():
+            elif re.fullmatch("[0-9]{1,9}", column):
                 if not 1 <= int(column) <= len(names):
                     raise InputError(
                         f"no column {column}", path=path, line=line, expected=f"a number from 1 to {len(names)}"

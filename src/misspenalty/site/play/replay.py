@@ -5,6 +5,7 @@ The worker calls `call` with the name of a function here and its arguments as JS
 
 import gzip
 import json
+import re
 import sys
 import traceback
 from array import array
@@ -148,7 +149,7 @@ def replay(trace, policy, size, by_bytes, device, load, amount):
 
 
 def _whole(text):
-    if not text.strip().isdigit():
+    if not re.fullmatch("[0-9]{1,9}", text.strip()):
         raise ParameterError(f"{text!r} clients; expected a whole number")
     return int(text)
 

@@ -14,6 +14,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.documents import read_yaml
 from misspenalty.traces.layout import same_names, split
 from misspenalty.traces.table import OPTIONS, Table
+from misspenalty.traces.values import LONGEST
 
 KINDS = {
     "integer": r"\d+",
@@ -136,9 +137,12 @@ class Dialect:
         """Whether the evidence holds in these rows."""
         names = self.table.names
         columns = {name: [row[place] for row in rows] for place, name in enumerate(names) if place < len(rows[0])}
+        sectors = self.evidence.get("not_bytes", ())
+        numbers = [*self.evidence.get("steady", ()), *sectors]
+        if any(len(value) > LONGEST for name in numbers for value in columns[name]):
+            return False
         zero = all(set(columns[name]) == {"0"} for name in self.evidence.get("zero", ()))
         steady = all(_is_steady([int(value) for value in columns[name]]) for name in self.evidence.get("steady", ()))
-        sectors = self.evidence.get("not_bytes", ())
         in_bytes = sectors and all(int(value) % SECTOR == 0 for name in sectors for value in columns[name])
         fractions = all(any("." in value for value in columns[name]) for name in self.evidence.get("fractions", ()))
         return zero and steady and not in_bytes and fractions

@@ -5,6 +5,8 @@ block size is only recorded: its tokens, from the data or the option ``block_tok
 token takes in the key-value cache of LLaMA3-70B.
 """
 
+import re
+
 import numpy as np
 
 from misspenalty.errors import check_choice, check_whole
@@ -27,7 +29,9 @@ def block_bytes_of(path, block_tokens=None, unit=None):
 
 
 def _tokens(text):
-    return None if text is None else check_whole("block_tokens", int(text) if str(text).isdigit() else text, 1, 1 << 20)
+    if text is None:
+        return None
+    return check_whole("block_tokens", int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else text, 1, 1 << 20)
 
 
 def _unit(text):
