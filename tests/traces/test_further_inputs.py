@@ -3,6 +3,8 @@
 The right values were worked out by hand from the lines.
 """
 
+import re
+
 import pytest
 
 from misspenalty import InputError, open_trace
@@ -114,3 +116,33 @@ def test_what_the_user_says_is_not_doubted(tmp_path):
     path.write_text("lba,size\n8,8\n")
     assert open_trace(path, size_unit="sectors").reading.size_unit == 512
     assert open_trace(path, size_unit="bytes").reading.size_unit == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "note"),
+    [
+        (
+            "disk,offset,size\n0,0,4096\n1,0,4096\n",
+            {"columns": "ignore=disk"},
+            "devices merged, as column disk is left",
+        ),
+        ("0,k1,17,213,4,get,60\n1,k1,17,213,4,delete,0\n", {"format": "twitter"}, "times to live .ttl. ignored"),
+        ("0,k1,17,213,4,get,60\n1,k1,17,213,4,delete,0\n", {"format": "twitter"}, "ignored operations: 1 delete"),
+        ("key,ttl\n7,60\n", {}, "ignored column ttl"),
+    ],
+)
+def test_what_is_not_honoured_is_said(tmp_path, content, options, note):
+    (path := tmp_path / "mine.csv").write_text(content)
+    assert re.search(note, open_trace(path, **options).reading.notice("mine.csv"))
+
+
+def test_a_table_with_a_header_only_says_so(tmp_path):
+    (path := tmp_path / "mine.csv").write_text("time,key\n")
+    with pytest.raises(InputError, match="contains no requests, only a header"):
+        open_trace(path)
+
+
+def test_size_changes_are_counted_when_a_file_is_read(tmp_path):
+    (path := tmp_path / "mine.csv").write_text("key,size\na,1\na,2\nb,5\na,1\na,2\n")
+    reading = open_trace(path).reading
+    assert reading.size_changes == 2 and reading.describe()["size changes"].startswith("2 references")

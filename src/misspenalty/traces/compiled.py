@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,6 +22,7 @@ from misspenalty.traces.compression import unreadable
 from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format
 from misspenalty.traces.reading import Reading
+from misspenalty.traces.source import Source, expand
 from misspenalty.traces.spool import spooled
 from misspenalty.traces.trace import (
     BY_BLOCK,
@@ -42,7 +42,6 @@ LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged li
 MOST_REFERENCES = 0xFFFFFFFE  # most that a kernel's 32-bit clock can count
 ALWAYS = 10_000_000  # references that any file may contain
 PER_BYTE = 100  # more of them, per byte of the file as it is stored
-EXPANDED = 1 << 20  # references expanded at a time
 LOADED = 1 << 30  # bytes of a compiled trace that are read into memory; a larger one is mapped
 LONGEST_NAME = 4096  # characters of a trace's name
 
@@ -55,8 +54,8 @@ def as_trace(source: TraceLike) -> Trace:
     Parameters
     ----------
     source : Trace, path-like, array of integers or table
-        A trace, the path of a raw or compiled one, block addresses as in `Trace.from_blocks`, or a pandas or Arrow
-        table as in `Trace.from_table`.
+        A trace, the path of a raw or compiled one, block addresses as in `Trace.from_blocks`, or a data frame,
+        an Arrow table or a dict of columns as in `Trace.from_table`.
 
     Raises
     ------
@@ -68,7 +67,7 @@ def as_trace(source: TraceLike) -> Trace:
     if isinstance(source, str | os.PathLike):
         source = open_trace(source)
     elif not isinstance(source, Trace):
-        if hasattr(source, "column_names") or (hasattr(source, "columns") and hasattr(source, "dtypes")):
+        if isinstance(source, dict) or hasattr(source, "columns"):
             return Trace.from_table(source)
         if not isinstance(source, list | tuple | np.ndarray) and not hasattr(source, "__array__"):
             raise ParameterError(
@@ -212,7 +211,7 @@ def _compile(
             references += _references(requests, path, int(lengths.sum()))
             lengths = _tally(lengths, requests)
             _check_references(references, most_references, path)
-            for start, writes, times in _expand(requests):
+            for start, writes, times in expand(requests):
                 numbering.add(start)
                 if requests.size is not None:
                     sizes.add(requests.size)
@@ -229,7 +228,8 @@ def _compile(
     reading = source.reading or Reading()
     reading = dataclasses.replace(
         reading, format=form.name, block_bytes=block_bytes, rows=int(lengths.sum()),
-        reads=references - source.writes, writes=source.writes, earlier=reading.earlier + source.earlier,
+        reads=references - source.writes, writes=source.writes, size_changes=sizes.changes,
+        earlier=reading.earlier + source.earlier,
     )  # fmt: skip
     write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths), reading, checksums=False)
 
@@ -252,42 +252,6 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
     return InputError(what, path=path, expected=None if held else form.summary, remedy=remedy)
 
 
-class Source:
-    """The requests of a reader, and what is noticed while they pass.
-
-    Attributes
-    ----------
-    reading : Reading or None
-        What the reader says at its end.
-    earlier : int
-        Requests with an earlier time than the one before.
-    writes : int
-        References that are writes.
-    """
-
-    def __init__(self, requests: Iterator[Requests]) -> None:
-        self.requests, self.last = iter(requests), 0
-        self.reading: Reading | None = None
-        self.earlier = self.writes = 0
-
-    def __iter__(self) -> Iterator[Requests]:
-        for batch in self._all():
-            if batch.time is not None and batch.time.size:
-                self.earlier += int(np.count_nonzero(np.diff(batch.time, prepend=self.last) < 0))
-                self.last = int(batch.time[-1])
-            if batch.write is not None:
-                counts = batch.write if batch.count is None else batch.count[batch.write]
-                self.writes += int(np.count_nonzero(counts) if batch.count is None else counts.sum())
-            yield batch
-
-    def _all(self) -> Iterator[Requests]:
-        try:
-            while True:
-                yield next(self.requests)
-        except StopIteration as end:
-            self.reading = end.value
-
-
 class ObjectBytes:
     """Writes the columns of a folder that have sizes: of each object at its first reference, and of all references.
 
@@ -295,7 +259,7 @@ class ObjectBytes:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.changes = folder, 0
         self.requests = open(folder / "request_bytes", "wb")  # noqa: SIM115, closed by `finish`
 
     def add(self, sizes: np.ndarray) -> None:
@@ -305,7 +269,7 @@ class ObjectBytes:
     def finish(self) -> None:
         """Write the sizes of the objects, once the column ``ids`` is complete."""
         self.requests.close()
-        requests, seen, changes = self.folder / "request_bytes", 0, False
+        requests, seen = self.folder / "request_bytes", 0
         if not requests.stat().st_size:
             requests.unlink()
             return
@@ -321,8 +285,8 @@ class ObjectBytes:
                 objects.flush()
                 seen += int(np.count_nonzero(new))
                 known = np.memmap(self.folder / "object_bytes", np.int64, "r", shape=(seen,))
-                changes = changes or bool((known[part] != asked).any())
-        if not changes:
+                self.changes += int(np.count_nonzero(known[part] != asked))
+        if not self.changes:
             requests.unlink()
 
     def close(self) -> None:
@@ -379,26 +343,6 @@ def _sizes(lengths: np.ndarray) -> RequestSizes:
     bounds = 1 << np.arange((largest - 1).bit_length() + 1)
     octaves = np.diff(ends[np.minimum(bounds, len(ends) - 1)], prepend=0)
     return RequestSizes(requests, median, p95, largest, tuple(octaves.tolist()))
-
-
-def _expand(
-    requests: Requests,
-) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
-    """Split requests that span blocks into references to one block, a bounded number at a time."""
-    start, count, write, time, _ = requests
-    if count is None:
-        yield start, write, time
-        return
-    ends = np.cumsum(count)
-    low = 0
-    while low < count.size:
-        done = ends[low - 1] if low else 0
-        high = max(int(np.searchsorted(ends, done + EXPANDED, side="right")), low + 1)
-        part = slice(low, high)
-        offsets = np.arange(ends[high - 1] - done) - np.repeat(ends[part] - count[part] - done, count[part])
-        blocks = np.repeat(start[part], count[part]) + offsets.astype(np.uint64)
-        yield (blocks, *(None if values is None else np.repeat(values[part], count[part]) for values in (write, time)))
-        low = high
 
 
 def _open_compiled(folder: Path, verify: bool) -> Trace:

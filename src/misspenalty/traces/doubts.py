@@ -61,7 +61,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             f"column {name} ({shown}) holds no whole sectors of {SECTOR} bytes",
             "say its unit, --size-unit sectors (or bytes; size_unit=…)",
         )
-    if key and _is_neighbour(key) and max(sizes) < SECTOR:
+    if key and _is_neighbour(key) and not _says_bytes(name) and max(sizes) < SECTOR:
         yield (
             f"column {name} ({shown}) may be bytes of a block, or a number of blocks",
             f"--columns size={name} or count={name} (columns=…) says which",
@@ -85,6 +85,18 @@ def left_out(name: str, place: int, table: Table) -> bool:
 
 def _is_neighbour(name: str) -> bool:
     return "".join(filter(str.isalnum, name.lower())) in {other.replace("_", "") for other in NEIGHBOURS}
+
+
+def merged(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Notes about columns of devices that the user leaves out, so that the addresses of all devices are one space."""
+    left = [name for place, name in enumerate(names) if left_out(name, place, table)]
+    devices = [name for name in left if (known := meaning(name)) is not None and known[0] == "device"]
+    return tuple(f"devices merged, as column {name} is left out" for name in devices)
+
+
+def _says_bytes(name: str) -> bool:
+    """Whether the name of a size is that of an object's, or says bytes."""
+    return "byte" in name.lower() or name.lower().startswith(("obj", "value", "response"))
 
 
 def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:

@@ -217,7 +217,15 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         raise InputError("columns give both a count of blocks and a size", path=path, line=at + 1, remedy=REMEDY)
     if doubted:
         doubts.check(table, names, roles, columns, path, at + 1)
-    return Layout(table, names, roles, skipped, tuple(ignored), (*notes, *more), _written(line) if header else b"")
+    return Layout(
+        table,
+        names,
+        roles,
+        skipped,
+        tuple(ignored),
+        (*notes, *more, *doubts.merged(table, names)),
+        _written(line) if header else b"",
+    )
 
 
 def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list[list[str]]:
@@ -269,5 +277,16 @@ def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[
     if ISO.fullmatch(value):
         return dataclasses.replace(table, time_unit="iso"), []
     size = abs(float(value)) if NUMBER.fullmatch(value) else 0.0
-    unit = next((unit for least, unit in EPOCH if size >= least), "s")
+    unit = epoch_unit(size)
     return dataclasses.replace(table, time_unit=unit), [f"times taken as {unit} (--time-unit)"]
+
+
+def epoch_unit(first: float) -> str:
+    """Return the unit that makes a number a time of our age, or seconds.
+
+    Examples
+    --------
+    >>> epoch_unit(1.7e12), epoch_unit(12.5)
+    ('ms', 's')
+    """
+    return next((unit for least, unit in EPOCH if abs(first) >= least), "s")

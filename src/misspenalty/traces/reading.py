@@ -30,6 +30,8 @@ class Reading:
         Lines or records that are not requests, by reason.
     rows, reads, writes : int
         Requests read; references that are reads and writes.
+    size_changes : int
+        References to an object with another size than at its first.
     earlier : int
         Requests with an earlier time than the one before.
     sorted : bool
@@ -52,6 +54,7 @@ class Reading:
     rows: int = 0
     reads: int = 0
     writes: int = 0
+    size_changes: int = 0
     earlier: int = 0
     sorted: bool = False
     notes: tuple[str, ...] = ()
@@ -129,6 +132,8 @@ class Reading:
                 f"{count:,} {name or 'blank'} ({meaning})" for name, (meaning, count) in self.operations.items()
             )
         lines["references"] = f"{self.reads:,} reads, {self.writes:,} writes"
+        if self.size_changes:
+            lines["size changes"] = f"{self.size_changes:,} references to an object with another size than at its first"
         if self.time_unit or self.earlier:
             lines["order"] = f"{self.earlier:,} requests earlier than the one before" + (
                 "; sorted by time" if self.sorted else ""

@@ -39,7 +39,7 @@ class Rows:
         What the column of the role ``action`` has to be; other rows are skipped.
     """
 
-    def __init__(self, table: Table, block_bytes: int, path: Path, action: str | None = None) -> None:
+    def __init__(self, table: Table, block_bytes: int, path: Path | None, action: str | None = None) -> None:
         self.table, self.block_bytes, self.path, self.action = table, block_bytes, path, action
         self.operations = table.operations or OPERATIONS
         self.devices = DeviceNumbers()

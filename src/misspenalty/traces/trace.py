@@ -30,7 +30,6 @@ COLUMNS: dict[str, type] = {
     "request_bytes": np.int64,
 }
 OPTIONAL = ("write", "time", "object_bytes", "request_bytes")
-ROLES = ("block", "write", "time", "object_bytes")  # of columns of tables
 BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other columns have one per reference
 
 
@@ -166,41 +165,81 @@ class Trace:
         )
 
     @classmethod
-    def from_table(cls, table: Any, columns: "dict[str, str] | str | None" = None, **settings: Any) -> "Trace":
-        """A trace of the rows of a pandas DataFrame or an Arrow table.
+    def from_table(
+        cls,
+        table: Any,
+        columns: "dict[str, Any] | str | None" = None,
+        *,
+        block_bytes: int = 4096,
+        name: str = "table",
+        **options: Any,
+    ) -> "Trace":
+        """Return the trace of the rows of a table.
 
         Parameters
         ----------
-        table : DataFrame, pyarrow.Table or RecordBatch
+        table : DataFrame, pyarrow.Table, RecordBatch or dict
+            A pandas or polars frame, an Arrow table, or a dict of columns. Keys may be numbers or text.
         columns : dict or str, optional
-            Role to the name of its column, ``{"block": "key"}`` or ``"block=key"``; roles are ``block``, ``write``,
-            ``time`` (ns) and ``object_bytes``; by default columns of these names.
-        **settings
-            ``block_bytes`` and ``name``, as in `from_blocks`.
+            Role to column, ``{"block": "key"}`` or ``"block=key"``, with the roles of `misspenalty.traces.vocabulary`;
+            other columns have the role that their name says, as in a file.
+        block_bytes : int
+            Block size into which byte ranges are split.
+        name : str
+            Name of the trace.
+        **options
+            ``operations``, ``time_unit`` (by default ns for numbers in a column ``time``), ``address_unit``,
+            ``size_unit``, ``key`` and ``order``, as in `misspenalty.open_trace`.
 
         Raises
         ------
+        InputError
+            There is no column of places, two columns have one role, or a value cannot be read.
         ParameterError
-            There is no column of blocks, a role is unknown, or a column has an invalid type.
+            A role or an option is unknown, or the table is none.
 
         Examples
         --------
         >>> import pandas as pd
-        >>> Trace.from_table(pd.DataFrame({"key": [7, 8, 7]}), "block=key").ids.tolist()
-        [0, 1, 0]
+        >>> Trace.from_table(pd.DataFrame({"key": ["a", "b", "a"], "op": ["GET", "SET", "GET"]})).write.tolist()
+        [False, True, False]
         """
-        if isinstance(columns, str):
-            pairs = [pair.partition("=")[::2] for pair in columns.split(",")]
-            columns = {role.strip(): name.strip() for role, name in pairs}
-        names = list(getattr(table, "column_names", None) or table.columns)
-        chosen = {role: role for role in ROLES if role in names} if columns is None else columns
-        if unknown := [role for role in chosen if role not in ROLES]:
-            raise ParameterError(f"columns: unknown role {unknown[0]!r}; expected {', '.join(ROLES)}")
-        for name in (chosen.get("block", "block"), *chosen.values()):
-            if name not in names:
-                raise ParameterError(f"the table has no column {name!r}; it has {', '.join(map(str, names))}")
-        values: dict[str, Any] = {role: np.asarray(table[name]) for role, name in chosen.items()}
-        return cls.from_blocks(**{"blocks": values.pop("block")} | values | settings)
+        from misspenalty.traces.frames import references  # costs more than most traces
+
+        found = references(table, check_block(block_bytes), columns=columns, **options)
+        first, changing = object_sizes(found.ids, found.size)
+        return cls(
+            found.ids, found.write, found.time, found.address, block_bytes, name, "table", object_bytes=first,
+            request_bytes=changing, reading=found.reading,
+        )  # fmt: skip
+
+    def info(self) -> None:
+        """Print what the trace holds, and how its file was read.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8, 7], write=[False, True, False], time=[0, 5, 7]).info()
+        trace       array (array)
+        references  3 (2 reads, 1 write)
+        blocks      2 blocks of 4096 bytes, footprint 8 KB
+        columns     write, time
+        seconds     7e-09
+        """
+        writes = len(self) - self.reads
+        each = f"{self.reads:,} read{_s(self.reads)}, {writes:,} write{_s(writes)}"
+        lines = {"trace": f"{self.name} ({self.format})", "references": f"{len(self):,} ({each})"}
+        lines["blocks"] = self._extent()
+        lines["columns"] = ", ".join(column for column in ("write", "time", "object_bytes")
+                                     if getattr(self, column) is not None) or "none but the block"  # fmt: skip
+        if self.time is not None and len(self):
+            lines["seconds"] = f"{(int(self.time.max()) - int(self.time.min())) / 1e9:g}"
+        if self.size_changes:
+            many = "reference asks" if self.size_changes == 1 else "references ask"
+            lines["sizes"] = f"{self.size_changes:,} {many} for another size than the one before"
+        read = {} if self.reading is None else self.reading.describe()
+        told = [f"{name:<11} {text}" for name, text in lines.items()]
+        told += ["", "read as", *(f"{name:<11} {text}" for name, text in read.items())] if read else []
+        print("\n".join(told))
 
     def to_numpy(self) -> dict[str, np.ndarray]:
         """The references as arrays, by column: ``block``, and, if the trace has them, ``write, time, object_bytes``.

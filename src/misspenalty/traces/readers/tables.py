@@ -18,6 +18,7 @@ from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.vocabulary import PLACES, TIMES
 
 EXPONENTS = "keys are written with exponents, which may have lost digits and made different keys equal"
+TIMES_TO_LIVE = ("ttl", "expire", "expiry", "max_age")  # names of columns
 HEX = "--key hex (key=…) reads hexadecimal numbers"
 REMEDIES = {  # by role
     "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; digits follow a point, no comma",
@@ -58,7 +59,12 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
         if count:
             rows.skipped[f"{what}{_s(count)}"] = count
     columns = {role: " + ".join(form.names[place] for place in places) for role, places in form.roles.items()}
-    return rows.reading(columns, form.ignored, (*form.notes, *[EXPONENTS][: seen["exponents"]]))
+    if form.header_lines and not seen["rows"]:
+        raise InputError("contains no requests, only a header", path=path)
+    used = {place for places in form.roles.values() for place in places}
+    unused = [name for place, name in enumerate(form.names) if place not in used and name not in form.ignored]
+    lives = [f"times to live ({name}) ignored" for name in unused if name.lower() in TIMES_TO_LIVE]
+    return rows.reading(columns, form.ignored, (*form.notes, *lives, *[EXPONENTS][: seen["exponents"]]))
 
 
 def _s(count):
@@ -67,7 +73,7 @@ def _s(count):
 
 def _requests(path, form, rows, seen):
     for batch in batches(path, form):
-        seen.update(skipped=batch.skipped, repeated=batch.repeated, exponents=batch.exponents)
+        seen.update(rows=batch.rows, skipped=batch.skipped, repeated=batch.repeated, exponents=batch.exponents)
         columns = {role: [batch.columns[place] for place in places] for role, places in form.roles.items()}
 
         def fault(row, role, place, what, batch=batch):

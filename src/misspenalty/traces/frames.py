@@ -1,0 +1,178 @@
+"""Tables of typed columns as requests: Parquet files, and data frames and Arrow tables in memory.
+
+The same roles, names and options as those of text (`misspenalty.traces.readers.tables`). A column of times may be a
+timestamp; columns without a role are not used.
+"""
+
+import dataclasses
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.traces import doubts
+from misspenalty.traces._compile import Interner
+from misspenalty.traces.layout import LOOKED_AT, epoch_unit
+from misspenalty.traces.reader import Requests
+from misspenalty.traces.reading import Reading
+from misspenalty.traces.rows import Rows, in_order_of_time
+from misspenalty.traces.source import Source, expand
+from misspenalty.traces.table import Table
+from misspenalty.traces.values import TextKeysError, is_text
+from misspenalty.traces.vocabulary import TIMES, Roles, assign
+
+BATCH = 1 << 20  # rows at a time
+OF_TEXT = ("separator", "header", "comment", "pattern", "skip")  # options that have no meaning here
+
+
+def read_columns(
+    first: pa.Table,
+    batches: Callable[[list[str]], Iterable[pa.RecordBatch]],
+    table: Table,
+    block_bytes: int,
+    path: Path | None,
+    numbers: str = "",
+) -> Generator[Requests, None, Reading]:
+    """Yield the `Requests` of typed columns; return the `Reading`.
+
+    Parameters
+    ----------
+    first : pyarrow.Table
+        The first rows of all columns.
+    batches : callable
+        ``batches(names)`` returns all rows of these columns, a batch at a time.
+    table : Table
+    block_bytes : int
+    path : Path, optional
+        For messages.
+    numbers : str
+        Unit of times that are numbers, if nothing says it; by default it is guessed from the first.
+    """
+    names = first.column_names
+    roles = assign(names, table.columns, path, None)
+    table = dataclasses.replace(table, **doubts.units(table, names, roles), separator="")
+    shown = [[str(value) for value in column.to_pylist()] for column in first.columns]
+    doubts.check(table, names, roles, shown, path, None)
+    table, notes = _timed(table, roles, first, numbers)
+    rows = Rows(table, block_bytes, path)
+    found = _requests(names, roles, batches, rows, path)
+    yield from in_order_of_time(found, rows) if table.order == "time" else found
+    used = {place for places in roles.values() for place in places}
+    ignored = tuple(
+        name for place, name in enumerate(names) if place not in used and not doubts.left_out(name, place, table)
+    )
+    columns = {role: " + ".join(names[at] for at in places) for role, places in roles.items()}
+    return rows.reading(columns, ignored, (*notes, *doubts.merged(table, names)))
+
+
+def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[Table, tuple[str, ...]]:
+    """`table` with the unit of the column of times, and notes if it was guessed."""
+    role = next((role for role in TIMES if role in roles), None)
+    if role is None:
+        return table, ()
+    column = first.column(roles[role][0])
+    unit = TIMES[role] or table.time_unit
+    if unit or pa.types.is_temporal(column.type):
+        return dataclasses.replace(table, time_unit=unit or "s"), ()
+    if is_text(column):
+        return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)
+    if numbers:
+        return dataclasses.replace(table, time_unit=numbers), ()
+    unit = epoch_unit(float(column[0].as_py() or 0)) if len(column) else "s"
+    return dataclasses.replace(table, time_unit=unit), (f"times taken as {unit} (--time-unit)",)
+
+
+def _requests(
+    names: list[str],
+    roles: Roles,
+    batches: Callable[[list[str]], Iterable[pa.RecordBatch]],
+    rows: Rows,
+    path: Path | None,
+) -> Iterable[Requests]:
+    before = 0
+    places = sorted({place for each in roles.values() for place in each})
+    for batch in batches([names[place] for place in places]):
+        columns = {role: [batch[names[place]] for place in each] for role, each in roles.items()}
+
+        def fault(row: int, role: str, place: int, what: str, before: int = before) -> InputError:
+            name = names[roles[role][place]]
+            return InputError(f"row {before + row + 1}, column {name}: {what or 'a value is malformed'}", path=path)
+
+        yield rows.requests(columns, fault)
+        before += len(batch)
+
+
+def as_arrow(source: Any) -> pa.Table:
+    """Return a pandas or polars frame, an Arrow table or batch, or a dict of columns as an Arrow table.
+
+    Raises
+    ------
+    ParameterError
+        It is none of these, or a column has values of several types.
+    """
+    try:
+        if isinstance(source, pa.RecordBatch):
+            return pa.Table.from_batches([source])
+        if isinstance(source, pa.Table):
+            return source
+        if isinstance(source, dict):
+            return pa.table({str(name): pa.array(column) for name, column in source.items()})
+        if hasattr(source, "to_arrow"):
+            return source.to_arrow()
+        return pa.Table.from_pandas(source, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        raise ParameterError(
+            f"the table cannot be used ({error}); expected a pandas or polars frame, an Arrow table, or a dict of"
+            " columns of one length"
+        ) from error
+
+
+@dataclass(frozen=True)
+class References:
+    """References to blocks by column, as in `misspenalty.Trace`."""
+
+    ids: np.ndarray
+    write: np.ndarray | None
+    time: np.ndarray | None
+    size: np.ndarray | None
+    address: np.ndarray
+    reading: Reading
+
+
+def references(source: Any, block_bytes: int, **options: Any) -> References:
+    """Return the references of the rows of a table; see `misspenalty.Trace.from_table`."""
+    if odd := next((each for each in options if each in OF_TEXT), None):
+        raise ParameterError(f"{odd} describes text; a table has columns")
+    table, rows = Table().changed(**options), as_arrow(source)
+    try:
+        return _references(table, rows, block_bytes)
+    except TextKeysError:
+        return _references(dataclasses.replace(table, key="words"), rows, block_bytes)
+
+
+def _references(table: Table, rows: pa.Table, block_bytes: int) -> References:
+    first = rows.slice(0, LOOKED_AT)
+    source = Source(
+        iter(read_columns(first, lambda names: rows.select(names).to_batches(BATCH), table, block_bytes, None, "ns"))
+    )
+    interner, count = Interner(), 0
+    parts: list[tuple[np.ndarray | None, ...]] = []
+    for requests in source:
+        count += len(requests.start)
+        for start, write, time in expand(requests):
+            parts.append((interner.ids(np.ascontiguousarray(start)), write, time, requests.size))
+    if not count:
+        raise ParameterError("the table has no rows with requests")
+    ids, write, time, size = (
+        None if column[0] is None else np.concatenate(column)
+        for column in zip(*parts, strict=True)  # type: ignore[arg-type]
+    )
+    reading = dataclasses.replace(
+        source.reading or Reading(), format="table", block_bytes=block_bytes, rows=count,
+        reads=len(ids) - source.writes, writes=source.writes, earlier=source.earlier,
+    )  # fmt: skip
+    return References(ids, write, time, size, interner.addresses_by_id(), reading)

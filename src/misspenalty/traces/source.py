@@ -1,0 +1,66 @@
+"""Requests on their way from a reader to a trace: what is noticed as they pass, and their single references."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from misspenalty.traces.reader import Requests
+from misspenalty.traces.reading import Reading
+
+EXPANDED = 1 << 20  # references expanded at a time
+
+
+class Source:
+    """The requests of a reader, and what is noticed while they pass.
+
+    Attributes
+    ----------
+    reading : Reading or None
+        What the reader says at its end.
+    earlier : int
+        Requests with an earlier time than the one before.
+    writes : int
+        References that are writes.
+    """
+
+    def __init__(self, requests: Iterator[Requests]) -> None:
+        self.requests, self.last = iter(requests), 0
+        self.reading: Reading | None = None
+        self.earlier = self.writes = 0
+
+    def __iter__(self) -> Iterator[Requests]:
+        for batch in self._all():
+            if batch.time is not None and batch.time.size:
+                self.earlier += int(np.count_nonzero(np.diff(batch.time, prepend=self.last) < 0))
+                self.last = int(batch.time[-1])
+            if batch.write is not None:
+                counts = batch.write if batch.count is None else batch.count[batch.write]
+                self.writes += int(np.count_nonzero(counts) if batch.count is None else counts.sum())
+            yield batch
+
+    def _all(self) -> Iterator[Requests]:
+        try:
+            while True:
+                yield next(self.requests)
+        except StopIteration as end:
+            self.reading = end.value
+
+
+def expand(
+    requests: Requests,
+) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
+    """Split requests that span blocks into references to one block, a bounded number at a time."""
+    start, count, write, time, _ = requests
+    if count is None:
+        yield start, write, time
+        return
+    ends = np.cumsum(count)
+    low = 0
+    while low < count.size:
+        done = ends[low - 1] if low else 0
+        high = max(int(np.searchsorted(ends, done + EXPANDED, side="right")), low + 1)
+        part = slice(low, high)
+        offsets = np.arange(ends[high - 1] - done) - np.repeat(ends[part] - count[part] - done, count[part])
+        blocks = np.repeat(start[part], count[part]) + offsets.astype(np.uint64)
+        yield (blocks, *(None if values is None else np.repeat(values[part], count[part]) for values in (write, time)))
+        low = high

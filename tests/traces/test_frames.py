@@ -1,0 +1,96 @@
+"""Data frames, Arrow tables and dicts of columns as traces, with every role that files have."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate
+
+COLUMNS = {
+    "Timestamp (us)": [5, 10, 30],
+    "Op": ["GET", "SET", "get"],
+    "device_id": ["a", "b", "a"],
+    "offset": [8192, 8192, 0],
+    "size_kb": [4, 4, 8],
+    "level": [1, 1, 1],
+}
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pa.table, lambda columns: pa.table(columns).to_batches()[0]])
+def test_every_kind_of_table_has_every_role(make):
+    trace = Trace.from_table(make(COLUMNS))
+    assert trace.address[trace.ids].tolist() == [2, 1 << 47 | 2, 0, 1]
+    assert trace.write.tolist() == [False, True, False, False]
+    assert trace.time.tolist() == [0, 5000, 25_000, 25_000]
+    assert (trace.reading.ignored, trace.reading.devices, trace.reading.size_unit) == (("level",), 2, 1024)
+    assert trace.reading.rows == 3 and trace.reading.writes == 1
+
+
+def test_text_keys_are_those_of_files(tmp_path):
+    columns = {"key": ["a", "b", "a"], "size": [10, 20, 30]}
+    (path := tmp_path / "x.csv").write_text("key,size\na,10\nb,20\na,30\n")
+    made, read = Trace.from_table(columns), open_trace(path)
+    assert made.address.tolist() == read.address.tolist() and made.request_bytes.tolist() == [10, 20, 30]
+    assert simulate(columns, "lru", 2).hits == hit_ratio_curve(pd.DataFrame(columns), "lru", 2)["hits"][0] == 1
+    assert Trace.from_table({"key": ["7", "a"]}).address[1] == read.address[0]
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "ns"),
+    [
+        ([datetime.datetime(2024, 5, 31, 12), datetime.datetime(2024, 5, 31, 12, 0, 1)], {}, 10**9),
+        (pd.to_datetime(["2024-05-31T12:00:00Z", "2024-05-31T12:00:00.000000007Z"], format="ISO8601"), {}, 7),
+        (["2024-05-31 12:00:00", "2024-05-31 12:01:00"], {}, 60 * 10**9),
+        (["31.05.2024", "01.06.2024"], {"time_unit": "%d.%m.%Y"}, 86_400 * 10**9),
+        (np.array([0, 5]), {}, 5),
+        (np.array([0, 5]), {"time_unit": "ms"}, 5_000_000),
+        ([0.5, 0.75], {"time_unit": "s"}, 250_000_000),
+    ],
+)
+def test_times(times, options, ns):
+    assert Trace.from_table(pd.DataFrame({"time": times, "key": [1, 2]}), **options).time.tolist() == [0, ns]
+
+
+def test_columns_and_operations_of_the_user():
+    frame = pd.DataFrame({"k": [1, 2, 3], "what": ["x", "y", "z"], "size": [1, 2, 3]})
+    trace = Trace.from_table(
+        frame, {"key": "k", "op": "what", "ignore": "size"}, operations={"x": "read", "y": "write", "z": "ignore"},
+        name="mine",
+    )  # fmt: skip
+    assert (len(trace), trace.write.tolist(), trace.object_bytes, trace.name) == (2, [False, True], None, "mine")
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error", "message"),
+    [
+        ({"level": [1]}, {}, InputError, "names no place of a request"),
+        ({"key": [1], "count": [2]}, {}, InputError, "may count blocks from key on"),
+        ({"lba": [8], "size": [8]}, {}, InputError, "holds no whole sectors"),
+        ({"key": [1], "mode": ["R"]}, {}, InputError, "column mode holds operations"),
+        ({"key": [1, None]}, {}, InputError, "row 2, column key: a value is missing"),
+        ({"key": ["a", "NULL"]}, {}, InputError, "row 2, column key: NULL may be a missing key"),
+        ({"key": [1], "op": ["X"]}, {}, InputError, "row 1, column op: operation 'X'"),
+        ({"key": [1, "a"]}, {}, ParameterError, "the table cannot be used"),
+        ({"key": [1, 2], "op": ["R"]}, {}, ParameterError, "the table cannot be used"),
+        ({"key": []}, {}, ParameterError, "no rows with requests"),
+        ({"key": [1]}, {"separator": ","}, ParameterError, "separator describes text"),
+        ({"key": [1]}, {"block_bytes": 0}, ParameterError, "block_bytes is 0"),
+    ],
+)
+def test_what_cannot_be_used_is_named(table, options, error, message):
+    with pytest.raises(error, match=message):
+        Trace.from_table(table, **options)
+
+
+def test_info_says_what_was_read(tmp_path, capsys):
+    (path := tmp_path / "x.csv").write_text("time_ms,key,size,level\n0,a,10,1\n5,b,20,1\n9,a,30,1\n")
+    open_trace(path).info()
+    told = capsys.readouterr().out
+    for line in (
+        "references  3 (3 reads, 0 writes)", "seconds     0.009", "sizes       1 reference asks for another size",
+        "format      csv", "columns     block = key, size = size, time_ms = time_ms", "ignored     level",
+    ):  # fmt: skip
+        assert line in told
