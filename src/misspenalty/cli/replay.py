@@ -136,6 +136,11 @@ def _curve(options):
     plot = None if options.plot is None else plot_path(options.plot, options.trace, options.warm_up)
     trace, settings["warm_up"] = open_warmed(options)
     every = options.size.strip().lower() == "all"
+    if every and block_bytes_of(trace) is None and options.unit != "objects":
+        raise ParameterError(
+            f"--size all counts objects, and those of {trace.name} have different sizes; name sizes in bytes, such as"
+            " --size 1%,10%,64MB, or add --by-objects"
+        )
     given = None if every else cache_sizes(trace, options.size.split(","), options.unit)
     table = misspenalty.hit_ratio_curve(
         trace,

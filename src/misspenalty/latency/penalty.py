@@ -50,6 +50,7 @@ from misspenalty.policies.sized import SIZE_CHANGES, find_sized
 from misspenalty.replay.by_bytes import first_sizes
 from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.replay.result import warn_if_better_than_opt
+from misspenalty.replay.tables import drawn
 from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, parse_time
@@ -201,7 +202,7 @@ def penalty(
     rows = in_threads(jobs, lambda references: None, check_threads(threads))
     if not given.in_bytes:
         warn_if_better_than_opt(rows)
-    return pd.DataFrame(rows)
+    return drawn(pd.DataFrame(rows), "response_time", trace)
 
 
 def _too_late(policy, size, device, error):

@@ -20,6 +20,7 @@ from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
 from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
 from misspenalty.replay.sampling import Piece, check_sample, check_sampled_sizes, check_seed
+from misspenalty.replay.tables import drawn
 from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
@@ -228,7 +229,7 @@ def hit_ratio_curve(
             threads,
             parameters,
         )
-        return pd.DataFrame([result.row() for result in rows])
+        return drawn(pd.DataFrame([result.row() for result in rows]), "hit_ratio", opened)
     sizes = None if given is None else given.sizes
     stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
     if not all(stacks) and sizes is None:
@@ -263,7 +264,7 @@ def hit_ratio_curve(
     if any(definition.name in OPTIMA for definition in definitions):
         warn_if_better_than_opt(table.to_dict("records"))
     table = table[: len(table) - len(sizes)] if bound and sizes is not None else table
-    return table if totals else table.drop(columns="total_evictions")
+    return drawn(table if totals else table.drop(columns="total_evictions"), "hit_ratio", opened)
 
 
 def _whole_curve(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.traces.trace import Trace, format_bytes
 
 OF_HITS = (0.5, 0.9, 0.99)  # of the hits at the largest size
@@ -91,8 +92,9 @@ def text(trace: Trace, table: pd.DataFrame) -> str:
 
 
 def _lines(trace: Trace, rows: pd.DataFrame) -> list[str]:
+    block_bytes = block_bytes_of(trace)
     return [
-        f"  {size:>12,} blocks  {format_bytes(size * trace.block_bytes):>9}  {size / trace.blocks:>8.2%}"
-        f"  hit ratio {ratio:.2%}"
+        f"  {size:>12,} {'objects' if block_bytes is None else f'blocks  {format_bytes(size * block_bytes):>9}'}"
+        f"  {size / trace.blocks:>8.2%}  hit ratio {ratio:.2%}"
         for size, ratio in zip(rows["cache_blocks"], rows["hit_ratio"], strict=True)
     ] or ["  none"]

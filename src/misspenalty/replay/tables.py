@@ -1,0 +1,51 @@
+"""Tables of results that draw themselves."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+
+from misspenalty.replay.cache_size import block_bytes_of
+from misspenalty.traces.trace import Trace
+
+
+class Drawn(pd.DataFrame):
+    """A DataFrame whose ``plot()`` draws what the table shows; with arguments it is that of pandas.
+
+    ``attrs`` has ``figure``, the name of a function of `misspenalty.plotting.curve`, and of the trace its ``name``,
+    ``footprint_bytes`` and ``block_bytes``, None if objects differ in size. Parts of the table are plain frames.
+    """
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    def plot(self, *args: Any, **settings: Any) -> Any:  # type: ignore[override]
+        """Return the `matplotlib.figure.Figure` of the table, or with arguments what pandas draws."""
+        if args or settings:
+            return pd.DataFrame(self).plot(*args, **settings)
+        from misspenalty.plotting import curve  # Matplotlib takes longer to import than most curves to compute
+
+        figure = getattr(curve, self.attrs["figure"])
+        trace = SimpleNamespace(name=self.attrs["name"], footprint_bytes=self.attrs["footprint_bytes"])
+        return figure(pd.DataFrame(self), self.attrs["block_bytes"], curve.title(trace))
+
+
+def drawn(table: pd.DataFrame, figure: str, trace: Trace) -> Drawn:
+    """Return a table of results with a trace as one that draws itself.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"policy": ["lru"], "cache_blocks": [2], "hit_ratio": [0.5]})
+    >>> table = drawn(rows, "hit_ratio", Trace.from_blocks([1, 2, 1]))
+    >>> [axes.get_ylabel() for axes in table.plot().axes], type(table[:1]).__name__
+    (['Hit ratio (%)'], 'DataFrame')
+    """
+    made = Drawn(table)
+    made.attrs |= {
+        "figure": figure,
+        "name": trace.name,
+        "footprint_bytes": trace.footprint_bytes,
+        "block_bytes": block_bytes_of(trace),
+    }
+    return made

@@ -1,0 +1,60 @@
+"""Tables of results: they draw themselves, and are frames for everything else."""
+
+import pandas as pd
+import pytest
+
+from misspenalty import Trace, hit_ratio_curve, penalty
+from misspenalty.cli.main import main
+
+BLOCKS = Trace.from_blocks([1, 2, 1, 3, 1], name="mine")
+OBJECTS = Trace.from_blocks([1, 2, 1, 3, 1], object_bytes=[10, 20, 10, 99, 10])
+
+
+@pytest.mark.parametrize(
+    ("table", "label"),
+    [
+        (hit_ratio_curve(BLOCKS, ["lru", "opt"], [1, 2]), "Hit ratio (%)"),
+        (hit_ratio_curve(BLOCKS, "lru"), "Hit ratio (%)"),
+        (hit_ratio_curve(OBJECTS, ["lru", "gdsf"], ["30B", "80B"]), "Hit ratio (%)"),
+        (penalty(BLOCKS, "lru", [1, 2], "5ms", interval="1ms"), "Mean response time (ms)"),
+    ],
+)
+def test_a_table_draws_what_it_shows(table, label):
+    figure = table.plot()
+    assert any(label.lower() in text.lower() for text in (figure.axes[0].get_ylabel(), *map(str, figure.texts)))
+    assert len(figure.axes[0].lines) >= table["policy"].nunique()
+
+
+def test_it_is_a_frame_for_everything_else():
+    table = hit_ratio_curve(BLOCKS, "lru", [1, 2])
+    plain = pd.DataFrame(table)
+    assert table.equals(plain) and plain.equals(table) and not table.equals(plain[:1])
+    assert type(table[table["hits"] > 0]) is type(pd.concat([table, table])) is pd.DataFrame
+    assert table.plot(x="cache_blocks", y="hits").lines[0].get_ydata().tolist() == table["hits"].tolist()
+
+
+def test_every_size_is_a_number_of_objects(tmp_path, capsys):
+    (path := tmp_path / "web.csv").write_text("key,size\na,100\nb,300\na,100\n")
+    assert main(["curve", str(path), "--size", "all"]) == 2
+    assert "those of web.csv have different sizes; name sizes in bytes" in capsys.readouterr().err
+    assert main(["curve", str(path), "--size", "all", "--by-objects"]) == 0
+    told = capsys.readouterr().out
+    assert "objects" in told and "blocks" not in told.split("knees")[1].replace("further block", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sample", "0.5"], "a sample has blocks of one size; leave out sample, or give sizes in objects"),
+        (["--prefetch", "sequential"], "a prefetcher reads blocks of one size; leave out prefetch"),
+        (["--policy", "mq"], "policy 'mq' is not defined for objects of different sizes"),
+        (["--policy", "{mine}"], "policy 'Mine' is not defined for objects of different sizes"),
+    ],
+)
+def test_what_has_no_meaning_in_bytes_is_refused(tmp_path, capsys, options, message):
+    (path := tmp_path / "web.csv").write_text("key,size\na,100\nb,300\na,100\n")
+    (mine := tmp_path / "mine.py").write_text(
+        "class Mine:\n    def __init__(self, capacity): pass\n    def access(self, block): return False\n"
+    )
+    assert main(["curve", str(path), "--size", "1KB", *(each.format(mine=mine) for each in options)]) == 2
+    assert message in capsys.readouterr().err
