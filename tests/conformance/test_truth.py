@@ -9,7 +9,7 @@ from misspenalty import conformance
 from misspenalty.conformance.readings import AuthorsLIRS
 
 AUTHORS = json.loads((Path(__file__).parents[1] / "data" / "lirs_authors.json").read_text())
-CAPACITY = {"s3fifo": 20, "2q": 4}  # smallest that libCacheSim runs as it runs large ones
+CAPACITY = {"s3fifo": 20, "clock2qplus": 20, "2q": 4}  # smallest that libCacheSim runs as it runs large ones
 SAME = {
     "lru": "LRU",
     "fifo": "FIFO",
@@ -18,13 +18,14 @@ SAME = {
     "arc": "ARC",
     "lfu": "LFU",
     "s3fifo": "S3FIFO",
+    "clock2qplus": "Clock2QPlus",
     "2q": "TwoQ",
 }
 
 
 @pytest.mark.parametrize("policy", SAME)
 def test_libcachesim_has_the_outcomes(policy):
-    """S3-FIFO and SIEVE are maintained there by their authors."""
+    """S3-FIFO, SIEVE and Clock2Q+ are maintained there by their authors."""
     libcachesim = pytest.importorskip("libcachesim")  # the lock has it wherever it is published
 
     def run(capacity, trace, parameters, details):
@@ -75,6 +76,10 @@ BY_HAND = {  # policy, capacity, trace: hits, and evicted blocks by reference; a
     ("2q", 4, (1, 2, 3, 4, 2, 1, 4, 5, 3)): ("000011101", {7: [1]}),
     # one hit in S is not above one: 1 leaves S for G; 2 is in M (or in S, if all enter S)
     ("s3fifo", 3, (1, 2, 1, 3, 4, 2)): ("001001", {4: [1]}),
+    # 1 is hit in the window, so it leaves S for G; 2 and 3 are in M
+    ("clock2qplus", 3, (1, 1, 2, 3, 4, 2)): ("010001", {4: [1]}),
+    # ranks 1: 2, 2: 1; 2 leaves, the clock is 1
+    ("gdsf", 2, (1, 1, 2, 3, 1)): ("01001", {3: [2]}),
     # the hit protects 1; 2 is the oldest in probation
     ("slru", 3, (1, 1, 2, 3, 4, 1)): ("010001", {4: [2]}),
     # window {4}, candidate 3 against the main region's victim 1, both used once: the candidate goes

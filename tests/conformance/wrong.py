@@ -4,9 +4,11 @@ from misspenalty.policies import find_policy
 from misspenalty.policies.arc import ARC
 from misspenalty.policies.car import CAR
 from misspenalty.policies.clock import Clock
+from misspenalty.policies.clock2qplus import Clock2QPlus
 from misspenalty.policies.clockpro import ClockPro
 from misspenalty.policies.fbr import FBR
 from misspenalty.policies.fifo import FIFO
+from misspenalty.policies.gdsf import GDSF
 from misspenalty.policies.lfru import LFRU
 from misspenalty.policies.lfu import LFU
 from misspenalty.policies.lirs import LIRS
@@ -15,7 +17,7 @@ from misspenalty.policies.lru import LRU
 from misspenalty.policies.lruk import LRUK
 from misspenalty.policies.mq import MQ
 from misspenalty.policies.mru import MRU
-from misspenalty.policies.opt import OPT
+from misspenalty.policies.opt import OPT, OPTBypass
 from misspenalty.policies.s3fifo import S3FIFO
 from misspenalty.policies.sieve import SIEVE
 from misspenalty.policies.slru import SLRU
@@ -402,6 +404,60 @@ class S3Uncapped(S3FIFO):
         return super().access(block)
 
 
+class Clock2QPlusNoSecondChance(S3NoSecondChance, Clock2QPlus):
+    pass
+
+
+class Clock2QPlusGhostToSmall(S3GhostToSmall, Clock2QPlus):
+    pass
+
+
+class Clock2QPlusMainRemembered(S3MainRemembered, Clock2QPlus):
+    pass
+
+
+class Clock2QPlusCounts(Clock2QPlus):
+    """Blocks of M have counters up to three in place of a bit."""
+
+    def access(self, block):
+        before = self.count.get(block, 0)
+        hit = super().access(block)
+        if hit and block in self.main:
+            self.count[block] = min(before + 1, 3)
+        return hit
+
+
+class Clock2QPlusTwoHits(Clock2QPlus):
+    """A block needs two hits after the window to move to M, as in S3-FIFO."""
+
+    def access(self, block):
+        before = self.count.get(block, 0)
+        self.threshold = 2
+        hit = super().access(block)
+        if hit and block in self.small and self.count[block]:
+            self.count[block] = max(self.count[block], before + (self.entered_after(block) >= self.window))
+        return hit
+
+
+class GdsfHitAddsOne(GDSF):
+    """A hit adds one to the rank; the clock at the hit does not count."""
+
+    def access(self, block):
+        before = self.cache.rank.get(block, 0)
+        hit = super().access(block)
+        if hit:
+            self.cache.rank[block] = before + 1
+        return hit
+
+
+class GdsfRemembers(GDSF):
+    """The count of a block survives its eviction."""
+
+    def __init__(self, capacity):
+        super().__init__(capacity)
+        self.cache.history_room = 10**9
+
+
 class SieveMoves(SIEVE):
     """Survivors move to the head, as in CLOCK."""
 
@@ -566,6 +622,18 @@ class OptNeverLast(OPT):
         return -1 if following == float("inf") else following
 
 
+class OptBypassNearest(OptNearest, OPTBypass):
+    pass
+
+
+class OptBypassNever(OPTBypass):
+    """Once the cache is full nothing is loaded."""
+
+    def load(self, block):
+        if len(self.cached) < self.capacity:
+            super().load(block)
+
+
 def one_more(policy):
     """The cache holds one block more than its capacity."""
     return lambda capacity, *rest, **parameters: find_policy(policy).reference(capacity + 1, *rest, **parameters)
@@ -650,6 +718,13 @@ WRONG = {
         "unlimited": other("slru", protected=1.0),
     },
     "lfu": {"remembers": LfuRemembers, "lru": LRU, "hits_unseen": hits_unseen("lfu"), "evicts_new": LfuEvictsNew},
+    "gdsf": {
+        "lru": LRU,
+        "lfu": LFU,
+        "adds_one": GdsfHitAddsOne,
+        "remembers": GdsfRemembers,
+        "hits_unseen": hits_unseen("gdsf"),
+    },
     "fbr": {
         "counts_all": FbrCountsAll,
         "whole_stack": FbrWholeStack,
@@ -754,6 +829,18 @@ WRONG = {
         "clock": other("clock", bits=2),
         "lru": LRU,
     },
+    "clock2qplus": {
+        "no_window": other("clock2qplus", window=0.0),
+        "whole_window": other("clock2qplus", window=1.0),
+        "two_hits": Clock2QPlusTwoHits,
+        "counts": Clock2QPlusCounts,
+        "no_second_chance": Clock2QPlusNoSecondChance,
+        "ghost_to_small": Clock2QPlusGhostToSmall,
+        "main_remembered": Clock2QPlusMainRemembered,
+        "remembers_more": other("clock2qplus", ghost=3.0),
+        "s3fifo": other("s3fifo"),
+        "lru": LRU,
+    },
     "sieve": {
         "moves": SieveMoves,
         "restarts": SieveRestarts,
@@ -772,6 +859,7 @@ WRONG = {
         "lru": LRU,
     },
     "opt": {"nearest": OptNearest, "never_last": OptNeverLast},
+    "opt_bypass": {"loads_all": OPT, "nearest": OptBypassNearest, "loads_none": OptBypassNever},
     "sarc": {"lru": LRU, "lru_bottom": other("lru_bottom"), "fifo": FIFO},
     "lru_top": {"lru_bottom": other("lru_bottom"), "hits_unseen": FIFO, "clock": Clock},
     "lru_bottom": {"lru": LRU, "sarc": other("sarc"), "fifo": FIFO},

@@ -160,6 +160,25 @@ def test_s3fifo_as_in_the_paper_fills_small():
     assert outcome("s3fifo", 4, "ABCDEFGHCD", **HALF) == "mmmmmmmmhh"
 
 
+# Clock2Q+ -------------------------------------------------------------------------------------------------------
+
+
+def test_clock2qplus_ignores_hits_in_the_window():
+    # S (2 blocks) A B, M C D. With a window of 1 the newest of S does not count a hit: A is hit while B is behind it
+    # and moves to M at E, which evicts B. Hit at once, A leaves at E, and so does B, hit while it is the newest.
+    assert outcome("clock2qplus", 4, "ABACDEAB", **HALF) == "mmhmmmhm"
+    assert outcome("clock2qplus", 4, "AABCDEA", **HALF) == "mhmmmmm"
+    assert outcome("clock2qplus", 4, "ABBCDEFB", **HALF) == "mmhmmmmm"
+    assert outcome("clock2qplus", 4, "AABCDEA", window=0.0, **HALF) == "mhmmmmh"
+
+
+def test_clock2qplus_main_is_a_clock_with_one_bit():
+    # S A B, M C(1) D. E evicts A; A, a ghost, evicts B and enters M. F: M holds 3; C, hit three times, loses its bit
+    # and is reinserted, D goes. B (ghost) evicts E; G: M holds 3, A goes; H evicts F; F (ghost) evicts G; I evicts C.
+    assert outcome("clock2qplus", 4, "ABCDCCCEAFBGHFIC", **HALF) == "mmmmhhhmmmmmmmmm"
+    assert outcome("s3fifo", 4, "ABCDCCCEAFBGHFIC", threshold=1, **HALF) == "mmmmhhhmmmmmmmmh"
+
+
 # W-TinyLFU ------------------------------------------------------------------------------------------------------
 
 QUARTER = {"window": 0.25, "protected": 0.5}  # with 4 blocks: window 1, main region 3, of which protected 1

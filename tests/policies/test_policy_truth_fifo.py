@@ -1,8 +1,8 @@
 """FIFO and what grew from it against libCacheSim: equal misses wherever the definitions agree.
 
 Where they don't: libCacheSim's SLRU binds its lowest segment, so sizes that four doesn't divide are left out; its
-S3-FIFO holds nothing where S has a share below two blocks; its W-TinyLFU counts other accesses than the paper
-(libcachesim.py says which, and meets the counts); its Random draws other numbers.
+S3-FIFO and Clock2Q+ hold nothing where S has a share below two blocks; its W-TinyLFU counts other accesses than the
+paper (libcachesim.py says which, and meets the counts); its Random draws other numbers.
 """
 
 import numpy as np
@@ -19,6 +19,7 @@ SAME = {
     "Clock": ("clock", {}),
     "SLRU": ("slru", {"segments": 4, "protected": 0.75, "fill_up": 1}),
     "S3FIFO": ("s3fifo", {}),
+    "Clock2QPlus": ("clock2qplus", {}),
 }
 SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # of the footprint, in thousandths
 
@@ -52,6 +53,9 @@ OTHERS = [
     ("Clock", {"n_bit_counter": 3}, "clock", {"bits": 3}),
     ("S3FIFO", {"move_to_main_threshold": 1}, "s3fifo", {"threshold": 1}),
     ("S3FIFO", {"small_size_ratio": 0.25, "ghost_size_ratio": 0.5}, "s3fifo", {"small": 0.25, "ghost": 0.5}),
+    ("Clock2QPlus", {"corr_window_ratio": 0.3}, "clock2qplus", {"window": 0.3}),
+    ("Clock2QPlus", {"fifo_size_ratio": 0.3, "corr_window_ratio": 1}, "clock2qplus", {"small": 0.3, "window": 1.0}),
+    ("Clock2QPlus", {"ghost_size_ratio": 0.4, "corr_window_ratio": 0}, "clock2qplus", {"ghost": 0.4, "window": 0.0}),
     ("S3FIFO", {"ghost_size_ratio": 0, "move_to_main_threshold": 3}, "s3fifo", {"ghost": 0, "threshold": 3}),
 ]
 

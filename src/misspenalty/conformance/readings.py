@@ -9,10 +9,12 @@ from misspenalty.policies import find_policy
 from misspenalty.policies.arc import ARC
 from misspenalty.policies.car import CAR
 from misspenalty.policies.clock import Clock
+from misspenalty.policies.gdsf import GDSF
 from misspenalty.policies.lfu import LFU
 from misspenalty.policies.lirs import LIRS
 from misspenalty.policies.registry import Reference
 from misspenalty.policies.s3fifo import S3FIFO
+from misspenalty.policies.sized import ranked
 from misspenalty.policies.twoq import TwoQ
 from misspenalty.policies.wtinylfu import WTinyLFU
 
@@ -56,6 +58,22 @@ class OldestOnTieLFU(LFU):
             for each in order:
                 self.count.move_to_end(each)
         return hit
+
+
+class RefusingGDSF(GDSF):
+    """A new block is ranked before another leaves for it, so that it may be the one that leaves."""
+
+    def __init__(self, capacity):
+        super().__init__(capacity)
+        self.cache = ranked.GDSF(capacity, bypass=1)
+
+
+class OldestOnTieGDSF(GDSF):
+    """Of blocks of the same rank the one that was loaded first goes."""
+
+    def __init__(self, capacity):
+        super().__init__(capacity)
+        self.cache.order = self.cache.rank.get
 
 
 class ReclaimFirst2Q(TwoQ):
@@ -265,6 +283,14 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
         Variant("oldest on a tie", "The definition does not decide ties; the first loaded goes.", OldestOnTieLFU),
         Variant("any on a tie", "The definition does not decide ties; any of the least used.", victims=least_used),
     ],
+    "gdsf": [
+        Variant(
+            "may refuse",
+            "A new block is ranked before another leaves for it, and is not loaded if every other ranks higher.",
+            RefusingGDSF,
+        ),
+        Variant("oldest on a tie", "The report does not decide ties; the first loaded goes.", OldestOnTieGDSF),
+    ],
     "2q": [
         Variant(
             "reclaims first",
@@ -331,6 +357,8 @@ FIRST = {  # what the first reading decides
     "random": "The draws of Miss Penalty's seeded generator.",
     "slru": "Two segments, 80 % of the cache protected.",
     "lfu": "The least recently used of the least used goes; counts are lost with the block.",
+    "gdsf": "A new block is always loaded, ranked after the eviction; the least recently used goes on a tie.",
+    "clock2qplus": "As the authors' code: blocks beyond the share of S enter M until the first eviction.",
     "2q": "The full version, Kin 25 % and Kout 50 %; a block found in A1out leaves it before a slot is reclaimed.",
     "lirs": "One HIR block at least, and every reference counts.",
     "arc": "The target is a real number.",

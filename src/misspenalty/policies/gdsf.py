@@ -24,6 +24,10 @@ class GDSF(Reference):
     def __init__(self, capacity):
         self.cache = ranked.GDSF(capacity, bypass=0)
 
+    def cached_blocks(self):
+        """The blocks in the cache."""
+        return set(self.cache.queue)
+
     def access(self, block):
         """Reference `block`; returns whether it was in the cache."""
         return self.cache.access(block, 1)

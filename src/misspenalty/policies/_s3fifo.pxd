@@ -1,0 +1,116 @@
+# The queues of S3-FIFO, for the policies that are built of them.
+#
+# S and M are plain rings, since nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in S
+# or M with its counter in the lowest two bits, or, from GHOST on, its position in G.
+
+from libc.stdint cimport uint32_t
+
+from misspenalty.policies._history cimport History, make_history, recall, remember
+from misspenalty.policies._policy cimport Policy, block_t, prefetch
+
+cdef enum:
+    ABSENT = 0                  # neither in the cache nor in G
+    COUNTER = 3                 # mask and highest value of the counter
+    SMALL = 4                   # in S, counter 0
+    MAIN = 8                    # in M, counter 0
+    GHOST = 12                  # lowest position in G
+    FETCHED = 8                 # entries of a ring whose blocks are fetched before they are the oldest
+
+
+cdef struct Ring:
+    block_t* blocks
+    uint32_t size               # blocks it can hold
+    uint32_t front              # place of the oldest
+    uint32_t held               # blocks in it
+
+
+cdef struct State:
+    uint32_t* nodes             # state; one per block
+    Ring small
+    Ring main
+    History ghost
+    uint32_t share              # blocks S should hold
+    uint32_t most               # M gives the victim if it holds more
+    uint32_t threshold          # counter that lets a block move to M
+    bint filling                # whether new blocks beyond the share of S enter M
+
+
+cdef inline int make_state(State* s, Policy policy, uint32_t share, double ghost) except -1:
+    """Empty queues, with a history of `ghost` times the cache."""
+    s.share = share
+    s.most = <uint32_t>(policy.capacity - share)
+    s.small.size = s.main.size = <uint32_t>policy.max_resident()
+    make_history(&s.ghost, policy, ghost, GHOST)
+    s.nodes = <uint32_t*>policy.allocate(policy.blocks, sizeof(uint32_t))
+    s.small.blocks = <block_t*>policy.allocate(<size_t>s.small.size + FETCHED, sizeof(block_t))
+    s.main.blocks = <block_t*>policy.allocate(<size_t>s.main.size + FETCHED, sizeof(block_t))
+    return 0
+
+
+cdef inline bint is_cached(uint32_t state) noexcept nogil:
+    return state - SMALL < GHOST - SMALL  # unsigned: ABSENT is far above
+
+
+cdef inline void push(Ring* ring, block_t block) noexcept nogil:
+    cdef size_t at = <size_t>ring.front + ring.held
+    ring.blocks[at if at < ring.size else at - ring.size] = block
+    ring.held += 1
+
+
+cdef inline block_t pop(Ring* ring, const uint32_t* nodes) noexcept nogil:
+    cdef block_t block = ring.blocks[ring.front]
+    ring.front = ring.front + 1 if ring.front + 1 < ring.size else 0
+    ring.held -= 1
+    prefetch(&nodes[ring.blocks[ring.front + FETCHED]])
+    return block
+
+
+cdef inline bint evict_small(State* s) noexcept nogil:
+    """Evict a block of S; False if all moved to M."""
+    cdef block_t block
+    while s.small.held:
+        block = pop(&s.small, s.nodes)
+        if s.nodes[block] - SMALL < s.threshold:
+            remember(&s.ghost, s.nodes, sizeof(uint32_t), block)
+            return True
+        push(&s.main, block)
+        s.nodes[block] = MAIN
+    return False
+
+
+cdef inline void evict_main(State* s) noexcept nogil:
+    cdef block_t block
+    while True:
+        block = pop(&s.main, s.nodes)
+        if s.nodes[block] == MAIN:
+            s.nodes[block] = ABSENT
+            return
+        s.nodes[block] -= 1
+        push(&s.main, block)
+
+
+cdef inline void evict(State* s) noexcept nogil:
+    cdef bint evicted = False
+    while not evicted:
+        if s.main.held > s.most or not s.small.held:
+            evict_main(s)
+            evicted = True
+        else:
+            evicted = evict_small(s)
+
+
+cdef inline bint load(State* s, block_t block, bint room) noexcept nogil:
+    """Load a missed block, evicting another unless there is `room`; whether it was in G."""
+    cdef bint known = s.nodes[block] != ABSENT
+    if known:
+        recall(&s.ghost, s.nodes, sizeof(uint32_t), block)
+    if not room:
+        s.filling = False
+        evict(s)
+    if known or (s.filling and s.small.held >= s.share):
+        push(&s.main, block)
+        s.nodes[block] = MAIN
+    else:
+        push(&s.small, block)
+        s.nodes[block] = SMALL
+    return known

@@ -1,0 +1,55 @@
+"""Clock2Q+: S3-FIFO whose small queue does not count hits that follow the load of their block closely.
+
+A block is often referenced several times in a row, as a node of a tree is for each of its entries, and then no more.
+The newest blocks of the small queue S, half of its share by default, are in the correlation window: a hit there
+moves nothing and is not remembered. A hit on an older block of S, or on a block of the main queue M, sets its
+reference bit. The rest is S3-FIFO: the oldest block of S moves to M if its bit is set, with the bit cleared, and is
+otherwise evicted, its name going to the ghost queue G; a new block that G remembers enters M; M is a CLOCK, which
+clears a bit and reinserts the block, or evicts it if the bit is clear.
+
+Paper: Y. Zhai, B. D. Marthen, S. Balivada et al., "Clock2Q+: a simple and efficient replacement algorithm for metadata
+cache in VMware vSAN", PVLDB 2026 (arXiv 2511.21958).
+Authors' code: Clock2QPlus.c in libCacheSim (17626f7), one of whose maintainers is an author of the paper; our misses
+equal its misses at unit size.
+
+Deviations and decisions: as in libCacheSim, whatever the abstract of the paper does not say, since its full text was
+not at hand.
+
+- The age of a block is the number of blocks that entered S after it. The window ends at the age of `window` times the
+  share of S, which may be a fraction.
+- Until the first eviction, a new block that finds S at its share enters M, without an age.
+- A block found in G leaves it before its miss evicts another.
+- S has a share of at least one block, and M provides the victim if S is empty, even when M is within its share.
+  libCacheSim cannot hold any block if that share is below two.
+"""
+
+from misspenalty.policies._clock2qplus import Clock2QPlus as Kernel
+from misspenalty.policies.registry import Parameter, register
+from misspenalty.policies.s3fifo import S3FIFO
+
+PARAMETERS = (
+    Parameter("small", 0.1, "share of the cache used for S", 0, 1, float),
+    Parameter("ghost", 0.9, "names G holds, in multiples of the cache", 0, 1000, float),
+    Parameter("window", 0.5, "share of S whose blocks do not count hits", 0, 1, float),
+)
+
+
+@register("clock2qplus", Kernel, PARAMETERS)
+class Clock2QPlus(S3FIFO):
+    """Clock2Q+: S3-FIFO that ignores correlated references."""
+
+    def __init__(self, capacity, small=0.1, ghost=0.9, window=0.5):
+        super().__init__(capacity, small, ghost, threshold=1)
+        self.window = self.share * window
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        if block not in self.count:
+            return super().access(block)
+        if block not in self.small or self.entered_after(block) >= self.window:
+            self.count[block] = 1
+        return True
+
+    def entered_after(self, block):
+        """The number of blocks that entered S after `block`."""
+        return len(self.small) - 1 - self.small.index(block)
