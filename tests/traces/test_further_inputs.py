@@ -146,3 +146,11 @@ def test_size_changes_are_counted_when_a_file_is_read(tmp_path):
     (path := tmp_path / "mine.csv").write_text("key,size\na,1\na,2\nb,5\na,1\na,2\n")
     reading = open_trace(path).reading
     assert reading.size_changes == 2 and reading.describe()["size changes"].startswith("2 references")
+
+
+def test_a_block_of_meta_is_of_one_shard(tmp_path):
+    header = "op_time,block_id,block_id_size,io_size,io_offset,user_name,user_namespace,op_name,op_count,host_name"
+    rows = ["10,b1,40,9,0,u,n,getChunkData.Permanent,1,h,3", "11,b1,40,9,0,u,n,getChunkData.Permanent,2,h,4"]
+    (path := tmp_path / "mine.csv").write_text("\n".join([header + ",rs_shard_id", *rows, rows[0]]) + "\n")
+    trace = open_trace(path)
+    assert (trace.format, trace.ids.tolist()) == ("meta_block", [0, 1, 1, 0])
