@@ -1,6 +1,7 @@
 """Policies for objects of different sizes: kernels against definitions, sizes of 1, an independent program."""
 
 import dataclasses
+from pathlib import Path
 
 import libcachesim
 import numpy as np
@@ -209,6 +210,16 @@ def test_the_program_itself_counts_the_same(tmp_path, name, room):
     sizes = np.minimum(rng.lognormal(5, 1, 3000).astype(np.int64) + 1, room // 10 - 1)[ids]
     trace = Trace.from_blocks(ids, object_bytes=sizes)
     assert simulate(trace, name, f"{room}B").misses == misses_there(tmp_path, THERE[name], room, ids, sizes)
+
+
+@pytest.mark.parametrize("name", ["fifo", "lru", "clock", "sieve", "lfu", "gdsf"])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_the_program_itself_counts_the_same_on_the_shipped_objects(tmp_path, name, share):
+    trace = open_trace(Path(__file__).parents[1] / "data" / "formats" / "requests.csv")
+    room, hits = int(share * trace.footprint_bytes), np.zeros(len(trace), bool)
+    simulate(trace, name, f"{room}B", hits=hits)
+    there = misses_there(tmp_path, THERE[name], room, trace.ids, trace.bytes_of(slice(None)))
+    assert int((~hits).sum()) == there > 39  # more than the first references
 
 
 @pytest.fixture(scope="module")

@@ -154,3 +154,21 @@ def test_a_block_of_meta_is_of_one_shard(tmp_path):
     (path := tmp_path / "mine.csv").write_text("\n".join([header + ",rs_shard_id", *rows, rows[0]]) + "\n")
     trace = open_trace(path)
     assert (trace.format, trace.ids.tolist()) == ("meta_block", [0, 1, 1, 0])
+
+
+def frame(content, window_log):
+    """A Zstandard frame of one raw block (RFC 8878): magic number, descriptors of frame and window, block."""
+    return (
+        b"\x28\xb5\x2f\xfd\x00"
+        + bytes([(window_log - 10) << 3])
+        + (len(content) << 3 | 1).to_bytes(3, "little")
+        + content
+    )
+
+
+def test_zstandard_with_a_long_window_says_how_to_read_it(tmp_path):
+    (path := tmp_path / "mine.csv.zst").write_bytes(frame(b"key\n7\n8\n", 27))
+    assert open_trace(path).address.tolist() == [7, 8]
+    path.write_bytes(frame(b"key\n7\n8\n", 31))
+    with pytest.raises(InputError, match=r"window of more than 128 MB.*zstd -d --long=31 mine.csv.zst"):
+        open_trace(path)
