@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from misspenalty.claims import Claim, Table, cross, judge
-from misspenalty.claims.noise import runs, spread
+from misspenalty.claims.noise import Moved, runs
 from misspenalty.claims.numbers import rounded
+from misspenalty.studies.statistics import half_width
 
 PLACES = tuple(range(6))
 TABLES = {"t": Table(("at",), ("ms", "count"), cross(at=PLACES))}
@@ -136,14 +137,52 @@ def test_the_spread_of_a_sum_is_the_root_of_the_summed_squares(cells):
     """A closed formula for sums with weights; cells of one column that is shorter than the design do not interfere."""
     weights, halves = np.array(cells).T
     frame, half = pd.DataFrame({"ms": np.zeros(len(cells))}), pd.DataFrame({"ms": halves})
-    moved = [[float(weights @ run["t"]["ms"])] for run in runs({"t": frame}, {"t": half})]
-    assert spread([0.0], moved)[0] == pytest.approx(np.sqrt(((weights * halves) ** 2).sum()), abs=1e-9)
+    moved = Moved(tuple(float(weights @ run["t"]["ms"]) for run in runs({"t": frame}, {"t": half})))
+    assert moved.spread([0.0], lambda total: [total])[0] == pytest.approx(
+        np.sqrt(((weights * halves) ** 2).sum()), abs=1e-9
+    )
 
 
 def test_tables_without_intervals_need_no_runs():
     frame = pd.DataFrame({"ms": [1.0, 2.0]})
     assert list(runs({"t": frame}, {"t": frame * 0})) == []
-    assert spread([1.0, 2.0], []).tolist() == [0, 0]
+    assert Moved().spread([1.0, 2.0], list).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("apart", "samples", "expected"),
+    [
+        (0.1, True, "reproduced"),  # b is 0.1 above a with every seed: the difference has no noise
+        (0.1, False, "tie"),  # the same means, of which only the intervals are known
+        (-0.1, True, "not_reproduced"),
+    ],
+)
+def test_an_order_is_judged_on_the_paired_differences_of_the_seeds(apart, samples, expected):
+    seeds = np.array([1.0, 2.0, 3.0, 4.0])
+    both = [pd.DataFrame({"at": [0, 1], "ms": [ms, ms + apart], "count": 1.0, "seed": n}) for n, ms in enumerate(seeds)]
+    means = table([2.5, 2.5 + apart], [half_width(seeds.std(ddof=1), 4)] * 2, seeds=4)
+    tables = {"t": Table(("at",), ("ms", "count"), cross(at=(0, 1)), by_seed=True)}
+    study = SimpleNamespace(
+        TABLES=tables, claims=lambda record, t: record.order("x.one", {"a": t["t"].ms[0], "b": t["t"].ms[1]})
+    )
+    given = {"x_t": means} | ({"x_t_by_seed": pd.concat(both)} if samples else {})
+    row = judge([entry("x.one", "ordering", [["a"], ["b"]])], {"x": study}, given).iloc[0]
+    assert row["verdict"] == expected
+
+
+def test_a_single_number_has_the_same_interval_from_its_seeds():
+    seeds = np.array([9.0, 11.0, 13.0])
+    each = pd.concat([pd.DataFrame({"at": [0], "ms": [ms], "count": 1.0, "seed": n}) for n, ms in enumerate(seeds)])
+    means = table([11.0], [half_width(seeds.std(ddof=1), 3)], seeds=3)
+    study = SimpleNamespace(
+        TABLES={"t": Table(("at",), ("ms", "count"), cross(at=(0,)), by_seed=True)},
+        claims=lambda record, tables: value(record, tables["t"].ms),
+    )
+    one = entry("x.one", "ratio", 10)
+    found = [
+        judge([one], {"x": study}, given).iloc[0] for given in ({"x_t": means}, {"x_t": means, "x_t_by_seed": each})
+    ]
+    assert found[0].equals(found[1])
 
 
 @pytest.mark.parametrize(

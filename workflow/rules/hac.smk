@@ -20,6 +20,9 @@ TABLES["hac"] = [
         "fig9_frames",
         "fig10",
         "fig11",
+        "fig9_by_seed",
+        "fig10_by_seed",
+        "fig11_by_seed",
         "peaks",
         "misses",
         total=HAC_TOTAL,
@@ -124,6 +127,7 @@ OUTPUTS += collect(
     item=[
         "fit",
         "projections",
+        "projections_by_seed",
         "elapsed",
         "hit_time",
         "updates",
@@ -250,6 +254,7 @@ rule hac_points:
         fit="results/hac/fit.csv",
     output:
         projections="results/hac/projections.csv",
+        projections_by_seed="results/hac/projections_by_seed.csv",
         elapsed="results/hac/elapsed.csv",
     log:
         "results/logs/hac_points.log",

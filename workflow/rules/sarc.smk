@@ -11,6 +11,8 @@ TABLES["sarc"] = [
         "sarc.tables.from_runs",
         "table2",
         "fig6",
+        "table2_by_seed",
+        "fig6_by_seed",
         "load_axis",
         "peaks",
         "by_minute",

@@ -19,7 +19,6 @@ from misspenalty.claims.forms import (
     room,
     within,
 )
-from misspenalty.claims.noise import spread
 from misspenalty.claims.numbers import DIGITS, close, compare, number, rounded, series, significant, text
 
 
@@ -34,7 +33,7 @@ class Amount(Form):
     kinds = ("value", "ratio", "bound")
 
     def compare(self, claim, moved, write):
-        half = pd.Series(spread(self.obtained.to_numpy(float), [form.obtained for form in moved]), self.obtained.index)
+        half = pd.Series(moved.spread(self.obtained, lambda form: form.obtained), self.obtained.index)
         outcome = (self._bound if claim.kind == "bound" else self._number)(claim, half)
         listed, digits = isinstance(claim.published, list), max(DIGITS, *map(significant, _printed(claim)))
 

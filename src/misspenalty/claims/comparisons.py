@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.claims.forms import TIE, Form, counted, deviation, in_unit, limit_of, outcome_of, paired, room, within
-from misspenalty.claims.noise import spread
 from misspenalty.claims.numbers import DIGITS, SLACK, close, compare, label, number, rounded
 from misspenalty.errors import InputError
 
@@ -33,7 +32,7 @@ class Order(Form):
         if len(holds) > 1:
             return outcome_of(holds.all(), _where(holds), **counted(holds))
         ranked = sorted(rows[0].items(), key=lambda item: item[1])
-        half = {member: spread(s, [form.members[member] for form in moved])[0] for member, s in self.members.items()}
+        half = {m: moved.spread(s, lambda form, m=m: form.members[m])[0] for m, s in self.members.items()}
         told = [f"{number(m)} {write(x) if write else _distinct(x, half[m], rows[0])}" for m, x in ranked]
         return outcome_of(holds.all(), " <= ".join(told), **counted(holds))
 
@@ -138,7 +137,7 @@ class Trend(Form):
 
     def compare(self, claim, moved, write):
         op = {"increasing": "<", "decreasing": ">"}[claim.published]
-        half = spread(self.steps.to_numpy(float), [form.steps for form in moved])
+        half = moved.spread(self.steps, lambda form: form.steps)
         told = [write(y) if write else rounded(y, half=h) for y, h in zip(self.steps, half, strict=True)]
         shown = ", ".join(f"{label(x)}: {y}" for x, y in zip(self.steps.index, told, strict=True))
         holds = [compare(op, a, b) for a, b in itertools.pairwise(self.steps)]

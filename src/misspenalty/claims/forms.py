@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from misspenalty.claims.noise import spread
+from misspenalty.claims.noise import Moved
 from misspenalty.claims.numbers import SLACK, close, rounded
 
 VERDICTS = ("reproduced", "tie", "direction", "not_reproduced", "not_testable")
 TOLERANCES = {"value": 0.15, "ratio": 0.15, "equivalence": 0.10}  # relative
 TIE = 0.05
+CERTAIN = Moved()
 NEAR = 0.10  # "almost ten" is nine to ten
 REACHED = 0.15  # "up to 40 %" is 34 % at least
 
@@ -88,15 +89,14 @@ class Form:
         """Whether no number is missing."""
         return all(len(part) and np.isfinite(part.to_numpy(float)).all() for part in _parts(vars(self)))
 
-    def decide(self, claim, moved=(), write=None):
+    def decide(self, claim, moved=CERTAIN, write=None):
         """Compare with a claim.
 
         Parameters
         ----------
         claim : Claim
-        moved : sequence of Form
-            The same numbers, computed from cells at the ends of their intervals, see `misspenalty.claims.noise`; empty
-            if the tables have no intervals.
+        moved : Moved
+            The same numbers on other tables, from which their intervals follow; empty if the tables have none.
         write : callable, optional
             Writes a number; by default rounded to what it carries.
 
@@ -105,7 +105,7 @@ class Form:
         Outcome
         """
         margins = self.margins(claim)
-        blur = np.maximum(spread(margins, [form.margins(claim) for form in moved]), self.blur(claim))
+        blur = np.maximum(moved.spread(margins, lambda form: form.margins(claim)), self.blur(claim))
         outcome = self.compare(claim, moved, write)
         if outcome.verdict == "not_testable":
             return outcome

@@ -1,13 +1,22 @@
-"""What the intervals of a table do to the numbers that are computed from it.
+"""How uncertain the numbers are that are computed from means over seeds.
 
-Cells are moved to the ends of their intervals, many at a time: in every run each cell lies half an interval above or
-below its mean, by the signs of a Hadamard matrix, whose columns are orthogonal. The root mean square of what a number
-moves is then the root of the summed squares of its cells' effects, which is how independent errors add up.
+Where the tables of each seed are at hand, the numbers are computed from each of them, and their interval is Student's t
+of these values. Cells that share a seed then move together: of two policies on the same requests, the interval is that
+of the paired differences.
+
+Where only intervals of the means are at hand, cells are moved to the ends of their intervals, many at a time: in every
+run each cell lies half an interval above or below its mean, by the signs of a Hadamard matrix, whose columns are
+orthogonal. The root mean square of what a number moves is then the root of the summed squares of its cells' effects,
+which is how independent errors add up.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import hadamard
+from scipy.special import stdtrit
 
+CONFIDENCE = 0.95  # level of every interval
 RUNS = 32  # a power of two; cells that share a column of signs lie far apart in the tables
 
 
@@ -54,16 +63,39 @@ def runs(frames, halves):
         yield moved
 
 
-def spread(middle, moved):
-    """How far numbers move: the root mean square over runs, 0 without runs.
+@dataclass(frozen=True)
+class Moved:
+    """Forms of one claim on other tables than those of the means.
 
-    Parameters
+    Attributes
     ----------
-    middle : array_like of shape (numbers,)
-    moved : sequence of array_like of that shape
-        The numbers in each run.
+    forms : tuple of Form
+    seeds : bool
+        Whether the tables are those of the seeds; otherwise their cells lie at the ends of their intervals.
     """
-    middle = np.asarray(middle, float)
-    if not len(moved):
-        return np.zeros(len(middle))
-    return np.sqrt(np.mean((np.array([np.asarray(one, float) for one in moved]) - middle) ** 2, axis=0))
+
+    forms: tuple = ()
+    seeds: bool = False
+
+    def spread(self, middle, numbers):
+        """Half the width of the interval of numbers: 0 without forms.
+
+        Parameters
+        ----------
+        middle : array_like of shape (numbers,)
+            On the tables of the means.
+        numbers : callable
+            Returns the same numbers of a form.
+
+        Examples
+        --------
+        >>> Moved((1.0, 2.0, 3.0), seeds=True).spread([2.0], lambda form: [form]).round(3).tolist()
+        [2.484]
+        """
+        middle = np.asarray(middle, float)
+        if not self.forms:
+            return np.zeros(len(middle))
+        values = np.array([np.asarray(numbers(form), float) for form in self.forms])
+        if self.seeds:
+            return stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        return np.sqrt(np.mean((values - middle) ** 2, axis=0))

@@ -5,6 +5,7 @@ import pandas as pd
 
 from misspenalty.claims.comparisons import groups_of
 from misspenalty.claims.forms import TIE, Outcome, in_unit, limit_of
+from misspenalty.claims.noise import Moved
 from misspenalty.claims.numbers import number, rounded, text
 from misspenalty.claims.study import Study
 from misspenalty.errors import InputError
@@ -128,9 +129,7 @@ def _decide(claim, study):
         raise InputError(f"claim {claim.id} is a {claim.kind}, but {type(form).__name__.lower()} was recorded")
     if not form.complete():
         return Outcome("not_testable", note=study.reasons[claim.id])
-    moved = (
-        [] if claim.role == "condition" else [run[claim.id] for run in study.moved]
-    )  # a condition holds in every run
+    moved = Moved() if claim.role == "condition" else study.moved(claim.id)  # a condition holds in every run
     with np.errstate(all="ignore"):  # a deviation may be infinite
         outcome = form.decide(claim, moved)
     reports = [f"{name}: {text(values, rounded)}" for name, values in study.reports[claim.id].items()]

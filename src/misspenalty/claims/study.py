@@ -4,9 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
-from misspenalty.claims.noise import runs
+from misspenalty.claims.noise import Moved, runs
 from misspenalty.claims.recorder import Recorder
-from misspenalty.claims.tables import blanked, filled
+from misspenalty.claims.tables import BY_SEED, blanked, filled
 from misspenalty.errors import InputError
 
 
@@ -16,6 +16,11 @@ class Study:
     def __init__(self, name, module, tables, variant):
         self.name, self.module, self.frames, self.halves, self.seeds = name, module, {}, {}, {}
         self._readers = {}  # (item, columns) -> ids
+        self.samples = {
+            item: tables[f"{name}_{item}{BY_SEED}"]
+            for item, table in module.TABLES.items()
+            if table.by_seed and f"{name}_{item}{BY_SEED}" in tables
+        }
         absent = [item for item in module.TABLES if f"{name}_{item}" not in tables]
         gone, holes = [], []
         for item, table in module.TABLES.items():
@@ -41,10 +46,28 @@ class Study:
         frames = {item: filled(frame) for item, frame in self.frames.items()}
         return frames, complete(self.run(frames).forms)
 
+    def moved(self, id):
+        """What a claim records on the tables of each seed, or else with cells at the ends of their intervals."""
+        made, seeds = self._moved
+        return Moved(tuple(forms[id] for forms in made), seeds)
+
     @cached_property
-    def moved(self):
-        """The forms recorded in each run of `misspenalty.claims.noise.runs`."""
-        return [self.run(frames).forms for frames in runs(self.frames, self.halves)]
+    def _moved(self):
+        """The forms of all claims on these tables, and whether they are those of the seeds."""
+        noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
+        if noisy and noisy <= set(self.samples):
+            return [self.run(frames).forms for frames in self._each_seed()], True
+        return [self.run(frames).forms for frames in runs(self.frames, self.halves)], False
+
+    def _each_seed(self):
+        """The tables with the numbers of one seed, where it has them, for each seed."""
+        for seed in sorted(set.intersection(*(set(sample["seed"]) for sample in self.samples.values()))):
+            frames = dict(self.frames)
+            for item, sample in self.samples.items():
+                own, _ = self.module.TABLES[item].read(f"{self.name}_{item}{BY_SEED}", sample[sample["seed"] == seed])
+                own = own.reindex(self.frames[item].index)
+                frames[item] = own.where(own.notna(), self.frames[item])
+            yield frames
 
     def readers(self, item, columns=()):
         """Ids of the decided claims that read a table, or some columns of it."""

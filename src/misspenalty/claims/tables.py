@@ -9,6 +9,7 @@ import pandas as pd
 from misspenalty.errors import InputError
 
 INTERVAL = "_ci95"  # suffix of the column with half the width of a 95 % interval
+BY_SEED = "_by_seed"  # suffix of a table with the numbers of each seed, in a column of that name
 SEEDS = ("seeds", "runs")  # columns that count what a mean is taken over
 
 
@@ -29,6 +30,7 @@ class Table:
     values: tuple  # columns that hold numbers
     rows: tuple  # dicts of keys: the rows that claims name; a row that the file lacks is read as NaN
     defaults: dict = field(default_factory=dict)  # key -> member of rows that do not name one
+    by_seed: bool = False  # whether there is a table of the same numbers for each seed
 
     def read(self, name, frame=None):
         """The table, and its holes.

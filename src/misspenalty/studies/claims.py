@@ -24,6 +24,7 @@ from misspenalty.claims import (
     read_logged,
     under_conditions,
 )
+from misspenalty.claims.tables import BY_SEED
 from misspenalty.errors import InputError
 from misspenalty.reporting.jobs import write_table
 
@@ -46,7 +47,13 @@ def table_files(variant="", studies=STUDIES):
     >>> table_files()["mq_table4"]
     'mq/table4.csv'
     """
-    return {f"{study}_{item}": f"{study}/{item}{variant}.csv" for study in studies for item in STUDIES[study].TABLES}
+    names = [
+        (study, f"{item}{suffix}")
+        for study in studies
+        for item, table in STUDIES[study].TABLES.items()
+        for suffix in ("", BY_SEED if table.by_seed and not variant else "")
+    ]
+    return {f"{study}_{item}": f"{study}/{item}{variant}.csv" for study, item in names}
 
 
 def write_claims(results="results", out=None, *, data="data", variant=""):

@@ -16,6 +16,34 @@ MODELS = {  # displayed name, colour, hatch, marker
     "cold": ("cold cache", "#222222", "", "x"),
     "foresight": ("perfect foresight", "#009e73", "", "v"),
 }
+READINGS = {  # varied choices in words, by parameter; a colon is followed by yes, no or a name
+    "most": "at most {} files per event",
+    "partition": "{} nodes per partition",
+    "corrected": "likelihoods by whole counts: {}",
+    "product": "likelihoods multiplied: {}",
+    "longest": "longest context only: {}",
+    "temporaries": "temporary files: {}",
+    "programs": "program files x {}",
+    "seed": "placement by seed {}",
+    "training": "{} training runs",
+    "head_start": "clock started after {} s",
+    "resident": "in memory at the start: {}",
+    "memory_mb": "{} MB of memory",
+    "block_kb": "{} KB blocks",
+    "separate_buffers": "separate buffer cache: {}",
+    "cluster_pages": "clusters of {} pages",
+    "most_ahead_pages": "read-ahead of {} pages",
+    "read_call_us": "{} µs per read call",
+    "copy_us_per_kb": "copy of {} µs/KB",
+    "buffer_copy_us_per_kb": "buffer copy of {} µs/KB",
+    "engine_us": "{} µs per prefetch",
+    "writeback_age_s": "write-back after {} s",
+    "request_sectors": "requests of {} sectors",
+    "demand_first": "demand reads first: {}",
+    "host_us": "host overhead of {} µs",
+    "prefetch_kb": "prefetches of up to {} KB",
+    "drive": "drive: {}",
+}
 KEYS = ["benchmark", "model", "partition_size", "model_order"]
 
 
@@ -258,13 +286,17 @@ def sensitivity(table, benchmark="andrew"):
 
 
 def _reading(what, parameter, value):
+    """A varied choice in words."""
     if parameter == "none":
-        return "the criterion"
+        return "judged setting"
+    words = READINGS.get(parameter, parameter.replace("_", " ") + " {}")
+    if words.endswith(": {}"):
+        value = {"true": "yes", "false": "no", "1": "yes", "0": "no"}.get(str(value).lower().removesuffix(".0"), value)
     try:
         value = f"{float(value):g}"
     except ValueError:
         value = {"true": "yes", "false": "no"}.get(value, value)
-    return f"{parameter.replace('_', ' ')} {value}"
+    return words.format(value)
 
 
 @styled

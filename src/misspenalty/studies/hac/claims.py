@@ -42,16 +42,19 @@ TABLES = {
                 for row in cross(case=(case,), traversal=NAMED.get(case, TRAVERSALS), quantity=quantities)
             ),
         ),
+        by_seed=True,
     ),
     "fig11": Table(
         ("traversal", "component"),
         ("us",),
         cross(traversal=TRAVERSALS, component=("client", "server", "disk", "network")),
+        by_seed=True,
     ),
     "fig10": Table(
         ("traversal", "component"),
         ("us",),
         cross(traversal=TRAVERSALS, component=("usage_computation", "compaction", "stack_scanning")),
+        by_seed=True,
     ),
     "fig9": Table(
         ("traversal", "cache_mb", "component"),
@@ -61,6 +64,7 @@ TABLES = {
             for traversal, mb in POINT.items()
             for component in ("fetch", "replacement", "conversion", "total")
         ),
+        by_seed=True,
     ),
     "hit_time": Table(("traversal", "line"), ("seconds",), cross(traversal=("T1", "T6"), line=LINES)),
 }

@@ -5,7 +5,7 @@ import pandas as pd
 from misspenalty.studies.hac import measured, projections, variants
 from misspenalty.studies.hac.prices import Costs, load_fitted
 from misspenalty.studies.hac.runs import database
-from misspenalty.studies.hac.seeds import mean_over_seeds, samples
+from misspenalty.studies.hac.seeds import each_seed, mean_over_seeds, samples
 from misspenalty.studies.hac.tables import KEYS, runs_at
 
 DYNAMIC_SYSTEMS = ("hac", "fpc", "gom")
@@ -34,8 +34,9 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
     Returns
     -------
     dict of str to DataFrame
-        ``projections`` and ``elapsed``.
+        ``projections, projections_by_seed`` and ``elapsed``.
     """
+    every = list(samples(sweeps, machine, fit, sizes))
     tables = [
         {
             "projections": projections.projections(
@@ -43,9 +44,11 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
             ),
             "elapsed": variants.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
         }
-        for one in samples(sweeps, machine, fit, sizes)
+        for one in every
     ]
-    return _means(tables, KEYS | {"elapsed": ["traversal", "cache_mb", "run", "system"]})
+    made = _means(tables, KEYS | {"elapsed": ["traversal", "cache_mb", "run", "system"]})
+    by_seed = each_seed([each["projections"] for each in tables], [one.seed for one in every])
+    return made | {"projections_by_seed": by_seed}
 
 
 def other_tables(

@@ -99,6 +99,11 @@ class BySeed(Mapping):
         return len(self.seeds)
 
 
+def each_seed(tables, seeds):
+    """The tables of several seeds below each other, with a column ``seed``."""
+    return pd.concat([table.assign(seed=seed) for seed, table in zip(seeds, tables, strict=True)], ignore_index=True)
+
+
 def mean_over_seeds(tables, keys):
     """Means, row by row, of the tables of several seeds.
 

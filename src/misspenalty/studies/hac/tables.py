@@ -11,7 +11,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac.prices import Costs, fit_install, load_fitted, penalty, priced
 from misspenalty.studies.hac.runs import MISSES, count_misses, database
-from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds
+from misspenalty.studies.hac.seeds import BySeed, each_seed, mean_over_seeds
 from misspenalty.studies.points import as_written
 from misspenalty.systems.object_server.object_client import REPLACEMENT, load_testbed
 from misspenalty.systems.object_server.page_server import COMPONENTS
@@ -285,7 +285,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     Returns
     -------
     dict of str to DataFrame
-        ``fig9, fig9_frames, fig10, fig11, peaks, misses``.
+        ``fig9, fig9_frames, fig10, fig11, peaks, misses``, and of Figures 9 to 11 ``<figure>_by_seed``.
     """
     testbed, found = load_fitted(machine, fit), {name: [] for name in (*AXES.values(), "fig10", "fig11", "misses")}
     by_axis = {"fig9": BySeed(total), "fig9_frames": BySeed(frames)}
@@ -301,7 +301,8 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     made = {name: mean_over_seeds(tables, KEYS[name]) for name, tables in found.items()}
     axes = {axis: made[name] for axis, name in AXES.items()}
     samples = {axis: found[name] for axis, name in AXES.items()}
-    return made | {"peaks": peaks(axes, samples, published.set_index("traversal")["cache_mb"])}
+    by_seed = {f"{name}_by_seed": each_seed(found[name], list(by_axis["fig9"])) for name in ("fig9", "fig10", "fig11")}
+    return made | by_seed | {"peaks": peaks(axes, samples, published.set_index("traversal")["cache_mb"])}
 
 
 def all_of_fig9(sweeps, costs, least_share):

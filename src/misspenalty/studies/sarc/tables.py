@@ -76,6 +76,20 @@ def fig6(table):
     return result
 
 
+def each_seed(table):
+    """The numbers of `table2` and `fig6` for each seed, from `points`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``table2_by_seed, fig6_by_seed``, both with a column ``seed``.
+    """
+    keys = [*KEYS, "seed"]
+    times = table[[*keys, "response_ms", "stage_rate"]].copy()
+    times.insert(5, "power", times["scaled_iops"] / times["response_ms"])
+    return {"table2_by_seed": table[[*keys, "read_ms", "write_ms"]].copy(), "fig6_by_seed": times}
+
+
 def internals(table):
     """Internals that explain the response times, by point: hit ratios, list sizes, the ratio, drives.
 
@@ -283,14 +297,15 @@ def from_runs(runs, seed, machine, values, published, fit, beyond=None):
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, load_axis, peaks, by_minute, internals, disk_operations, components,
+        ``table2, fig6, table2_by_seed, fig6_by_seed, load_axis,
+        peaks, by_minute, internals, disk_operations, components,
         other_policies``.
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = pd.concat([runs[runs["config"] == config] for config in CONFIGS], ignore_index=True)
     first = runs[runs["seed"] == seed]
     measured = points(runs, discarded)
-    found = {"table2": table2(measured), "fig6": fig6(measured)}
+    found = {"table2": table2(measured), "fig6": fig6(measured)} | each_seed(measured)
     found["load_axis"] = load_axis(found["fig6"], published, fit)
     found["peaks"] = peaks(found["fig6"], found["table2"])
     found["by_minute"] = over_time(first)
