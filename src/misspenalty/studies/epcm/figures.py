@@ -170,9 +170,7 @@ def fig8(table):
     for run, (model, shift) in looks.items():
         part = table[table["run"] == run].set_index("bucket_high_us")["events"].reindex(ends)
         bars = axis.bar(np.arange(len(ends)) + shift, part, 0.38, **_bar(model))
-        words = axis.bar_label(bars, [f"{n:.0f}" if n else "" for n in part], fontsize=7, padding=1)
-        for word in words:  # away from the neighbour's label
-            word.xyann = (10 * shift, 1)
+        axis.bar_label(bars, [f"{n:.0f}" if n else "" for n in part], fontsize=7, padding=2, rotation=90)
     lows = table.groupby("bucket_high_us")["bucket_low_us"].first()
     axis.set_xticks(range(len(ends)), [f"{lows[end]}–{end}" for end in ends], rotation=30, ha="right")
     axis.set(xlabel="Time of the read call (µs)", ylabel="Read calls")
