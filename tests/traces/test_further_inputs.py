@@ -44,6 +44,9 @@ SECOND = 10**9
         pytest.param("key,Direction\n7,read\n8,write\n", {}, [7, 8], [False, True], None, id="direction"),
         pytest.param("key,mode\n7,R\n8,W\n", {"columns": "op=mode"}, [7, 8], [False, True], None, id="op=mode"),
         pytest.param("key,n\n7,3\n", {"columns": "repeat=n"}, [7, 7, 7], None, None, id="repeat=n"),
+        pytest.param("object_id,req_count\n7,3\n", {}, [7, 7, 7], None, None, id="a count of requests"),
+        pytest.param("start_time,end_time,key\n5,9,7\n6,7,8\n", {}, [7, 8], None, [0, SECOND], id="start and end"),
+        pytest.param("filename,file_offset\na,4096\nb,4096\n", {}, [1, 1 << 47 | 1], None, None, id="places in files"),
         pytest.param("ts_us,key\n5,7\n10,8\n", {}, [7, 8], None, [0, 5000], id="unit of times by name"),
         pytest.param("time,key\n1,7\ntime,key\n2,8\n", {}, [7, 8], None, [0, SECOND], id="files joined with headers"),
         pytest.param("key\n7\n\ufeff8\n", {}, [7, 8], None, None, id="files joined with byte order marks"),
@@ -78,6 +81,9 @@ def test_read_right(tmp_path, content, options, blocks, writes, times):
         ("lba,size\n8,8\n16,16\n", r"size \(8, 16\) holds no whole sectors of 512 bytes; say its unit, --size-unit"),
         ("offset,size\n8,4096\n16,4096\n24,4096\n", r"offset \(8, 16, 24\) may be bytes, or sectors.*--address-unit"),
         ("block,length\n10,4\n20,2\n", r"length \(4, 2\) may be bytes of a block, or a number of blocks; --columns"),
+        ("key,flag\n7,0\n8,1\n", r"column flag \(0, 1\) may say which requests are writes; say so, --columns write="),
+        ("sector,action\n8,D\n8,C\n", r"column action \(C, D\) names several steps of each request; keep the rows of"),
+        ("key,size,block_size\n7,1,2\n", "size and block_size may both be the size"),
         ("key,mode\n7,R\n8,W\n", r"column mode holds operations \(R, W\); say so, --columns op=mode"),
         ("time,key\n1,7\n2,NULL\n", "line 3: field 2 .key.*NULL may be a missing key.*--key text"),
         ("lba,size\n1a,4096\n", "line 2: field 1 .lba.*--key hex"),
@@ -172,3 +178,10 @@ def test_zstandard_with_a_long_window_says_how_to_read_it(tmp_path):
     path.write_bytes(frame(b"key\n7\n8\n", 31))
     with pytest.raises(InputError, match=r"window of more than 128 MB.*zstd -d --long=31 mine.csv.zst"):
         open_trace(path)
+
+
+def test_an_object_takes_its_key_and_its_value(tmp_path):
+    (path := tmp_path / "mine.csv").write_text("value_size,key,key_size\n10,a,1\n20,b,2\n")
+    assert open_trace(path).object_bytes.tolist() == [11, 22]
+    path.write_text("block,block_size\n7,4096\n8,8192\n")
+    assert open_trace(path).object_bytes.tolist() == [4096, 8192]

@@ -11,6 +11,9 @@ from misspenalty.traces.vocabulary import IGNORE, NEIGHBOURS, Roles, meaning
 
 SHOWN = 3  # values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
+FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may be operations
+STEPS = ("action", "event", "act")  # names of columns of what happens to a request
+BLKTRACE = set("QGMIDCRXUSPTFBA")  # its actions
 Columns = Sequence[Sequence[str]]
 
 
@@ -42,6 +45,16 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             yield (
                 f"column {name} holds operations ({', '.join(sorted(found)[:SHOWN])})",
                 f"say so, --columns op={name} (columns=…), or leave it out, ignore={name}",
+            )
+        if place not in used and name.strip().lower() in FLAGS and found and found <= {"0", "1"}:
+            yield (
+                f"column {name} (0, 1) may say which requests are writes",
+                f"say so, --columns write={name} or read={name} (columns=…), or leave it out, ignore={name}",
+            )
+        if place not in used and name.strip().lower() in STEPS and len(found) > 1 and found <= BLKTRACE:
+            yield (
+                f"column {name} ({', '.join(sorted(found)[:SHOWN])}) names several steps of each request",
+                f"keep the rows of one, or count them all, --columns ignore={name} (columns=…)",
             )
     key = names[roles["block"][0]] if "block" in roles else ""
     if "count" in roles and key and not _is_neighbour(key) and "count" not in table.columns:

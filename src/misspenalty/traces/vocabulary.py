@@ -15,12 +15,12 @@ IGNORE = "ignore"  # role of the columns that the user does not want
 ROLES: dict[str, tuple[str, ...]] = {
     "block": ("block", "id", "obj_id", "object", "object_id", "key", "block_number", "page", "block_id", "obj", "url",
               "hashed_path_query"),
-    "offset": ("offset", "byte_offset", "offset_bytes", "io_offset"),
+    "offset": ("offset", "byte_offset", "offset_bytes", "io_offset", "file_offset"),
     "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector"),
     "count": ("count", "nblocks", "block_count"),
-    "repeat": ("repeat", "op_count"),
+    "repeat": ("repeat", "op_count", "req_count", "request_count"),
     "size": ("size", "length", "len", "bytes", "size_bytes", "obj_size", "object_size", "io_size", "request_size",
-             "req_size", "response_size", "value_size", "transfer_size", "size(b)", "object_bytes"),
+             "req_size", "response_size", "value_size", "transfer_size", "object_bytes", "key_size", "block_size"),
     "sectors": ("sectors", "nsectors", "sector_count"),
     "op": ("op", "operation", "opcode", "type", "rw", "iotype", "io_type", "op_name", "op_type", "optype", "cmd",
            "command", "request_type", "method", "verb", "rwbs", "access_type", "r/w", "readwrite", "read_write",
@@ -31,13 +31,17 @@ ROLES: dict[str, tuple[str, ...]] = {
                "disk_number", "volume_id", "hostname", "host", "server", "drive", "partition", "namespace", "vm",
                "vm_id", "vdisk", "vdisk_id", "dev_id", "disk_name", "device_name", "volume_name", "nsid"),
     "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
-             "issue_time", "request_time", "unix_time", "epoch"),
+             "issue_time", "start_time", "request_time", "unix_time", "epoch"),
     "time_s": ("seconds",),
     "time_ms": (),
     "time_us": (),
     "time_ns": (),
 }  # fmt: skip
-PAIRS = {"device": ("major", "minor"), "time": ("date", "time")}  # columns that say a role together
+PAIRS = {
+    "device": ("major", "minor"),
+    "time": ("date", "time"),
+    "size": ("key_size", "value_size"),
+}  # columns that say a role together
 FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd")  # each with addresses of its own
 NEIGHBOURS = ("block", "block_number", "page", "block_id")  # names of places that have neighbours, not only a name
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
