@@ -7,6 +7,7 @@ import bz2
 import csv
 import lzma
 import re
+import runpy
 import shutil
 from pathlib import Path
 
@@ -262,6 +263,12 @@ def test_every_dialect_reads_its_example_and_is_recognised_or_named(tmp_path, na
             assert name in str(error) or "contains no requests" in str(error)
     else:
         assert open_trace(path).format == name
+
+
+def test_the_page_of_formats_is_fresh():
+    tool = runpy.run_path(str(INPUTS.parents[2] / "tools" / "formats_page.py"))
+    assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), "run python tools/formats_page.py"
+    assert all(f"| `{name}` |" in tool["page"]() for name in dialects())
 
 
 def test_blktrace_reads_the_files_of_all_processors(tmp_path):

@@ -1,0 +1,47 @@
+"""Write docs/reference/formats.md: every format with an example, its source, and the tests that read it.
+
+python tools/formats_page.py
+"""
+
+import re
+from pathlib import Path
+
+from misspenalty.traces import formats
+from misspenalty.traces.dialects import dialects
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "formats.md"
+TESTS = ROOT / "tests" / "traces"
+EXAMPLES = "test_inputs.py"  # reads the example of every dialect
+HEAD = """# Formats of traces
+
+Written by `tools/formats_page.py` from the descriptions of the formats. The example is the first line of a file, or the first
+two if there is a header; the tests are in `tests/traces/`. `misspenalty trace formats NAME` shows one of them in a
+terminal.
+
+| format | what | example | source | read by |
+|---|---|---|---|---|
+"""
+
+
+def page():
+    """The text of the page."""
+    described, texts = dialects(), {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("test_*.py"))}
+    rows = []
+    for name, form in formats().items():
+        reading = [str(path.relative_to(TESTS)) for path, text in texts.items() if f'"{name}"' in text]
+        if name in described and EXAMPLES not in reading:
+            reading.append(EXAMPLES)
+        example = "<br>".join(f"`{_cell(line)}`" for line in form.example.splitlines()[:2])
+        source = form.source or "the module's first lines"
+        cells = (f"`{name}`", _cell(form.summary), example, _cell(source), "<br>".join(f"`{each}`" for each in reading))
+        rows.append("| " + " | ".join(cells) + " |\n")
+    return HEAD + "".join(rows)
+
+
+def _cell(text):
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").strip()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
