@@ -15,9 +15,8 @@ TESTS = ROOT / "tests" / "traces"
 EXAMPLES = "test_inputs.py"  # reads the example of every dialect
 HEAD = """# Formats of traces
 
-Written by `tools/formats_page.py` from the descriptions of the formats. The example is the first line of a file, or the first
-two if there is a header; the tests are in `tests/traces/`. `misspenalty trace formats NAME` shows one of them in a
-terminal.
+Written by `tools/formats_page.py` from the descriptions of the formats. The example is the first lines of a file; the
+tests are in `tests/traces/`. `misspenalty trace formats NAME` shows one of them in a terminal.
 
 | format | what | example | source | read by |
 |---|---|---|---|---|

@@ -35,6 +35,7 @@ class Case(NamedTuple):
     device: str = "cheetah9lp"
     sizes: str = "1%,5%,10%,30%"
     timed: str = "10%"
+    counted: tuple[str, ...] = ()  # how caches count, for curve and penalty
 
 
 CASES = (
@@ -49,7 +50,7 @@ CASES = (
     Case("delayed_hits", "delayed/sample.csv", device="5us"),
     Case("address", "extras/address_gzip.trace.gz", device="100ns"),
     Case("address_penalties", "extras/address_penalties_gcc.trace.xz", device="100ns"),
-    Case("adapt_size", "extras/adapt_size_request.trace.xz", ("--format", "adapt_size", "--by-objects")),
+    Case("adapt_size", "extras/adapt_size_request.trace.xz", ("--format", "adapt_size"), counted=("--by-objects",)),
     Case("corda", "extras/corda_trace_vaultservice.gz", ("--format", "corda")),
     Case("scarab", "extras/scarab_scarab-recs.trace.xz", ("--format", "scarab")),
     Case("u32be", "traces/objects/web12.trace.xz", ("--format", "u32be")),
@@ -91,14 +92,14 @@ def rows(case, path):
     text = f"{about['references']:,} references to {about['blocks']:,} blocks, {about['read_share']:.0%} reads"
     yield ("trace", "info"), text + f", {about['sequential_share']:.0%} sequential"
     plot = ("--plot", PAGE.parent / "transcript_curve.svg") if case.path == DRAWN else ()
-    table = asked("curve", path, *case.options, *CURVE, case.sizes, *plot)
+    table = asked("curve", path, *case.options, *case.counted, *CURVE, case.sizes, *plot)
     largest = max(row["cache_blocks"] for row in table if row["cache_blocks"] <= max(about["blocks"] * 0.1 + 1, 2))
     at = {row["policy"]: row["hit_ratio"] for row in table if row["cache_blocks"] == largest}
     ratios = ", ".join(f"{name} {ratio:.1%}" for name, ratio in at.items())
     yield ("curve", *CURVE, case.sizes), f"hit ratio with {largest:,} blocks: {ratios}"
     plot = ("--plot", PAGE.parent / "transcript_penalty.svg") if case.path == DRAWN else ()
     asking = (*PENALTY, case.timed, "--device", case.device)
-    table = asked("penalty", path, *case.options, *asking, *plot)
+    table = asked("penalty", path, *case.options, *case.counted, *asking, *plot)
     tenth = min((row["cache_blocks"] for row in table), key=lambda size: abs(size - 0.1 * about["blocks"]))
     table = [row for row in table if row["cache_blocks"] == tenth]
     means = ", ".join(f"{row['policy']} {shown(row['mean_us'])}" for row in table)
@@ -120,7 +121,7 @@ def page():
             options = (
                 [*arguments[:1], case.path, *case.options]
                 if name == "trace"
-                else [case.path, *case.options, *arguments]
+                else [case.path, *case.options, *case.counted, *arguments]
             )
             lines.append(f"| `{case.format}` | `{shlex.join([name, *options])}` | {result} |")
         shown.add(case.format)
