@@ -12,6 +12,7 @@ from pathlib import Path
 
 import matplotlib.image
 import numpy as np
+import pages
 
 import misspenalty
 from misspenalty.claims import load_ledger
@@ -132,5 +133,6 @@ TARGETS = {  # reader, seeds, and the files around an input
     ),
     "ledger": (load_ledger, ledger, ledger_with_schema),
     "table": (functools.partial(refuse_different, "x.csv", TABLE), lambda: {"seed": TABLE}, None),
+    "site": (pages.build, pages.seeds, pages.seeds),
     "picture": (lambda path: refuse_different("x.png", picture(), path), lambda: {"seed": picture()}, None),
 }

@@ -55,7 +55,9 @@ def root(tmp_path_factory):
 def site(root):
     docs = root / "docs"
     docs.mkdir()
-    (docs / "index.html").write_text("<!doctype html><title>Docs</title>")
+    (docs / "index.html").write_text(
+        '<!doctype html><html lang="en"><head><title>Docs</title></head><body><main></main></body></html>'
+    )
     assert main(["--root", str(root), "--out", str(root / "site"), "--with", f"docs={docs}"]) == 0
     return root / "site"
 

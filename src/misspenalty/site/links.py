@@ -1,5 +1,6 @@
 """Links of a site's pages that lead nowhere."""
 
+import html
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -28,12 +29,20 @@ def dead_links(site):
     found = []
     for path, text in texts.items():
         for link in LINK.findall(CODE.sub("", text)):
-            parts = urlsplit(link.replace("&amp;", "&"))
-            if parts.scheme or parts.netloc:
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            missing = not target.is_file()
-            lost = parts.fragment and target in anchors and unquote(parts.fragment) not in anchors[target]
-            if missing or (lost and "=" not in parts.fragment):
+            if not _leads(link, path, anchors, site):
                 found.append((path.relative_to(site).as_posix(), link))
     return found
+
+
+def _leads(link, path, anchors, site):
+    """Return whether a link on a page leads to a file of the site, and to a place on it if it names one."""
+    try:
+        parts = urlsplit(html.unescape(link))
+        if parts.scheme or parts.netloc:
+            return True
+        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        found = target.is_file() and target.is_relative_to(site)
+    except (ValueError, OSError):  # no address, or no name of a file
+        return False
+    lost = parts.fragment and target in anchors and unquote(parts.fragment) not in anchors[target]
+    return found and (not lost or "=" in parts.fragment)

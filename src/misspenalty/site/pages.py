@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import jinja2
-import pandas as pd
 import vl_convert
 
 import misspenalty
@@ -18,19 +17,23 @@ from misspenalty.io.files import atomic_path
 from misspenalty.reporting.jobs import caption_of, function_of, read_tables
 from misspenalty.reporting.provenance import Sources, file_digest
 from misspenalty.site.charts import charts
+from misspenalty.site.inputs import (
+    REMADE,
+    VERDICTS,
+    called,
+    lines_of,
+    read_claims,
+    read_conditions,
+    read_index,
+    read_readings,
+    rows_of,
+    title_of,
+)
 from misspenalty.site.links import dead_links
-from misspenalty.site.readings import Reading
 
 HERE = Path(__file__).parent
 MOST_ROWS = 400  # of a table shown on a page; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
-VERDICTS = {
-    "reproduced": "reproduced",
-    "tie": "tie or within noise",
-    "direction": "right direction",
-    "not_reproduced": "not reproduced",
-    "not_testable": "not testable",
-}
 FORMS = ("svg", "pdf", "png")
 FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
 MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
@@ -42,6 +45,7 @@ MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
     (r"<pre>", '<pre tabindex="0">'),
     (r"<th( class=\"blank[^>]*)?>(&nbsp;|\xa0)?</th>", "<td></td>"),
 )
+ODD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # in no text of HTML
 DESCRIBED = "Classic results on storage caching, reproduced from raw traces and judged claim by claim."
 
 
@@ -71,7 +75,7 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
         raise InputError("no such file", path=index, remedy="make the results with `make reproduce`")
     with atomic_path(out) as folder:
         folder.mkdir()
-        _Site(root, folder, json.loads(index.read_text()), dict(extras or {}), progress).write()
+        _Site(root, folder, read_index(index), dict(extras or {}), progress).write()
         progress("links")
         if dead := dead_links(folder):
             shown = "; ".join(f"{page} to {link}" for page, link in dead[:5])
@@ -86,7 +90,7 @@ class _Site:
         self.titles, self.made, self.progress = index["titles"], index["made"], progress
         self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
         self.extras = {name: Path(path) for name, path in extras.items() if Path(path).is_dir()}
-        self.claims = pd.read_csv(self.results / "claims.csv", dtype=str, keep_default_na=False)
+        self.claims = read_claims(self.results / "claims.csv", self.titles)
         self.sources = Sources(root / "src" / "misspenalty")
         self.read = self._readings()
         self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
@@ -102,12 +106,12 @@ class _Site:
         """What each claim is based on; the rows by path of the table, relative to the results."""
         found = {}
         for study in sorted(set(self.claims["study"])):
-            path = self.results / study / "runs" / "readings.json"
-            if not path.is_file():
-                raise InputError("no such file", path=path, remedy="make it with `snakemake --cores all readings`")
-            for claim, one in json.loads(path.read_text()).items():
-                rows = {f"{study}/{item}.csv": numbers for item, numbers in one["rows"].items()}
-                found[claim] = Reading(one["path"], one["line"], rows)
+            found |= read_readings(self.results / study / "runs" / "readings.json", study)
+        if missing := [claim for claim in self.claims["id"] if claim not in found]:
+            raise InputError(
+                f"no reading of the claim {missing[0]}", path=self.results / "claims.csv",
+                remedy="make it with `snakemake --cores all readings`",
+            )  # fmt: skip
         return found
 
     def write(self):
@@ -141,13 +145,18 @@ class _Site:
         target.parent.mkdir(parents=True, exist_ok=True)
         told = {"described": DESCRIBED, "picture": "data/overview.png", "content": "main"} | values
         text = self.pages.get_template(template).render(up="../" * depth, here=path, **told)
+        if odd := ODD.search(text):
+            raise InputError(f"page {path} would contain the character {odd[0]!r}", path=self.results)
         target.write_text(text + "\n", encoding="utf-8")
 
     def _frame(self, path):
         """Give a page that another program made the site's header and icon."""
         here = path.relative_to(self.out).as_posix()
         up = "../" * here.count("/")
-        text = path.read_text(encoding="utf-8")
+        with called(path, "a whole page", "build the documentation and the notebooks again"):
+            text = path.read_text(encoding="utf-8")
+            if len(re.findall(r"<body[\s>]", text)) != 1 or text.count("</head>") != 1:
+                raise ValueError("expected one head and one body")
         links = f'<link rel="icon" type="image/svg+xml" href="{up}static/icon.svg">\n'
         links += f'<link rel="stylesheet" href="{up}static/header.css">\n'
         if 'name="description"' not in text:
@@ -199,8 +208,9 @@ class _Site:
             return True
         if not all((self.root / path).is_file() for path in _paths(figure["inputs"])):
             return False
-        inputs = {name: read_tables(_under(self.root, source)) for name, source in figure["inputs"].items()}
-        drawn = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
+        with called(self.results / key, "a figure that can be drawn from its tables"):
+            inputs = {name: read_tables(_under(self.root, source)) for name, source in figure["inputs"].items()}
+            drawn = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
         target.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(drawn, separators=(",", ":"))
         target.write_text(f"(globalThis.CHARTS ??= {{}})[{json.dumps(key)}] = {text};\n")
@@ -229,7 +239,7 @@ class _Site:
                 described=f"{row['statement']} {VERDICTS[row['verdict']].capitalize()}.",
                 picture=f"data/{figures[0]}.png" if figures else "data/overview.png",
                 row=row,
-                claim=self.ledger[row["id"]],
+                claim=self._entry(row["id"]),
                 before=rows[place - 1]["id"] if place else None,
                 after=rows[place + 1]["id"] if place + 1 < len(rows) else None,
                 chart=bool(figures) and self._chart(figures[0]),
@@ -240,24 +250,28 @@ class _Site:
                 tables=[self._rows(path, numbers) for path, numbers in reading.rows.items()],
             )
 
+    def _entry(self, claim):
+        """The entry of the ledger that a claim is."""
+        if claim not in self.ledger:
+            raise InputError(f"claim {claim} is not in the ledger", path=self.results / "claims.csv", remedy=REMADE)
+        return self.ledger[claim]
+
     def _conditions(self):
         paths = [path for study in self.titles if (path := self.results / study / "conditions.csv").is_file()]
-        frames = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths]
-        return {claim: tried.to_dict("records") for frame in frames for claim, tried in frame.groupby("claim")}
+        return {claim: rows for path in paths for claim, rows in read_conditions(path).items()}
 
     def _rows(self, path, numbers):
-        frame = pd.read_csv(self.results / path, dtype=str, keep_default_na=False)
-        chosen = frame.iloc[numbers[:MOST_ROWS]]
+        frame, chosen = rows_of(self.results / path, numbers)
         return {
             "path": path,
             "columns": list(frame.columns),
-            "rows": [[_rounded(cell) for cell in row] for row in chosen.itertuples(index=False)],
+            "rows": [[_rounded(cell) for cell in row] for row in chosen.head(MOST_ROWS).itertuples(index=False)],
             "read": len(numbers),
             "all": len(frame),
         }
 
     def _lines(self, path, line):
-        source = (self.root / "src" / path).read_text().splitlines()
+        source = lines_of(self.root / "src" / path, line)
         first = max(1, line - CONTEXT)
         shown = source[first - 1 : line + CONTEXT]
         return {"path": f"src/{path}", "line": line, "first": first, "lines": shown}
@@ -294,9 +308,7 @@ class _Site:
         """The list of notebooks, each with its first heading."""
         rows = []
         for path in sorted((self.out / "notebooks").glob("*.html")):
-            cells = json.loads((self.root / "notebooks" / f"{path.stem}.ipynb").read_text())["cells"]
-            text = "".join(cells[0]["source"]).lstrip("# ")
-            rows.append({"name": path.name, "title": text.splitlines()[0]})
+            rows.append({"name": path.name, "title": title_of(self.root / "notebooks" / f"{path.stem}.ipynb")})
         self._page("notebooks.html", "notebooks.html", notebooks=rows)
 
     def _files(self):
