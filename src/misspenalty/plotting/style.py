@@ -93,7 +93,7 @@ _POLICIES = {
     "arc": ("ARC", "#56b4e9", ">", "-"),
     "lirs": ("LIRS", "#6b4c9a", "<", "-."),
     "s3fifo": ("S3-FIFO", "#c98a00", "P", "--"),
-    "clock2qplus": ("Clock2Q+", "#3a7d44", "v", "-."),
+    "clock2qplus": ("Clock2Q+", "#3a7d44", "v", "-"),
 }
 _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"), ("#4f6d7a", "d", "--")]
 
