@@ -6,6 +6,13 @@ CORES ?= all
 VENV := .venv
 BIN := $(VENV)/bin
 
+# The workflow would say so only when everything is installed and built.
+ifneq ($(filter reproduce smoke site report lint,$(MAKECMDGOALS)),)
+ifneq ($(findstring {,$(CURDIR))$(findstring },$(CURDIR)),)
+$(error $(CURDIR): Snakemake takes braces in a path for a wildcard; move the checkout to a folder without them)
+endif
+endif
+
 # Figures need no display, and with packages compiled to bytecode a job starts in a third of the time.
 export MPLBACKEND := Agg
 export UV_COMPILE_BYTECODE := 1

@@ -67,6 +67,7 @@ NEAREST = {
     "studies/hac/*": ("tests/studies/test_study_hac.py",),
     "studies/mq/*": ("tests/studies/test_study_mq.py",),
     "reporting/*": ("tests/reporting",),
+    **dict.fromkeys(("site/inputs.py", "site/links.py"), ("tests/site/test_inputs.py",)),
     "site/*": (
         "tests/site/test_charts.py",
         "tests/site/test_readings.py",
@@ -87,7 +88,8 @@ POLICIES = sorted(  # whose tests bear their names
 CALLED = {"lruk": "lru2", "twoq": "2q", "random_replacement": "random", "oracle_general": "oracleGeneral"}
 DEFAULT = (
     *("policies/*", "prefetch/*", "disks/*", "replay/*", "traces/*.py", "traces/*.pyx", "traces/readers/*"),
-    *("claims/*.py", "io/*.py", "latency/*", "reporting/*", "site/*", "studies/statistics.py"),
+    *("claims/*.py", "io/*.py", "latency/*", "reporting/*", "studies/statistics.py"),
+    *(f"site/{name}.py" for name in ("charts", "inputs", "links", "pages", "readings")),  # others run in a browser
     *("studies/points.py", "studies/hac/prices.py", "studies/hac/seeds.py", "studies/mq/rates.py"),
 )
 # A test has noticed a fault when it takes LONGER times its CPU time without one, and at least LEAST; where that is not

@@ -227,6 +227,19 @@ def test_a_folder_with_braces_is_refused(tmp_path):
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("name", ["{x}", "a{", "}"])
+@pytest.mark.parametrize("target", ["reproduce", "smoke"])
+def test_make_refuses_a_folder_with_braces_before_it_builds(tmp_path, name, target):
+    folder = tmp_path / name
+    folder.mkdir()
+    shutil.copy(ROOT / "Makefile", folder)
+    done = subprocess.run(["make", target], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{name}: Snakemake takes braces in a path for a wildcard; move the checkout" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["Makefile"]
+    assert subprocess.run(["make", "help"], cwd=folder, capture_output=True, check=False).returncode == 0
+
+
 def test_package_built_from_other_sources_is_refused(tree, first_run):
     source = tree / "src" / "misspenalty" / "studies" / "mq" / "runs.py"
     before = source.read_text()
