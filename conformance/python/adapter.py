@@ -93,7 +93,7 @@ def caches():
         found[f"cachetools.{name}"] = ("cachetools", policy, policy != "random", mapping(getattr(cachetools, name)))
         found[f"cachebox.{name}"] = ("cachebox", policy, policy != "random", mapping(getattr(cachebox, name)))
     simulated = {"LRU": 1, "FIFO": 1, "Clock": 1, "Sieve": 1, "LFU": 1, "ARC": 1, "SLRU": 4, "TwoQ": 4, "LIRS": 2}
-    simulated |= {"S3FIFO": 20, "WTinyLFU": 100, "ClockPro": 3, "MQ": 3}
+    simulated |= {"S3FIFO": 20, "Clock2QPlus": 20, "WTinyLFU": 100, "ClockPro": 3, "MQ": 3}
     names = {"TwoQ": "2q"}
     for name, least in simulated.items():
         policy = names.get(name, name.lower())

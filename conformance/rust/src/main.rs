@@ -4,6 +4,7 @@
 //!     conformance lru.LruCache VECTORS [RUNS]    VECTORS: a file such as lru.json
 //!     conformance lru.LruCache 2 "1 2 1 3 2"     one trace on a cache of 2 blocks; @FILE reads it
 
+use foyer_memory::{CacheBuilder, EvictionConfig, FifoConfig, LfuConfig, LruConfig, S3FifoConfig};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -48,15 +49,40 @@ fn moka(capacity: usize, policy: moka::policy::EvictionPolicy) -> Reference {
     })
 }
 
-fn moka_lru(capacity: usize) -> Reference {
-    moka(capacity, moka::policy::EvictionPolicy::lru())
+fn quick_cache(capacity: usize) -> Reference {
+    let mut c = quick_cache::unsync::Cache::new(capacity);
+    Box::new(move |block, write| {
+        let hit = if write { c.contains_key(&block) } else { c.get(&block).is_some() };
+        if write || !hit {
+            c.insert(block, ());
+        }
+        hit
+    })
+}
+
+/// Foyer's in-memory cache with a single shard, so that the capacity is that of one queue.
+fn foyer(capacity: usize, policy: EvictionConfig) -> Reference {
+    let c: foyer_memory::Cache<u64, ()> =
+        CacheBuilder::new(capacity).with_shards(1).with_eviction_config(policy).build();
+    Box::new(move |block, write| {
+        let hit = if write { c.contains(&block) } else { c.get(&block).is_some() };
+        if write || !hit {
+            c.insert(block, ());
+        }
+        hit
+    })
 }
 
 /// Name, library, version, policy that it says it has, certain or chance, function of the capacity.
-const CACHES: [(&str, &str, &str, &str, &str, Open); 3] = [
+const CACHES: [(&str, &str, &str, &str, &str, Open); 8] = [
     ("lru.LruCache", "lru", "0.19.1", "lru", "certain", lru),
     ("sieve-cache.SieveCache", "sieve-cache", "1.2.0", "sieve", "certain", sieve),
-    ("moka.lru", "moka", "0.12.16", "lru", "certain", moka_lru),
+    ("moka.lru", "moka", "0.12.16", "lru", "certain", |n| moka(n, moka::policy::EvictionPolicy::lru())),
+    ("quick_cache.unsync", "quick_cache", "0.7.0", "s3fifo", "certain", quick_cache),
+    ("foyer.fifo", "foyer-memory", "0.22.6", "fifo", "certain", |n| foyer(n, FifoConfig::default().into())),
+    ("foyer.lru", "foyer-memory", "0.22.6", "lru", "certain", |n| foyer(n, LruConfig::default().into())),
+    ("foyer.s3fifo", "foyer-memory", "0.22.6", "s3fifo", "certain", |n| foyer(n, S3FifoConfig::default().into())),
+    ("foyer.lfu", "foyer-memory", "0.22.6", "wtinylfu", "chance", |n| foyer(n, LfuConfig::default().into())),
 ];
 
 fn replay(open: Open, capacity: usize, trace: &[u64], writes: &HashSet<usize>) -> String {

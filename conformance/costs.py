@@ -1,0 +1,105 @@
+"""Compute what the differences of the cache libraries cost in hit ratio, and write results/conformance/costs.csv.
+
+    python conformance/costs.py OLTP=OLTP.lis P6=P6.lis               # of every library that differs
+    python conformance/costs.py OLTP=OLTP.lis --languages python,go   # of some; the rows of the others are kept
+
+A library differs if its row in results/conformance/libraries.json has a first vector that does. It replays each trace
+once, cold, and so does the kernel of the policy that it says it has: the traces of the command line on a cache of 5 %
+of their blocks, and the three long traces of the vectors on theirs. A size that a library does not offer is left out.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from run import BUILDS, RESULTS
+
+import misspenalty
+from misspenalty import conformance
+from misspenalty.io.files import atomic_path
+from misspenalty.traces import Trace
+
+COSTS = RESULTS.with_name("costs.csv")
+SHARE = 0.05  # of the blocks of a trace
+COLUMNS = ["language", "cache", "policy", "trace", "references", "capacity", "definition", "library", "difference"]
+
+
+def main():
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("traces", nargs="*", metavar="NAME=FILE", type=named, help="traces that Miss Penalty can read")
+    parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
+    options = parser.parse_args()
+    differing = [row for row in json.loads(RESULTS.read_text()) if row["first_vector"]]
+    with tempfile.TemporaryDirectory() as folder:
+        replays = [_replay(name, misspenalty.open_trace(path), folder) for name, path in options.traces]
+        replays += [
+            _replay(Path(vector.file).stem, Trace.from_blocks(conformance.load_trace(vector)), folder, vector.capacity)
+            for vector in conformance.load_suite("lru").long
+        ]
+        for language in options.languages.split(","):
+            tool, build = BUILDS[language]
+            if shutil.which(tool) is None:
+                print(f"{language}: left out, {tool} is not here", file=sys.stderr)
+                continue
+            command = build()
+            for cache in (row for row in differing if row["language"] == language):
+                _write([row for replay in replays if (row := cost(command, cache, replay))])
+
+
+def named(text):
+    """The name and the path in NAME=FILE."""
+    name, sign, path = text.partition("=")
+    if not (name and sign and Path(path).is_file()):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=FILE with a file that exists")
+    return name, path
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A trace, the size of the cache that replays it, and the file of its blocks, one per line."""
+
+    name: str
+    trace: Trace
+    capacity: int
+    file: Path
+
+
+def _replay(name, trace, folder, capacity=None):
+    file = Path(folder) / f"{name}.txt"
+    file.write_text("\n".join(map(str, trace.ids.tolist())), encoding="ascii")
+    return Replay(name, trace, capacity or round(SHARE * trace.blocks), file)
+
+
+def cost(command, cache, replay):
+    """The row of one cache and one trace; None if the library does not offer that size."""
+    arguments = [*command, cache["cache"], str(replay.capacity), f"@{replay.file}"]
+    hits = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.strip()
+    if len(hits) != len(replay.trace):
+        return None
+    library = hits.count("1") / len(hits)
+    definition = misspenalty.simulate(replay.trace, cache["policy"], replay.capacity).hit_ratio
+    names = [cache["language"], cache["cache"], cache["policy"], replay.name]
+    row = [*names, len(hits), replay.capacity, definition, library, library - definition]
+    print(*row, flush=True)
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def _write(rows):
+    """Replace the rows of the same caches and traces in the table."""
+    keys = ["language", "cache", "trace"]
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    if COSTS.is_file():
+        table = pd.concat([pd.read_csv(COSTS), table]).drop_duplicates(keys, keep="last")
+    with atomic_path(COSTS) as path:
+        table.sort_values(keys).to_csv(path, index=False, float_format="%.6f")
+
+
+if __name__ == "__main__":
+    main()

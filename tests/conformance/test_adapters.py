@@ -1,0 +1,107 @@
+"""The Python adapter against hand traces, and the cost of a difference against the definitions."""
+
+import json
+import subprocess
+import sys
+from collections import OrderedDict
+from pathlib import Path
+
+import pytest
+
+from misspenalty import conformance
+from misspenalty.traces import Trace
+
+FOLDER = Path(__file__).parents[2] / "conformance"
+
+
+@pytest.fixture
+def adapter(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER / "python")
+    import adapter
+
+    return adapter
+
+
+@pytest.fixture
+def costs(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    import costs
+
+    return costs
+
+
+class Fifo(OrderedDict):
+    """A bounded dictionary: the oldest entry leaves, a block written again keeps its place."""
+
+    def __init__(self, capacity):
+        super().__init__()
+        self.capacity = capacity
+
+    def __setitem__(self, key, value):
+        if key not in self and len(self) == self.capacity:
+            self.popitem(last=False)
+        super().__setitem__(key, value)
+
+
+def test_standard_library_is_lru_and_has_no_writes(adapter):
+    # 3 evicts 2, 2 evicts 1
+    assert adapter.replay(adapter.standard, 2, [1, 2, 1, 3, 2, 1], []) == "001000"
+    assert adapter.replay(adapter.standard, 2, [1, 2], [1]) is None
+
+
+def test_a_mapping_is_looked_up_then_filled(adapter):
+    # the write to 1 tells that it was there; 3 evicts 1, the oldest
+    assert adapter.replay(adapter.mapping(Fifo), 2, [1, 2, 1, 3, 1], [2]) == "00100"
+
+
+def test_a_size_that_a_library_lacks_is_left_out(adapter):
+    def open_cache(capacity):
+        raise AssertionError("must not be opened")
+
+    open_cache.least = 5
+    assert adapter.replay(open_cache, 4, [1, 2], []) is None
+
+
+def test_libcachesim_conforms_through_the_adapter(adapter):
+    pytest.importorskip("libcachesim")  # the lock has it wherever it is published
+    lru = adapter.libcachesim("LRU", 1)
+
+    def run(capacity, trace, parameters, details):
+        return conformance.Answer(adapter.replay(lru, capacity, trace, []))
+
+    assert conformance.check_run(conformance.load_suite("lru"), run).conforms
+
+
+def test_cost_is_the_difference_of_hit_ratios(costs, tmp_path):
+    """A program that hits on everything but first uses, against LRU in a cache of two blocks."""
+    program = tmp_path / "adapter.py"
+    program.write_text(
+        "import sys\n"
+        "seen, blocks = set(), open(sys.argv[3][1:]).read().split()\n"
+        "print(''.join('1' if block in seen or seen.add(block) else '0' for block in blocks))\n"
+    )
+    replay = costs._replay("loop", Trace.from_blocks([1, 2, 3, 1, 2, 3, 1, 1]), tmp_path, 2)
+    row = costs.cost([sys.executable, str(program)], {"language": "python", "cache": "all", "policy": "lru"}, replay)
+    assert (row["definition"], row["library"], row["difference"]) == (1 / 8, 5 / 8, 4 / 8)
+
+
+def test_a_cost_that_cannot_be_had_is_left_out(costs, tmp_path):
+    replay = costs._replay("pair", Trace.from_blocks([1, 2, 1]), tmp_path, 2)
+    cache = {"language": "python", "cache": "none", "policy": "lru"}
+    assert costs.cost([sys.executable, "-c", "print(None)"], cache, replay) is None
+
+
+def test_a_trace_that_does_not_exist_is_an_error():
+    arguments = [sys.executable, FOLDER / "costs.py", "OLTP=/nowhere/OLTP.lis"]
+    run = subprocess.run(arguments, capture_output=True, text=True)
+    assert run.returncode == 2 and "expected NAME=FILE with a file that exists" in run.stderr
+
+
+def test_the_first_difference_of_the_table_is_a_vector_of_its_policy():
+    table = json.loads((FOLDER.parent / "results" / "conformance" / "libraries.json").read_text())
+    named = [row for row in table if row["first_vector"]]
+    assert named
+    for row in named:
+        suite = conformance.load_suite(row["policy"])
+        assert row["first_vector"] in {vector.id for vector in [*suite.vectors, *suite.long]}
+        assert row["passed"] < row["vectors"]
