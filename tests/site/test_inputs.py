@@ -122,7 +122,9 @@ def test_rows_and_lines_have_to_be_there(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,2\n3,4\n")
     assert inputs.rows_of(path, [1])[1].to_numpy().tolist() == [["3", "4"]]
+    assert inputs.rows_of(path, [0])[1].to_numpy().tolist() == [["1", "2"]]
     assert inputs.rows_of(path, [])[1].empty
+    assert inputs.lines_of(path, 1) == ["x,y", "1,2", "3,4"]
     assert inputs.lines_of(path, 3) == ["x,y", "1,2", "3,4"]
     for number in (2, -1):
         with pytest.raises(InputError, match="it has 2 rows"):
@@ -156,6 +158,6 @@ def test_a_link_that_is_no_address_or_leaves_the_site_is_dead(tmp_path, link):
     site = tmp_path / "site"
     site.mkdir()
     (tmp_path / "outside.html").touch()
-    page = '<p id="top"><a href="{}">a</a> <a href="#top">b</a> <a href="https://example.org">c</a></p>'
+    page = '<p id="top"><a href="{}">a</a> <a href="#top">b</a> <a href="//a.org">c</a> <a href="data:,d">d</a></p>'
     (site / "index.html").write_text(page.format(link))
     assert dead_links(site) == [("index.html", link)]
