@@ -158,6 +158,7 @@ def test_a_link_that_is_no_address_or_leaves_the_site_is_dead(tmp_path, link):
     site = tmp_path / "site"
     site.mkdir()
     (tmp_path / "outside.html").touch()
-    page = '<p id="top"><a href="{}">a</a> <a href="#top">b</a> <a href="//a.org">c</a> <a href="data:,d">d</a></p>'
+    page = '<p id="top"><a href="{}">a</a> <a href="#top">b</a>'
+    page += ' <a href="//a.org">c</a> <a href="data:,d">d</a></p>'
     (site / "index.html").write_text(page.format(link))
     assert dead_links(site) == [("index.html", link)]
