@@ -8,7 +8,7 @@ and the parameters of Figure 7's model that no source states.
 import pandas as pd
 
 import misspenalty
-from misspenalty.studies.mq.first_level import POLICY, calibrate
+from misspenalty.studies.mq.first_level import calibrate
 from misspenalty.studies.mq.runs import behind, replay
 
 COLUMNS = ["cache_mb", "policy", "hit_ratio_pct"]
@@ -121,7 +121,7 @@ def with_rules(trace, levels, cache_mb, threads):
     """
     parts = []
     for mb, reads in levels[["first_level_mb", "reads"]].drop_duplicates().itertuples(index=False):
-        stream = behind(trace, POLICY, mb, reads)
+        stream = behind(trace, mb, reads)
         tables = [replay(stream, name, cache_mb, writes=tuple(RULES), threads=threads) for name in ("mq", "lru")]
         for mode, part in pd.concat(tables).groupby("writes"):
             parts.append(part[COLUMNS].assign(condition=f"{level_of(mb)}; {RULES[mode]}"))

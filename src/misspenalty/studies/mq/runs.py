@@ -16,6 +16,7 @@ import pandas as pd
 import misspenalty
 from misspenalty.errors import ParameterError
 from misspenalty.replay.simulation import hit_ratio_curve, simulate
+from misspenalty.replay.write_back import requests_below
 from misspenalty.studies.points import in_threads
 from misspenalty.traces import Trace
 from misspenalty.traces.distances import previous_use
@@ -191,15 +192,15 @@ def frequency_curve(trace):
     return pd.DataFrame({"min_accesses": least, "blocks_pct": blocks, "accesses_pct": accesses})
 
 
-def behind(trace, policy, cache_mb, reads=None, **parameters):
-    """The trace that a first-level cache lets through: its read misses and all writes.
+def behind(trace, cache_mb, reads=None):
+    """The trace that an LRU first level that writes back lets through: its read misses, and dirty blocks as they leave.
 
     Parameters
     ----------
     trace : Trace
         Near-logical references.
-    policy, cache_mb, **parameters
-        The first level.
+    cache_mb : float
+        Size of the first level, MB.
     reads : int, optional
         Number of reads after which the trace ends; by default all.
 
@@ -213,42 +214,40 @@ def behind(trace, policy, cache_mb, reads=None, **parameters):
     ParameterError
         The first level lets nothing through, or fewer reads than asked for.
     """
-    hits = np.zeros(len(trace), bool)
-    simulate(trace, policy, blocks_of(trace, cache_mb), hits=hits, **parameters)
-    passed = ~hits if trace.write is None else ~hits | trace.write
-    if not passed.any():
+    ids, write, cause = requests_below(trace.ids, trace.write, blocks_of(trace, cache_mb), trace.blocks)
+    if not len(ids):
         raise ParameterError(f"a first level of {cache_mb} MB lets nothing through")
     if reads is not None:
-        _cut(passed, trace.write, reads, cache_mb)
+        end = _end_of(write, reads, cache_mb)
+        ids, write, cause = ids[:end], write[:end], cause[:end]
     interner = Interner()
-    ids = interner.ids(trace.ids[passed].astype(np.uint64))
+    ids = interner.ids(ids.astype(np.uint64))
     address = trace.address[interner.addresses_by_id()]
-    write, time = (None if column is None else column[passed] for column in (trace.write, trace.time))
-    return Trace(
-        ids, write, time, address, trace.block_bytes, f"{trace.name} behind {policy}-{cache_mb:g}", trace.format
-    )
+    time = None if trace.time is None else trace.time[cause]
+    write = None if trace.write is None else write
+    return Trace(ids, write, time, address, trace.block_bytes, f"{trace.name} behind lru-{cache_mb:g}", trace.format)
 
 
-def _cut(passed, write, reads, cache_mb):
-    """Let nothing pass after that many reads; `passed` is changed in place."""
-    counted = np.cumsum(passed if write is None else passed & ~write, dtype=np.uint32)
+def _end_of(write, reads, cache_mb):
+    """Number of requests up to the last of that many reads."""
+    counted = np.cumsum(~write, dtype=np.uint32)
     if counted[-1] < reads:
         raise ParameterError(
             f"a first level of {cache_mb:g} MB lets {counted[-1]} reads through, fewer than the {reads} wanted; lower "
             "mq.calibrated.reads or record a longer capture"
         )
-    passed[np.searchsorted(counted, reads) + 1 :] = False
+    return np.searchsorted(counted, reads) + 1
 
 
-def first_level(trace, first_policies, first_mb, cache_mb, policies=("mq", "lru"), threads=None):
+def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None):
     """Hit ratios of the storage cache behind simulated first levels.
 
     Parameters
     ----------
     trace : Trace
         Near-logical references.
-    first_policies, first_mb : sequence
-        Policies and sizes (MB) of the first level; every combination is tried.
+    first_mb : sequence of float
+        Sizes of the first level, MB; it is that of `behind`.
     cache_mb, threads
         As in `replay`.
     policies : sequence of str
@@ -257,15 +256,14 @@ def first_level(trace, first_policies, first_mb, cache_mb, policies=("mq", "lru"
     Returns
     -------
     DataFrame
-        ``first_level_policy, first_level_mb, cache_mb, policy, hit_ratio_pct, requests, hits``; writes are accesses.
+        ``first_level_mb, cache_mb, policy, hit_ratio_pct, requests, hits``; writes are accesses.
     """
     tables = []
-    for upper, size in itertools.product(first_policies, first_mb):
-        stream = behind(trace, upper, size)
+    for size in first_mb:
+        stream = behind(trace, size)
         for policy in policies:
             table = replay(stream, policy, cache_mb, writes=("count",), threads=threads)
-            table.insert(0, "first_level_policy", upper)
-            table.insert(1, "first_level_mb", size)
+            table.insert(0, "first_level_mb", size)
             tables.append(table.drop(columns=["writes", "evictions", "ghost_hits", "parameters"]))
     return pd.concat(tables, ignore_index=True)
 
@@ -391,7 +389,7 @@ def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, fi
     variations : dict
         As in `sensitivity`.
     first_level_of : dict
-        ``policies, sizes_mb`` of the simulated first levels.
+        ``sizes_mb`` of the simulated first levels.
     warm_up, threads : int
         As in `replay`.
 
@@ -412,7 +410,5 @@ def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, fi
         "fig4": together(frequency_curve, opened),
         "lru_curve": replay(stream, "lru", lru_curve_mb, writes=["count"], warm_up=warm_up, threads=threads),
         "sensitivity": sensitivity(stream, cache_mb, variations, warm_up=warm_up, threads=threads),
-        "first_level": first_level(
-            opened[client], first_level_of["policies"], first_level_of["sizes_mb"], cache_mb, threads=threads
-        ),
+        "first_level": first_level(opened[client], first_level_of["sizes_mb"], cache_mb, threads=threads),
     }

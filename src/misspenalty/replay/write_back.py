@@ -1,0 +1,56 @@
+"""An LRU cache that writes back, and what it asks of the level below it.
+
+A read of a block that the cache does not hold is passed on. A write is not: it makes the block dirty, in the cache, and
+the block is written when it leaves. A write of a block that is not held needs no read, because whole blocks are
+written. What is dirty at the end of the trace stays.
+"""
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty.replay._write_back import pass_down
+
+
+def requests_below(ids, write, capacity, blocks):
+    """Requests that an LRU cache that writes back makes of the level below.
+
+    Parameters
+    ----------
+    ids : uint32 array, shape (n,)
+        Block of each reference.
+    write : bool array, shape (n,), or None
+        Whether it is a write; None = none is.
+    capacity : int
+        Blocks that the cache holds.
+    blocks : int
+        Number of blocks that there are.
+
+    Returns
+    -------
+    ids : uint32 array, shape (m,)
+        Block of each request; a dirty block is written before that which replaces it is read.
+    write : bool array, shape (m,)
+    cause : uint32 array, shape (m,)
+        The reference that caused it.
+
+    Raises
+    ------
+    ParameterError
+        The cache holds no block.
+
+    Examples
+    --------
+    >>> ids, write, cause = requests_below(np.array([0, 1, 2], np.uint32), np.array([True, False, False]), 2, 3)
+    >>> ids.tolist(), write.tolist(), cause.tolist()
+    ([1, 0, 2], [False, True, False], [1, 2, 2])
+    """
+    if capacity < 1:
+        raise ParameterError(f"a cache of {capacity} blocks; expected at least 1")
+    n = len(ids)
+    write = np.zeros(n, np.uint8) if write is None else np.ascontiguousarray(write, bool).view(np.uint8)
+    below, kind, cause = np.empty(2 * n, np.uint32), np.empty(2 * n, np.uint8), np.empty(2 * n, np.uint32)
+    order, state = np.empty((2, blocks), np.int32), np.zeros(blocks, np.uint8)
+    number = pass_down(
+        np.ascontiguousarray(ids, np.uint32), write, capacity, blocks, order[0], order[1], state, below, kind, cause
+    )
+    return below[:number].copy(), kind[:number].astype(bool), cause[:number].copy()
