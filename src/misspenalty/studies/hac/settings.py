@@ -202,10 +202,9 @@ class HacSettings(Settings):
                     f"{points[name]:g} MB is not in hac.sweep_mb.{name}; add it there", "points_mb", name
                 )
         fits = (info.context or {}).get("fits")
-        if fits is not None and [fit.parameter for fit in fits if fit.study == "hac" and fit.basis == "fitted"] != [
-            "install_instructions"
-        ]:
+        fitted = [fit.parameter for fit in fits or () if fit.study == "hac" and fit.basis == "fitted"]
+        if fits is not None and sorted(fitted) != ["install_instructions", "page_order"]:
             raise ParameterError(
-                "data/calibration.yaml: expected one fitted parameter of the HAC study, install_instructions"
+                "data/calibration.yaml: expected two fitted parameters of the HAC study, install_instructions and page_order"
             )
         return self
