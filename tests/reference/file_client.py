@@ -41,13 +41,21 @@ class FileClientReference(BlockLayerReference):
             inode.ahead = None
         self.inode_of = list(self.inodes)
 
-    def warm(self, resident, named_only):
+    def keep(self, named):
+        """Metadata that is in memory without taking a frame."""
+        for path in named:
+            for block in self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist():
+                if self.holds(self.entries[block], "buffer"):
+                    self.release(self.entries[block], "buffer")
+                self.entries[block].buffer = True
+
+    def warm(self, resident):
         """Bring the files and their metadata into memory, as long as there is room."""
         for path in resident:
             blocks = self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist()
             for kind, entries in (
                 ("buffer", [self.entries[block] for block in blocks]),
-                ("page", [] if named_only else self.inode_of[path].entries),
+                ("page", self.inode_of[path].entries),
             ):
                 for entry in entries:
                     if self.unused and not getattr(entry, kind):
@@ -343,6 +351,8 @@ class FileClientReference(BlockLayerReference):
 
     def _look_ahead(self, file, now):
         self.event += 1
+        now += self.machine.engine_time
+        self.spent["engine"] += self.machine.engine_time
         self.predicted, self.predicted_at = list(self.predictor.access(file)), now
         for place, other in enumerate(self.predicted, 1):
             if self.path_of[other] >= 0:
@@ -355,8 +365,6 @@ class FileClientReference(BlockLayerReference):
         size = -(-(inode.size or 0) // PAGE_BYTES)
         if not size or sum(entry.page or entry.coming for entry in inode.entries) >= size:
             return now
-        now += self.machine.engine_time
-        self.spent["engine"] += self.machine.engine_time
         for block in self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist():
             entry = self.entries[block]
             if not (entry.buffer or entry.coming):

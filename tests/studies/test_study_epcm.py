@@ -222,7 +222,7 @@ def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
         for words in [*list(wanted)[1:3], "copying from buffer to page twice as slow", list(wanted)[-1]]
     }
     bars = epcm_setup.bars(SETTINGS)
-    found = epcm_conditions.under_conditions(study, None, bars, {}, 2, 64, 45, wanted)
+    found = epcm_conditions.under_conditions(study, None, bars, {}, 64, 45, wanted)
     judged = epcm_tables.fig7(runs)[[*epcm.KEYS]]
     judged = judged[judged["buffer_copy"] | judged["model"].isin(["cold", "hot", "epcm"])]
     for words in wanted:
@@ -233,6 +233,7 @@ def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
             .reset_index(drop=True)
             .equals(judged[[*epcm.KEYS]].astype(str).reset_index(drop=True))
         )
+    assert (found["fig7"]["runs"] == len(study.measured)).all(), "as many runs as are judged"
     hot = found["fig7"][(found["fig7"]["model"] == "hot") & found["fig7"]["buffer_copy"]].set_index("condition")
     twice = (
         hot.loc["copying from buffer to page twice as slow", "read_latency_us"]

@@ -52,6 +52,22 @@ def test_a_cold_read_walks_the_path_then_reads_and_a_second_read_is_a_hit():
     assert run.latency.tolist() == [20_000 + 10_000_000 + transfer + 3000 + 40_000, 3000 + 40_000]
 
 
+@pytest.mark.parametrize("named", [(), (0, 1)])
+def test_names_that_stay_in_memory_survive_data_larger_than_memory_in_cold_and_hot_runs(named):
+    big = 100 * 2**20  # of a memory of 64 MB
+    machine = client([[opened(0, big), call("read", length=big), opened(1, PAGE)]] * 2, [big, PAGE])
+    waits = [machine.run(number, cold=number == 0, named=named).components["wait_open"] for number in range(2)]
+    assert (waits == [0, 0]) == bool(named), "without them the hot run reads what the data evicted"
+
+
+def test_every_open_costs_a_call_of_the_engine_whether_or_not_it_prefetches():
+    machine = client(
+        [[opened(0, PAGE), opened(1, PAGE), opened(0, PAGE)]] * 2, [PAGE, PAGE], replace(LINUX, engine_us=7)
+    )
+    assert machine.run(0, cold=True).components["engine"] == 0
+    assert machine.run(1, cold=True, predictor=successor_of(machine, 1)).components["engine"] == 3 * 7000
+
+
 def test_written_data_is_copied_from_buffers_to_pages_when_it_is_read():
     calls = [call("create", seen=True), call("write", length=10_000), opened(0, 10_000)]
     calls += [call("read", length=10_000), call("read", length=10_000)]

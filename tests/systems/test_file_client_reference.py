@@ -93,8 +93,9 @@ def both(machine, runs, predictor, cold, drive=None, resident=(), named=()):
         run = client.run(number, cold=cold, predictor=fast, start=1000, resident=resident, named=named)
         if cold:
             reference.begin_cold()
-            reference.warm(named, True)
-            reference.warm(resident, False)
+        reference.keep(named)
+        if cold:
+            reference.warm(resident)
         reference.drive = kind and kind.drive()
         reads = reference.run(workload.run(number), workload.sizes[number], workload.known[number], 1000, slow)
         yield run, reference, reads

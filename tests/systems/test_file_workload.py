@@ -145,16 +145,61 @@ def _shared(workload):
 def test_large_files_take_whole_groups_and_a_full_disk_is_told():
     rng = np.random.default_rng(0)
     stretches, _, walks = place(
-        ["/lib/big", "/lib/small", "/lib/x"], [30 * 2**20, 100, 100], [False] * 3, 2_000_000, 1024, rng
+        ["/lib/big", "/lib/small", "/lib/x"], [30 * 2**20, 100, 100], [False] * 3, [0] * 3, 2_000_000, 1024, rng
     )
     first = [file[0][0] for file in stretches]
     assert abs(first[1] - first[2]) == 2, "a block apart"
     assert not first[0] <= first[1] < first[0] + 30 * 2048
     assert walks[1] == walks[2], "their inodes share a block"
     with pytest.raises(ParameterError, match="larger drive"):
-        place(["/a"], [2**40], [False], 2_000_000, 1024, rng)
+        place(["/a"], [2**40], [False], [0], 2_000_000, 1024, rng)
     with pytest.raises(ParameterError, match="too small"):
-        place(["/a"], [1], [False], 1000, 1024, rng)
+        place(["/a"], [1], [False], [0], 1000, 1024, rng)
+
+
+def test_a_directory_never_gets_a_group_whose_inodes_a_large_file_covers():
+    directories = [f"/d{number}/x" for number in range(118)]
+    big, small = [30 * 2**20] * 20, [100] * len(directories)
+    for seed in range(5):
+        stretches, blocks, _ = place(
+            [*(f"/big/{number}" for number in range(20)), *directories], [*big, *small], [False] * 138, [0] * 138,
+            2_000_000, 1024, np.random.default_rng(seed),
+        )  # fmt: skip
+        covered = np.concatenate([np.arange(at, at + n) for file in stretches[:20] for at, n in file])
+        assert not np.isin(blocks, covered).any()
+
+
+def test_files_lie_in_the_order_in_which_they_are_first_opened_if_asked():
+    calls = np.zeros(4, CALL)
+    calls["kind"], calls["path"] = CALLS.index("open"), [2, 0, 2, 1]
+    where = {"sectors": 2_000_000, "block_kb": 1}
+    at = {
+        order: make_workload(
+            ["/d/a", "/d/b", "/d/c"], [9000] * 3, [calls], generator=np.random.default_rng(1), order=order, **where
+        )
+        for order in ("names", "opened")
+    }
+    assert {order: np.argsort(work.lba[work.first]).tolist() for order, work in at.items()} == {
+        "names": [0, 1, 2],
+        "opened": [2, 0, 1],
+    }
+    moved = at["opened"].placed(generator=np.random.default_rng(2), **where)
+    assert np.argsort(moved.lba[moved.first]).tolist() == [2, 0, 1], "the order outlives another placement"
+    with pytest.raises(ParameterError, match="names, opened"):
+        made(order="listed")
+
+
+def test_the_first_of_two_openings_is_left_out_with_its_reads_but_not_its_compute():
+    rows = [(1, "open", 0, 0, 5000, 0, 1, 0, 1, 0), (1, "read", 0, 0, 100, 100, -1, 0, 2, 0)]
+    rows += [(1, "open", 4, 0, 9, 0, 1, 0, 4, 0), (1, "open", 0, 0, 5000, 0, 1, 0, 8, 0)]
+    rows += [(1, "read", 0, 0, 5000, 5000, -1, 0, 16, 0)]
+    calls = made(rows, passes="last").run(0)
+    assert calls["path"].tolist() == [4, 0, 0, -1]
+    assert calls["length"].tolist() == [9, 5000, 5000, 0]
+    assert calls["gap"].tolist() == [7000, 8000, 16_000, 0]
+    assert len(made(rows).run(0)) == 6
+    with pytest.raises(ParameterError, match="recorded, last"):
+        made(rows, passes="first")
 
 
 def test_a_large_file_is_spread_where_no_group_is_whole():

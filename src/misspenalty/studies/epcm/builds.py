@@ -132,6 +132,7 @@ def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
     options = setup.options(settings) | {"scale": _value(scale), "between": True}
     study, placement = setup.set_up(build, recorded, testbed.testbed, **options)
     variations = sensitivity.variations_of(choices, testbed if build in choices["machine"] else None)
+    variations = [one for one in variations if one.parameter != "passes" or build in settings["walked"]]
     told = [runs.Setting("foresight", None, ahead) for ahead in limits["ahead"]]
     ceilings = [
         conditions.surface(queued, told, [0], limits["head_start"], choices["runs"], threads).assign(demand_first=first)
@@ -173,7 +174,7 @@ def judge_otherwise(
     recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
     study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
     measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
-    found = conditions.under_conditions(study, recorded, bars, placement, measured, **settings["fig8"], threads=threads)
+    found = conditions.under_conditions(study, recorded, bars, placement, **settings["fig8"], threads=threads)
     told = runs.Setting("foresight", None, WHOLE_RUN)
     predictors = [bar for bar in setup.varied(settings) if bar.model not in runs.BASELINES]
     surface = settings["surface"]

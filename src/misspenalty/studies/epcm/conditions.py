@@ -56,8 +56,8 @@ def conditions():
     return single | {"; ".join(words): [CHANGES[word] for word in words] for words in JOINT}
 
 
-def under_conditions(study, capture, bars, placement, measured, partition_size, model_order, wanted=None, threads=1):
-    """Figures 7 and 8 under each condition.
+def under_conditions(study, capture, bars, placement, partition_size, model_order, wanted=None, threads=1):
+    """Figures 7 and 8 under each condition, otherwise under the protocol that is judged: all measured runs count.
 
     Parameters
     ----------
@@ -69,8 +69,6 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
         Bars of Figure 7.
     placement : dict
         Placement of the study's own workload, from `misspenalty.studies.epcm.setup.set_up`.
-    measured : int
-        How many of the last recorded runs are measured.
     partition_size, model_order : int
         Parameters of the EPCM run of Figure 8.
     wanted : dict, optional
@@ -83,7 +81,6 @@ def under_conditions(study, capture, bars, placement, measured, partition_size, 
     dict of str to DataFrame
         ``fig7, fig8``, with the column ``condition``.
     """
-    study = study._replace(measured=study.measured[-measured:])
     plain = [Setting(model) for model in ("cold", "hot")] + [bar for bar in bars if bar.model == "epcm"]
     found = {"fig7": [], "fig8": []}
     for words, changes in (conditions() if wanted is None else wanted).items():

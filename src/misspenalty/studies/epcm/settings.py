@@ -25,6 +25,7 @@ PositiveShare = Annotated[Number, Field(gt=0, le=1)]
 Switch = list[Literal[0, 1]]
 Temporaries = Literal["inode", "recorded", "normal", "dropped"]
 Resident = Literal["mapped", "none", "names", "programs"]
+OnDisk = Literal["names", "opened"]
 Run = Annotated[int, Field(ge=0)]
 
 
@@ -61,6 +62,12 @@ class WorkloadReadings(Settings):
     temporaries: list[Temporaries] | None = setting(None, "How the model identifies a file.")
     programs: list[PositiveShare] | None = setting(None, "Programs' and libraries' size, share of that recorded.")
     seed: list[Annotated[int, Field(ge=0)]] | None = setting(None, "Seeds of the placement on disk.")
+    order: list[OnDisk] | None = setting(None, "Order of a directory's files on disk.")
+    passes: list[Literal["last"]] | None = setting(
+        None,
+        "Openings of a file that a run opens exactly twice; only on workloads that are walked.",
+        "The paper's indexer reads most files once; the one recorded reads a part of each, then each of them whole.",
+    )
 
 
 class ProtocolReadings(Settings):
@@ -81,7 +88,9 @@ class Everywhere(Settings):
     """Parameters of the machine that may explain why one predictor does worse than another."""
 
     memory_mb: list[Annotated[Number, Field(ge=1, le=1_048_576)]] | None = setting(None, "Memory of the caches, MB.")
-    engine_us: list[Annotated[Number, Field(ge=0, le=1e6)]] | None = setting(None, "Processor time of a prefetch, us.")
+    engine_us: list[Annotated[Number, Field(ge=0, le=1e6)]] | None = setting(
+        None, "Processor time of a call of the engine, us."
+    )
 
 
 class Readings(Settings):
@@ -172,6 +181,13 @@ class EpcmSettings(Settings):
         "Partition size and order of the EPCM run of Figure 8; both are among those of Figure 7.",
         'The caption: "ps 64 or 45".',
     )
+    walked: Unique[Literal["andrew", "ld", "glimpse", "ssh"]] = setting(
+        ["glimpse"],
+        "Workloads whose files lie on disk in the order in which they are first opened; those of the others lie in the "
+        "order of their names.",
+        "The paper says that Glimpse walks in directory order what has been static since it was installed; on ext2 "
+        "that is the order of creation. The recording machine's file system lists names by their hash.",
+    )
     seed: int = setting(1, "Seed of the placement of directories on disk and of the phases of its rotation.", ge=0)
     sensitivity: Readings = setting(
         {
@@ -186,7 +202,13 @@ class EpcmSettings(Settings):
                 "product": [1],
                 "longest": [1],
             },
-            "workload": {"temporaries": ["recorded", "normal", "dropped"], "programs": [0.25, 0.5], "seed": [2, 3]},
+            "workload": {
+                "temporaries": ["recorded", "normal", "dropped"],
+                "programs": [0.25, 0.5],
+                "seed": [2, 3],
+                "order": ["names", "opened"],
+                "passes": ["last"],
+            },
             "protocol": {
                 "training": [0, 1, 2, 5, 10, 20, 40, 60],
                 "head_start": [0.25, 0.5, 1],

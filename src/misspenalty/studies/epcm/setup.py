@@ -46,6 +46,7 @@ def options(settings):
         "temporaries": settings["temporaries"],
         "resident": settings["resident"],
         "seed": settings["seed"],
+        "walked": settings["walked"],
         "training": settings["training_runs"],
         "measured": settings["measured_runs"],
     }
@@ -74,7 +75,9 @@ def varied(settings):
 FORESIGHT = (1, 64)  # events that perfect foresight knows
 
 
-def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training, measured, scale=1.0, between=False):
+def set_up(
+    benchmark, capture, machine, *, temporaries, resident, seed, training, measured, walked=(), scale=1.0, between=False
+):
     """The study of one workload.
 
     Parameters
@@ -92,6 +95,8 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     training, measured : int
         How many of the capture's first runs train, and how many of the last are measured, as far as there are that
         many.
+    walked : sequence of str
+        Benchmarks whose files lie on disk in the order in which they are first opened.
     scale : float
         Factor on recorded compute.
     between : bool
@@ -114,7 +119,8 @@ def set_up(benchmark, capture, machine, *, temporaries, resident, seed, training
     measured = min(measured, len(runs) - training)
     if not between:
         runs = runs[:training] + runs[-measured:]
-    placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "resident": resident}
+    order = "opened" if benchmark in walked else "names"
+    placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "resident": resident, "order": order}
     kind = drive_of(machine)
     workload = make(capture, machine, kind, placement)
     first, rest = tuple(range(training)), tuple(range(len(runs) - measured, len(runs)))
@@ -175,7 +181,7 @@ def make(capture, machine, kind, placement):
     kind : Description or None
         Description of the drive; without one the disk has `SECTORS`.
     placement : dict
-        ``runs, temporaries, seed`` and optionally ``programs``; see
+        ``runs, temporaries, seed`` and optionally ``programs, order, passes``; see
         `misspenalty.systems.file_client.workload.prepare`. Other keys are ignored.
 
     Returns
@@ -187,6 +193,8 @@ def make(capture, machine, kind, placement):
         runs=placement["runs"],
         temporaries=placement["temporaries"],
         programs=placement.get("programs", 1.0),
+        order=placement.get("order", "names"),
+        passes=placement.get("passes", "recorded"),
         **_disk(machine, kind, placement["seed"]),
     )
 

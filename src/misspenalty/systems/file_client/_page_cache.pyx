@@ -60,8 +60,19 @@ cdef class PageCache(BlockLayer):
             self.inode_of[i] = <int32_t>i
             self.inodes[i].present, self.inodes[i].ahead = 0, NOTHING
 
-    def warm(self, const int32_t[::1] resident, bint named_only):
-        """Load the metadata of files, and the files, into memory as long as there is room, without taking time."""
+    def keep(self, const int32_t[::1] named):
+        """Hold the metadata of files outside the caches, where nothing evicts it: the inode and directory caches."""
+        cdef Py_ssize_t i, j
+        for i in range(named.shape[0]):
+            if not 0 <= named[i] < self.paths:
+                raise IndexError(f"path {named[i]}; there are {self.paths}")
+            for j in range(self.walk_at[named[i]], self.walk_at[named[i] + 1]):
+                if self.entries[self.walks[j]].buffer_frame != NOTHING:
+                    self.release(self.walks[j], True)
+                self.entries[self.walks[j]].flags |= BUFFER
+
+    def warm(self, const int32_t[::1] resident):
+        """Load files and their metadata into the caches as long as there is room, without taking time."""
         cdef Py_ssize_t i, j
         cdef inode_t* inode
         cdef entry_t* e
@@ -74,8 +85,6 @@ cdef class PageCache(BlockLayer):
                 if self.spare and not e.flags & BUFFER:
                     self.hold(self.walks[j], True, 0)
                     e.flags |= BUFFER | BUFFER_USED
-            if named_only:
-                continue
             for j in range(inode.first, inode.first + inode.pages):
                 e = &self.entries[j]
                 if self.spare and not e.flags & PAGE:

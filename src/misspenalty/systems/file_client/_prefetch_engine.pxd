@@ -10,7 +10,7 @@ cdef class PrefetchEngine(ReadAhead):
     cdef int32_t* path_of           # by the predictor's file: the path it was last seen under
     cdef Py_ssize_t files           # of the predictor
     cdef Predictor predictor        # None = no prefetching
-    cdef int64_t engine_time        # model and engine for each file with anything to prefetch, ns
+    cdef int64_t engine_time        # model and engine for each open and exec, ns
     cdef int64_t most_pages         # most pages prefetched per file
     cdef readonly int64_t files_ahead   # prefetches that had anything to do
     cdef readonly int64_t pages_ahead   # pages brought by the engine

@@ -32,6 +32,8 @@ cdef class PrefetchEngine(ReadAhead):
         cdef Py_ssize_t i
         cdef int32_t path
         self.event += 1
+        now += self.engine_time
+        self.spent[ENGINE] += self.engine_time
         self.predicted_at = now
         self.predictor.access(file)
         for i in range(self.predictor.number):
@@ -52,8 +54,6 @@ cdef class PrefetchEngine(ReadAhead):
         cdef bint any = False
         if inode.size <= 0 or inode.present >= (inode.size + BYTES - 1) >> SHIFT:
             return now
-        now += self.engine_time
-        self.spent[ENGINE] += self.engine_time
         for i in range(self.walk_at[path], self.walk_at[path + 1]):
             block = self.walks[i]
             if not self.entries[block].flags & (BUFFER | COMING):

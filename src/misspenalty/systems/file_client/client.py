@@ -16,9 +16,9 @@ call follows from the state of the caches and of the disk:
 - **Paths** are walked directory by directory; inodes and directory blocks come through the buffer cache.
 - **Requests** are merged with queued neighbours up to 254 sectors and sorted by the one-way elevator (`make_request`,
   `add_request`); an idle queue is plugged until a process waits. Dirty blocks are written when they are 30 s old.
-- **Prefetching**: after each successful open and exec the predictor is given the file, and the engine requests
-  everything absent of each predicted file, its metadata and then its pages in order, and starts the disk without
-  waiting.
+- **Prefetching**: after each successful open and exec the predictor is given the file, which takes `engine_us`, and
+  the engine requests everything absent of each predicted file, its metadata and then its pages in order, and starts the
+  disk without waiting.
 
 Sources: T. M. Kroeger, D. D. E. Long, USENIX ATC 2001, sections 3 and 4; the Linux 2.2 sources for the functions named.
 
@@ -217,7 +217,7 @@ class Client:
         resident : sequence of int
             Paths that are still in memory when the caches have been emptied.
         named : sequence of int
-            Paths of which only the directories on the walk and the inode are.
+            Paths whose directories and inode stay in memory, cold or not, outside the page and buffer caches.
 
         Returns
         -------
@@ -225,8 +225,9 @@ class Client:
         """
         if cold:
             self.kernel.begin_cold()
-            self.kernel.warm(np.asarray(named, np.int32), True)
-            self.kernel.warm(np.asarray(resident, np.int32), False)
+        self.kernel.keep(np.asarray(named, np.int32))
+        if cold:
+            self.kernel.warm(np.asarray(resident, np.int32))
         self.kernel.attach(None if self.kind is None else self.kind.drive())
         calls = self.workload.run(number)
         reads = int((calls["kind"] == CALLS.index("read")).sum())

@@ -3,8 +3,9 @@
 Disk space is divided into groups of 8 blocks per byte of a block-sized bitmap; each has an inode table and data blocks.
 A directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
 groups with room; here the order is drawn once by a seeded generator. Within a directory files are contiguous, in the
-order of their names, as unpacked or installed; files that a build makes follow them. Files larger than a group's data
-take whole groups of their own or, if too few are left, the free ends of groups, starting with their own.
+order of their names or one that is given, as unpacked or installed; files that a build makes follow them. Files larger
+than a group's data take whole groups of their own or, if too few are left, the free ends of groups, starting with their
+own.
 
 Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
@@ -47,11 +48,16 @@ class Disk:
         self.next = np.full(self.number, self.begin)
         self.inodes = np.zeros(self.number, int)
         self.directories = 0
+        self.whole = np.zeros(self.number, bool)  # groups that a large file covers, with their inode tables
 
     def new_group(self):
-        """The group of a new directory."""
-        self.directories += 1
-        return int(self.order[(self.directories - 1) % self.number])
+        """The group of a new directory: the next that no large file covers."""
+        for _ in range(self.number):
+            group = int(self.order[self.directories % self.number])
+            self.directories += 1
+            if not self.whole[group]:
+                return group
+        raise ParameterError("large files cover every group of the disk; use a larger drive")
 
     def allocate(self, group, sectors):
         """Stretches of a file, (first sector, sectors): one in the group if it has room, else in the next with room."""
@@ -66,6 +72,7 @@ class Disk:
             run = slice(at, at + whole + 1)
             if whole and at + whole < self.number and (self.next[run] == self.begin).all():
                 self.next[run] = self.size
+                self.whole[run] = True
                 return [(int(at * self.size + self.begin), sectors)]
         return self.spread(group, sectors)
 
@@ -94,7 +101,7 @@ class Disk:
         )
 
 
-def place(paths, sizes, made, sectors, block_bytes, generator):
+def place(paths, sizes, made, rank, sectors, block_bytes, generator):
     """Place files and their metadata.
 
     Parameters
@@ -105,6 +112,8 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
         Largest size of each, bytes.
     made : sequence of bool
         Whether a file is made in the runs, and so is placed after those that existed before.
+    rank : sequence of int
+        Order in which files are placed, before that of their names.
     sectors : int
         Sectors of the disk. block_bytes : int
         Block size of the file system.
@@ -137,7 +146,7 @@ def place(paths, sizes, made, sectors, block_bytes, generator):
 
     full = [names_of(path) for path in paths]
     stretches, walks = [None] * len(full), [None] * len(full)
-    for i in sorted(range(len(full)), key=lambda i: (bool(made[i]), full[i])):
+    for i in sorted(range(len(full)), key=lambda i: (bool(made[i]), 0 if made[i] else rank[i], full[i])):
         way = way_to(full[i][:-1])
         group = groups[full[i][:-1]]
         walks[i] = [*way, blocks.setdefault(disk.inode(group), len(blocks))]

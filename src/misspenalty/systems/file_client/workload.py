@@ -12,6 +12,8 @@ from misspenalty.systems.file_client.client import CALL, CALLS, PAGE_BYTES, SECT
 from misspenalty.systems.file_client.placement import PAGE_SECTORS, place
 from misspenalty.traces.builds import KINDS
 
+ORDERS = ("names", "opened")
+PASSES = ("recorded", "last")
 TEMPORARIES = ("inode", "recorded", "normal", "dropped")
 MOST_BYTES = 2**40  # size of one file
 
@@ -38,7 +40,8 @@ class FileWorkload:
     known : list of int32 arrays, shape (files,)
         Path under which the predictor's file was last seen before the run; -1 = never.
     layout : tuple
-        What decides where files are placed: their paths, largest sizes, and which of them are made in the runs.
+        What decides where files are placed: their paths, largest sizes, which of them are made in the runs, and their
+        order; see `misspenalty.systems.file_client.placement.place`.
     """
 
     lba: np.ndarray
@@ -68,7 +71,9 @@ class FileWorkload:
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
 
-def make_workload(paths, initial, records, *, sizes=None, known=None, files=None, sectors, block_kb, generator):
+def make_workload(
+    paths, initial, records, *, sizes=None, known=None, files=None, sectors, block_kb, generator, order="names"
+):
     """A workload from calls.
 
     Parameters
@@ -89,6 +94,8 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
         Block size of the file system.
     generator : numpy.random.Generator
         Places the directories.
+    order : str
+        Order on disk of the files that existed before: ``names``, or ``opened``, as they are first opened in the runs.
 
     Returns
     -------
@@ -108,7 +115,10 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
         raise InputError(f"{number} paths, {len(initial)} sizes and {len(records)} runs; expected some of each")
     for run, calls in enumerate(records):
         _check(calls, run, number, files)
-    layout = paths, _most_bytes(initial, records), initial < 0
+    if order not in ORDERS:
+        raise ParameterError(f"order is {order!r}; expected one of {', '.join(ORDERS)}")
+    rank = _first_opened(records, number) if order == "opened" else np.zeros(number, np.int64)
+    layout = paths, _most_bytes(initial, records), initial < 0, rank
     return FileWorkload(
         **_placed(*layout, sectors, block_kb, generator),
         files=files,
@@ -119,10 +129,19 @@ def make_workload(paths, initial, records, *, sizes=None, known=None, files=None
     )
 
 
-def _placed(paths, most, made, sectors, block_kb, generator):
+def _first_opened(records, number):
+    """Place of each path in the order of first opens over all runs; those never opened come last."""
+    rank = np.full(number, number, np.int64)
+    opened = np.concatenate([calls["path"][calls["kind"] == CALLS.index("open")] for calls in records])
+    paths, at = np.unique(opened, return_index=True)
+    rank[paths[np.argsort(at)]] = np.arange(len(paths))
+    return rank
+
+
+def _placed(paths, most, made, rank, sectors, block_kb, generator):
     """The fields of a workload that say where its files are."""
     pages = -(-most // PAGE_BYTES)
-    stretches, blocks, walks = place(paths, most, made, sectors, 1024 * block_kb, generator)
+    stretches, blocks, walks = place(paths, most, made, rank, sectors, 1024 * block_kb, generator)
     first = np.concatenate([[0], np.cumsum(pages)])
     lba = np.concatenate([_page_sectors(*file) for file in zip(stretches, pages, strict=True)])
     taken = np.full(first[-1], PAGE_SECTORS, np.int64)
@@ -186,14 +205,17 @@ def _most_bytes(initial, records):
     return shared[group]
 
 
-def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="inode", programs=1.0):
+def prepare(
+    capture, *, sectors, block_kb, generator, runs=None, temporaries="inode", programs=1.0, order="names",
+    passes="recorded",
+):  # fmt: skip
     """A recorded capture as a workload.
 
     Parameters
     ----------
     capture : Capture
         From `misspenalty.traces.builds.read`.
-    sectors, block_kb, generator
+    sectors, block_kb, generator, order
         Same as in `make_workload`.
     runs : sequence of int, optional
         Runs to take, by their numbers in the capture, in order; by default all.
@@ -205,6 +227,9 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
     programs : float
         Size of programs and libraries as a share of the recorded size: the pages touched in them, and those that the
         engine prefetches, are folded onto that share. 1 = as recorded.
+    passes : str
+        ``recorded``, or ``last``: of a file that a run opens exactly twice, only the second opening and what is read
+        after it remain, and the compute before each call that is left out.
 
     Returns
     -------
@@ -221,6 +246,8 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
         raise ParameterError(f"temporaries is {temporaries!r}; expected one of {', '.join(TEMPORARIES)}")
     if not 0 < programs <= 1:
         raise ParameterError(f"programs is {programs}; expected a share above 0 and at most 1")
+    if passes not in PASSES:
+        raise ParameterError(f"passes is {passes!r}; expected one of {', '.join(PASSES)}")
     events, files = capture.events, capture.files
     paths = [str(path) for path in files["path"]]
     initial = np.asarray(files["size"], np.int64).copy()
@@ -239,6 +266,8 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
         if not len(chosen):
             raise InputError(f"the capture has no run {run}; it has {', '.join(map(str, np.unique(numbers)))}")
         records.append(_calls(kinds[chosen], {name: column[chosen] for name, column in columns.items()}, folders))
+    if passes == "last":
+        records = [_last_pass(calls) for calls in records]
     if programs < 1:
         for calls in records:
             _fold(calls, program, programs)
@@ -264,7 +293,7 @@ def prepare(capture, *, sectors, block_kb, generator, runs=None, temporaries="in
         last[calls["file"][calls["file"] >= 0]] = calls["path"][calls["file"] >= 0]
     return make_workload(
         paths, initial, records, sizes=sizes, known=known, files=files_told_apart, sectors=sectors, block_kb=block_kb,
-        generator=generator,
+        generator=generator, order=order,
     )  # fmt: skip
 
 
@@ -410,6 +439,23 @@ def _fold(calls, program, share):
     end = np.ceil((calls["offset"][faults] + calls["length"][faults]) * share / PAGE_BYTES)
     calls["offset"][faults] = page * PAGE_BYTES
     calls["length"][faults] = np.maximum(end - page, 1) * PAGE_BYTES
+
+
+def _last_pass(calls):
+    """Leave out the first opening of each file that is opened exactly twice, and the reads before the second."""
+    opened = np.flatnonzero(calls["kind"] == CALLS.index("open"))
+    paths, first, count = np.unique(calls["path"][opened], return_index=True, return_counts=True)
+    second = len(opened) - 1 - np.unique(calls["path"][opened][::-1], return_index=True)[1]
+    begin = np.full(max(calls["path"].max(), 0) + 1, len(calls))
+    end = np.zeros_like(begin)
+    twice = count == 2
+    begin[paths[twice]], end[paths[twice]] = opened[first[twice]], opened[second[twice]]
+    at = np.flatnonzero(np.isin(calls["kind"], [CALLS.index("open"), CALLS.index("read")]))
+    gone = at[(begin[calls["path"][at]] <= at) & (at < end[calls["path"][at]])]
+    kept = np.delete(np.arange(len(calls)), gone)
+    left = calls[kept].copy()
+    left["gap"] = np.diff(np.concatenate([[0], np.cumsum(calls["gap"])[kept]]))
+    return left
 
 
 def _identity(files, temporaries):
