@@ -185,14 +185,6 @@ def test_impossible_policy_is_refused(entry, named):
         ({"client": "nosuch"}, r"mq\.client: 'nosuch'"),
         ({"sensitivity": {"nosuch": [1]}}, r"mq\.sensitivity\.nosuch: mq has no parameter 'nosuch'"),
         ({"sensitivity": {"queues": [4, 0]}}, r"mq\.sensitivity\.queues: .*queues is 0"),
-        (
-            {"first_level": {"policies": ["lru", "nosuch"], "sizes_mb": [64]}},
-            r"mq\.first_level\.policies: unknown policy 'nosuch'",
-        ),
-        (
-            {"first_level": {"policies": ["opt"], "sizes_mb": [64]}},
-            r"mq\.first_level\.policies: opt looks into the future",
-        ),
         ({"cache_mb": [96, 128, 256]}, r"mq\.cache_mb: 96 MB .*add it to mq\.table2_mb"),
         ({"table3_mb": 96}, r"mq\.table3_mb: 96 MB .*add it to mq\.table2_mb"),
         ({"cache_mb": [128, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to 256 MB"),

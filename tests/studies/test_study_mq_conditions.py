@@ -21,7 +21,7 @@ def trace():
 
 @pytest.fixture
 def levels(trace):
-    target = first_level.distances(behind(trace, "lru", 12), 20)["short_share_pct"]
+    target = first_level.distances(behind(trace, 12, 3000), 20)["short_share_pct"]
     return first_level.calibrate(trace, target, (2, 30), 20, SIZES, [4], 3000)[1]
 
 
@@ -31,14 +31,14 @@ def test_every_first_level_is_tried_under_both_other_rules(trace, levels):
     assert table["condition"].nunique() == len(parts) == 2 * levels["first_level_mb"].nunique()
     assert not table.duplicated(["condition", "cache_mb", "policy"]).any() and len(table) == 4 * len(parts)
     chosen = levels.loc[levels["chosen"], "first_level_mb"].iloc[0]
-    stream = behind(trace, "lru", chosen, 3000)
+    stream = behind(trace, chosen, 3000)
     expected = replay(stream, "mq", SIZES, writes=("ignore",))["hit_ratio_pct"].tolist()
     found = table[table["condition"] == f"LRU first level of {chosen} MB; writes ignored by the storage cache"]
     assert found[found["policy"] == "mq"]["hit_ratio_pct"].tolist() == expected
 
 
 def test_the_size_is_found_over_another_capture_too(trace, levels):
-    table = conditions.over_another(trace, levels, 20, SIZES)
+    table = conditions.over_another(trace, levels.assign(target_pct=46), 20, SIZES)
     assert len(table) == 4 and table["condition"].nunique() == 1
     assert "calibrated on Table 3 over another capture of " in table["condition"].iloc[0]
 

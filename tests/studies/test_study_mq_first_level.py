@@ -36,12 +36,12 @@ def test_shares_are_over_the_reads_with_distances_over_all_accesses():
 
 def test_the_size_found_is_the_closest_of_all():
     trace = stream()
-    shares = {mb: first_level.distances(behind(trace, "lru", mb), 20)["short_share_pct"] for mb in range(2, 31)}
+    shares = {mb: first_level.distances(behind(trace, mb), 20)["short_share_pct"] for mb in range(2, 31)}
     target = 0.4 * shares[2] + 0.6 * shares[30]
     found, table = first_level.calibrate(trace, target, (2, 30), 20, [16, 32], [4, 8])
     (chosen,) = table.loc[table["chosen"], "first_level_mb"].unique()
     assert abs(shares[chosen] - target) == min(abs(share - target) for share in shares.values())
-    assert len(found) == len(behind(trace, "lru", chosen))
+    assert len(found) == len(behind(trace, chosen))
     assert sorted(table["first_level_mb"].unique()) == sorted({4, 8, chosen})
     assert len(table) == table["first_level_mb"].nunique() * 2 * 2
     assert table.set_index("first_level_mb")["short_share_pct"].drop_duplicates().sort_index().is_monotonic_decreasing
@@ -54,14 +54,14 @@ def test_a_share_that_no_size_reaches_is_refused():
 
 def test_every_stream_ends_with_the_reads_asked_for():
     trace = stream()
-    whole = behind(trace, "lru", 4)
-    cut = behind(trace, "lru", 4, 5000)
+    whole = behind(trace, 4)
+    cut = behind(trace, 4, 5000)
     assert cut.reads == 5000 and not cut.write[-1]
     assert np.array_equal(cut.ids, whole.ids[: len(cut)])
     found, table = first_level.calibrate(trace, 40, (2, 30), 20, [16], [4], 2000)
     assert found.reads == 2000 and (table["reads"] == 2000).all()
     with pytest.raises(ParameterError, match="fewer than the 90000 wanted"):
-        behind(trace, "lru", 4, 90_000)
+        behind(trace, 4, 90_000)
 
 
 def test_claims_are_counted_at_every_size():

@@ -11,7 +11,9 @@ from misspenalty.errors import ParameterError
 from misspenalty.replay._write_back import pass_down
 
 
-def requests_below(ids, write, capacity, blocks):
+def requests_below(
+    ids: np.ndarray, write: np.ndarray | None, capacity: int, blocks: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Requests that an LRU cache that writes back makes of the level below.
 
     Parameters

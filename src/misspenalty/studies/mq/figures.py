@@ -438,24 +438,17 @@ def first_level(table):
     """Hit ratio of the storage cache behind simulated first levels, driven by the capture of almost every logical
     reference.
 
-    Every write of that capture passes the simulated level; a larger write-back cache would have held some of them back.
-
     Parameters
     ----------
     table : DataFrame
-        ``first_level_policy, first_level_mb, cache_mb, policy, hit_ratio_pct``.
+        ``first_level_mb, cache_mb, policy, hit_ratio_pct``.
     """
-    need(table, ["first_level_policy", "first_level_mb", "cache_mb", "policy", "hit_ratio_pct"], "first_level")
-    uppers = list(dict.fromkeys(table["first_level_policy"]))
+    need(table, ["first_level_mb", "cache_mb", "policy", "hit_ratio_pct"], "first_level")
     figure = new_figure(PAGE, 2.4)
-    axes = figure.subplots(1, len(uppers), sharey=True, squeeze=False)[0]
-    handles = {}
-    for axis, upper in zip(axes, uppers, strict=True):
-        part = table[table["first_level_policy"] == upper]
-        handles |= size_and_policy_lines(axis, part, "first_level_mb", "hit_ratio_pct")
-        size_axis(axis, table["first_level_mb"])
-        axis.set(xlabel="First level (MB)", title=f"first level {policy_name(upper)}")
-    axes[0].set(ylabel="Hit ratio of reads (%)", ylim=(0, 1.05 * table["hit_ratio_pct"].max()))
+    axis = figure.subplots()
+    handles = size_and_policy_lines(axis, table, "first_level_mb", "hit_ratio_pct")
+    size_axis(axis, table["first_level_mb"])
+    axis.set(xlabel="First level (MB)", ylabel="Hit ratio of reads (%)", ylim=(0, 1.05 * table["hit_ratio_pct"].max()))
     legend_above(figure, [handles[key] for key in sorted(handles)])
     return figure
 

@@ -148,7 +148,9 @@ def claims_over_size(levels, ledger):
     """
     claims = [claim for claim in load_ledger(ledger) if claim.study == "mq"]
     table = levels.rename(columns={"first_level_mb": "condition"})
-    verdicts = judge_under(claims, "mq", mq_claims, {claim.id for claim in claims}, {"table4": table})
+    verdicts = judge_under(
+        claims, "mq", mq_claims, dict.fromkeys((claim.id for claim in claims), "direction"), {"table4": table}
+    )
     counts = verdicts.groupby(["condition", "verdict"]).size().unstack(fill_value=0)
     sizes = levels.drop_duplicates("first_level_mb").set_index("first_level_mb")[["chosen", "short_share_pct"]]
     counts.index = counts.index.astype(int)

@@ -55,22 +55,9 @@ class PolicyRow(Settings):
 
 
 class FirstLevel(Settings):
-    """Simulated first levels."""
+    """Simulated first levels: LRU, writing back."""
 
-    policies: Annotated[list[str], Field(min_length=1)] = setting(what="Policies of the first level.")
     sizes_mb: Distinct[Positive] = setting(what="Sizes of the first level, MB.")
-
-    @model_validator(mode="after")
-    def check_policies(self):
-        """No first level looks into the future."""
-        for name in self.policies:
-            with at("policies"):
-                check_policy(name)
-            if find_policy(name).offline:
-                raise SettingError(
-                    f"{name} looks into the future, which no first level can; name another policy", "policies"
-                )
-        return self
 
 
 class Calibrated(Settings):
@@ -160,7 +147,7 @@ class MqSettings(Settings):
         block=True,
     )
     first_level: FirstLevel = setting(
-        {"policies": ["lru", "2q"], "sizes_mb": [16, 32, 64, 128]},
+        {"sizes_mb": [16, 32, 64, 128]},
         "Simulated first levels on the client's capture.",
         "What they let through drives the storage cache, so the ratio of the two levels varies on one workload.",
         block=True,
