@@ -328,11 +328,11 @@ def test_a_published_setting_is_among_those_that_were_run():
 
 @pytest.mark.parametrize(
     ("values", "verdict"),
-    [((1, 2, 9, 2, 1), "reproduced"), ((1, 9, 2, 2, 1), "reproduced"), ((1, 2, 2, 9, 1), "reproduced"),
+    [((1, 2, 9, 2, 1), "reproduced"), ((1, 9, 2, 2, 1), "reproduced"), ((1, 2, 2, 9, 1), "not_reproduced"),
      ((9, 2, 2, 2, 1), "not_reproduced"), ((1, 2, 2, 2, 9), "not_reproduced")],
 )  # fmt: skip
-def test_the_place_of_a_peak_may_be_one_step_off(values, verdict):
-    sweep = pd.Series(np.array(values, float), pd.Index([2, 3, 5, 7, 9], name="cache_mb"))
+def test_the_place_of_a_peak_may_be_off_by_the_tolerance_of_other_values(values, verdict):
+    sweep = pd.Series(np.array(values, float), pd.Index([2, 4.25, 5, 5.8, 9], name="cache_mb"))
     assert decide(claim("value", 5), "peak", sweep).verdict == verdict
 
 

@@ -396,6 +396,20 @@ def test_tables_under_conditions(tmp_path, sweeps):
     assert many.drop("exception", level="line").equals(few.drop("exception", level="line"))
     alone, other = hac_conditions.FRAMES_ALONE, "fewer connections"
     tried = {"; ".join(chosen) for name in ("the same", other) for chosen in hac_conditions.explored([name]) if chosen}
+    unit_costs = {
+        hac_conditions.DECIDING[name].format(value)
+        for name, value in load_testbed(MACHINE).with_values(install_instructions=250.0).variations()
+        if name in hac_conditions.DECIDING
+    }
+    stack = {words for words in unit_costs if words.startswith("activation records")}
+    assert len(unit_costs) > 12 and stack == {"activation records of 8 words", "activation records of 32 words"}
+    share = made["fig10"].query("component == 'stack_scanning' and traversal == 'T1'").set_index("condition")["us"]
+    assert share["activation records of 32 words"] > 2 * share["activation records of 8 words"]
+    assert share["12 instructions per word of the stack"] > 2 * share["3 instructions per word of the stack"]
+    conversion = made["fig9"].query("component == 'conversion'").set_index(["condition", "traversal"])["us"]
+    cheap, dear = (conversion[f"{number} instructions to install an object"] for number in (125, 500))
+    assert (cheap < dear).all()
+    made = {item: table[~table["condition"].isin(unit_costs)] for item, table in made.items()}
     assert set(made["fig9"]["condition"]) - tried == {alone, f"{alone}; the same"}  # the other one has no hot misses
     words = list(made["projections"]["condition"].unique())
     assert set(words) == tried and [text.count("; ") for text in words] == sorted(text.count("; ") for text in words)
@@ -404,7 +418,7 @@ def test_tables_under_conditions(tmp_path, sweeps):
     points = [(name, POINTS[name], part) for name in STATIC for part in hac.PENALTY]
     assert fig9["the same"].loc[points].to_dict() == pytest.approx(fig9[alone].loc[points].to_dict())
     assert fig9["the same"].loc[points].to_dict() != fig9[other].loc[points].to_dict()
-    both = fig9["server cache of 24 MB; pages in random order in one area of the drive"]
+    both = fig9["server cache of 24 MB; pages in the order of their creation"]
     for name in STATIC:  # no server changes what the client does
         curve, same = (table.xs((name, "replacement"), level=keys[::2]) for table in (both, fig9["the same"]))
         assert curve.to_dict() == pytest.approx(same.to_dict())

@@ -150,23 +150,25 @@ class Setting(Form):
 
 @dataclass
 class Peak(Form):
-    """Where a sweep is greatest: at the published place or a neighbour of it."""
+    """Where a sweep is greatest: at a place within the tolerance of the published one."""
 
     sweep: pd.Series
-    kinds, tolerance = ("value",), "next size of the sweep"
+    kinds = ("value",)
 
     def compare(self, claim, moved, write):
         near, place, found = self._near(claim), claim.published, self.sweep.idxmax()
-        if len(near) == len(self.sweep):
-            note = f"the sweep over {self.sweep.index.name} is too short: every size would count as a hit"
+        if len(near) in (0, len(self.sweep)):
+            what = (
+                "every size would count as a hit" if near else "no size lies within the tolerance of the published one"
+            )
+            note = f"the sweep over {self.sweep.index.name} is too short or too coarse: {what}"
             return Outcome("not_testable", note=note)
         far = in_unit("relative", deviation("relative", found, place), "")
         return outcome_of(found in near, number(found), far)
 
     def _near(self, claim):
-        sizes, place = sorted(self.sweep.index), claim.published
-        at, under, over = ([size for size in sizes if compare(op, size, place)] for op in ("==", "<", ">"))
-        return at + under[-1:] + over[:1]
+        measure, size = limit_of(claim)
+        return [place for place in sorted(self.sweep.index) if within(measure, size, place, claim.published)]
 
     def margins(self, claim):
         near = self._near(claim)

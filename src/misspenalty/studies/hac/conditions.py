@@ -1,12 +1,14 @@
 """The HAC study's tables under other readings: what a cache size includes, the server's cache, the drive, T1-, the
-database.
+database, and the unit costs that decide a claim which is not reproduced.
 
 The fit of the study itself stays as it is. Hit times (Table 3) read nothing but the instructions that an operation
 takes, which are changed one at a time. What a cache size includes is printed nowhere: in the study it covers frames
 and indirection table. With sizes of the frames alone only the peaks of replacement are computed, since hot iterations
 may then fetch nothing at the paper's sizes. All other conditions are tried alone and together, at most one from each
 group; the paper's projections for several clients, other networks and other programs are tried under each condition
-alone.
+alone. Unit costs are tried one at a time on the study's database: the Pentium Pro's own for the projections to it, the
+cost of installing an object for conversion, and for stack scanning the words of an activation, with which the
+traversals are run again at the paper's points.
 """
 
 import itertools
@@ -18,7 +20,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.objects.traversals import STATIC
 from misspenalty.studies.hac import projections, variants
 from misspenalty.studies.hac.prices import client_us
-from misspenalty.studies.hac.runs import database
+from misspenalty.studies.hac.runs import database, run
 from misspenalty.studies.hac.seeds import BySeed, mean_over_seeds, read_sweeps, samples
 from misspenalty.studies.hac.tables import (
     KEYS,
@@ -37,7 +39,7 @@ from misspenalty.studies.points import as_written
 FRAMES_ALONE = "cache size without the indirection table"
 SERVER = {"server cache of 26 MB": {"server_cache_mb": 26}, "server cache of 24 MB": {"server_cache_mb": 24}}
 PAGES = {
-    "pages in random order in one area of the drive": {"page_order": "shuffled"},
+    "pages in the order of their creation": {"page_order": "contiguous"},
     "pages spread at random over the whole drive": {"page_order": "scattered"},
 }
 PER_OBJECT = {  # instructions of the testbed, of which Table 3 is made
@@ -49,6 +51,18 @@ PER_OBJECT = {  # instructions of the testbed, of which Table 3 is made
     "indirection_instructions": "indirection",
 }
 CALLS = "T1- stopped by a count of calls"
+ACTIVATION = "activation_words"
+DECIDING = {  # unit costs that decide a claim which is not reproduced
+    "ppro_cpi": "Pentium Pro with {:g} cycles per instruction",
+    "ppro_l2_ns": "Pentium Pro with a second-level cache of {:g} ns",
+    "ppro_memory_ns": "Pentium Pro with a memory of {:g} ns",
+    "install_instructions": "{:g} instructions to install an object",
+    "swizzle_instructions": "{:g} instructions to swizzle a reference",
+    "stack_word_instructions": "{:g} instructions per word of the stack",
+    "retain_instructions": "{:g} instructions to retain an object",
+    "scan_object_instructions": "{:g} instructions to examine an object",
+    ACTIVATION: "activation records of {:g} words",
+}
 
 
 def explored(layouts):
@@ -141,6 +155,8 @@ def under_conditions(
                 swept, alone = (sweeps[seed] for sweeps in elsewhere[name])
                 keep(f"{FRAMES_ALONE}; {name}", {"fig9": all_of_fig9(alone, priced, least_share)})
             one = _Database(own, swept, calls[name][seed]["T1-"], points_mb, priced, iterations, least_share)
+            for words, made in () if changed is not None else one.unit_costs():
+                keep(words, made)
             for chosen in explored([name] if name else []):
                 if chosen and (name in chosen or not name):
                     keep("; ".join(chosen), one.under(chosen))
@@ -162,6 +178,7 @@ class _Database:
 
     def __init__(self, data, sweeps, calls, points_mb, costs, iterations, least_share):
         self.points_mb, self.costs, self.least_share = points_mb, costs, least_share
+        self.data, self.sweeps, self.iterations = data, sweeps, iterations
         runs, curves = runs_at(sweeps, points_mb), {name: self._curve(name, swept) for name, swept in sweeps.items()}
         size = points_mb["T1-"]
         # whether T1- stops by its calls -> by traversal
@@ -169,14 +186,42 @@ class _Database:
         self.curves = {False: curves, True: curves | {"T1-": self._curve("T1-", calls)}}
         self.others = projections.other_runs(data, points_mb, iterations)
 
-    def _curve(self, name, swept):
+    def _curve(self, name, swept, costs=None):
         """Replacement at every size of a sweep, which no server changes: rows of Figure 9."""
         sizes = memory_of(swept)["cache_mb"]
         return [
-            (name, size, "replacement", client_us(fetches, size, self.costs)["replacement"])
+            (name, size, "replacement", client_us(fetches, size, costs or self.costs)["replacement"])
             for size, fetches in ((size, at_size(swept, size)) for size in sizes)
             if enough(fetches, self.least_share)
         ]
+
+    def unit_costs(self):
+        """Conditions in words, and tables by item, with one unit cost changed at a time."""
+        for parameter, value in self.costs.testbed.variations():
+            changed = self.costs._replace(testbed=self.costs.testbed.with_values(**{parameter: value}))
+            if parameter not in DECIDING:
+                continue
+            words = DECIDING[parameter].format(value)
+            if parameter != ACTIVATION:
+                at_points = {name: one.penalty(changed) for name, one in self.runs[False].items()}
+                curve = [row for name, swept in self.sweeps.items() for row in self._curve(name, swept, changed)]
+                yield (
+                    words,
+                    {
+                        "fig9": with_points(curve, at_points, self.points_mb),
+                        "fig10": fig10(at_points, self.points_mb),
+                        "projections": projections.projections(self.runs[False], changed, self.others, brief=True),
+                    },
+                )
+            else:
+                again = {
+                    name: Point(
+                        run(self.data, "hac", name, size, self.iterations, activation_words=value).fetches, size
+                    )
+                    for name, size in self.points_mb.items()
+                }
+                at_points = {name: one.penalty(self.costs) for name, one in again.items()}
+                yield words, {"fig10": fig10(at_points, self.points_mb)}
 
     def under(self, chosen):
         """Tables by item under some conditions; none if a point has no hot misses left."""

@@ -205,6 +205,7 @@ class HacSettings(Settings):
         fitted = [fit.parameter for fit in fits or () if fit.study == "hac" and fit.basis == "fitted"]
         if fits is not None and sorted(fitted) != ["install_instructions", "page_order"]:
             raise ParameterError(
-                "data/calibration.yaml: expected two fitted parameters of the HAC study, install_instructions and page_order"
+                "data/calibration.yaml: expected two fitted parameters of the HAC study, install_instructions and "
+                "page_order"
             )
         return self
