@@ -104,12 +104,28 @@ def test_every_condition_acts_in_its_direction():
             vlog_gap.apply(wrong, SEAGATE, WORKLOAD)
 
 
-def test_the_judge_is_given_whole_tables_under_every_condition():
+def test_a_set_of_conditions_decides_if_no_smaller_one_has_the_same_outcome():
+    rows = [
+        ("none", False, True), ("fresh", True, True), ("8kb", False, True), ("fresh+8kb", True, True),
+        ("no_map+8kb", True, False), ("no_map+fresh+8kb", True, False),
+    ]  # fmt: skip
+    outcomes = pd.DataFrame(rows, columns=["conditions", "near_ten", "balanced"])
+    assert vlog_gap.deciding(outcomes) == ["fresh", "no_map+8kb"]
+
+
+def test_three_measures_agree_on_the_extremes_of_balance():
+    found = vlog_gap.balance(np.array([[0.25] * 4, [0.7, 0.1, 0.1, 0.1], [1, 0, 0, 0]]))
+    assert found["share"].tolist() == [0.25, 0.7, 1] and found["entropy"][0] == pytest.approx(np.log(4))
+    assert (np.diff(found["variance"]) > 0).all() and (np.diff(found["entropy"]) < 0).all()
+
+
+def test_the_judge_is_given_whole_tables_under_single_and_deciding_conditions():
     platforms = [replace(SEAGATE, label=label) for label in vlog_gap.PLATFORMS]
     load = replace(WORKLOAD, updates=200, warm_up=0)
     table = pd.concat([vlog_gap.gap(platform, load) for platform in platforms], ignore_index=True)
     tables = vlog_gap.conditions(table)
-    count = len(vlog_gap.explored()) - 1
+    deciding = vlog_gap.deciding(vlog_gap.judged(table))
+    count = len({*vlog_gap.CONDITIONS, *deciding})
     assert tables["table2"]["condition"].nunique() == tables["fig9"]["condition"].nunique() == count
     for item, wanted in claims.TABLES.items():
         keys = [*wanted.keys, "condition"]
@@ -148,7 +164,9 @@ def test_readings_say_what_the_conditions_would_change():
     ]  # fmt: skip
     row = vlog_gap.judged(pd.DataFrame(rows)).iloc[0]
     assert row[["widening", "near_ten", "overheads", "host_limited", "balanced"]].all()
-    rows[1]["speedup"], rows[2]["speedup"], rows[2]["locate_ms"] = 1.5, 10.5, 0.7
+    assert row["balanced_entropy"] and row["balanced_variance"]
+    rows[1]["speedup"], rows[2]["speedup"] = 1.5, 10.5
+    rows[2]["locate_ms"], rows[2]["other_ms"] = 0.7, 0.0
     row = vlog_gap.judged(pd.DataFrame(rows)).iloc[0]
     assert not row[["widening", "near_ten", "balanced"]].any() and row["host_limited"]
 

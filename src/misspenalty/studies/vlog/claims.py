@@ -5,6 +5,7 @@ import itertools
 import pandas as pd
 
 from misspenalty.claims import Table, cross
+from misspenalty.studies.vlog.gap import balance
 from misspenalty.studies.vlog.runs import DF_RESERVE
 
 PLATFORMS = ["sparc10_hp", "sparc10_seagate", "ultra170_seagate"]
@@ -59,7 +60,11 @@ def claims(record, tables):
     share = (locate / whole).sel(system="update_in_place")
     transfer = share + (ms.sel(component="transfer") / whole).sel(system="update_in_place")
     record.trend("vlog.fig9.uip_mechanical_trend", share, report={"with transfer": transfer})
-    record.trend("vlog.fig9.vl_balanced", greatest.sel(system="virtual_log", platform=[seagate, ultra]))
+    record.trend(
+        "vlog.fig9.vl_balanced",
+        greatest.sel(system="virtual_log", platform=[seagate, ultra]),
+        report=_evenness(parts.sel(system="virtual_log", platform=[seagate, ultra])),
+    )
     record.trend("vlog.fig9.rides_bandwidth", new)
     old_ultra, log_seagate = (
         parts.sel(platform=ultra, system="update_in_place"),
@@ -79,6 +84,17 @@ def claims(record, tables):
     }
     record.order("vlog.fig9.uip_slower_gain", steps)
     record.no_table("vlog.fig9.simulator_share", "vlog.setup.utilisation")
+
+
+def _evenness(parts):
+    """Entropy and variance of the shares of a time, by platform: two other measures of how balanced it is."""
+    shares = (parts / parts.sum("component", skipna=False)).transpose("platform", "component")
+    found = balance(shares.to_numpy())
+    platforms = shares.platform.to_numpy()
+    return {
+        f"{name} of the shares, which {way} if they are better balanced": pd.Series(found[name], platforms)
+        for name, way in (("entropy", "grows"), ("variance", "falls"))
+    }
 
 
 def logged(platforms, utilisation, latencies):

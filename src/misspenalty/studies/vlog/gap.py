@@ -10,6 +10,7 @@ import itertools
 from dataclasses import replace
 
 import pandas as pd
+from scipy.stats import entropy
 
 from misspenalty.errors import ParameterError
 from misspenalty.studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
@@ -41,6 +42,7 @@ JOINT = (  # at most one of each, in every combination
 )
 SPEEDUPS = (2, 5, 10)
 WORKLOADS = [("utilisation", 0.5), ("utilisation", 0.8), ("utilisation", 0.9), ("jitter", 0.2), ("jitter", 1.0)]
+OUTCOMES = ("widening", "near_ten", "overheads", "host_limited", "balanced", "balanced_entropy", "balanced_variance")
 PLATFORMS = ("sparc10_hp", "sparc10_seagate", "ultra170_seagate")
 COMPONENTS = ("scsi_overhead", "transfer", "locate", "other")
 
@@ -164,14 +166,14 @@ def _of_effect(conditions, platform, system):
 
 
 def conditions(table):
-    """Table 2 and Figure 9 under every condition of `gap`, to be judged.
+    """Table 2 and Figure 9 under each single condition of `gap` and the sets in `deciding`, to be judged.
 
     Returns
     -------
     dict of str to DataFrame
         ``table2`` and ``fig9``, with the condition in words.
     """
-    table = table[table["conditions_changed"] > 0]
+    table = table[(table["conditions_changed"] == 1) | table["conditions"].isin(deciding(judged(table)))]
     words = table["conditions"].map(lambda names: "; ".join(CONDITIONS[name] for name in names.split("+")))
     parts = []
     for system, before in zip(SYSTEMS, ("in_place_", ""), strict=True):
@@ -183,6 +185,40 @@ def conditions(table):
         "table2": table[["platform", "speedup", "update_in_place_ms", "virtual_log_ms"]].assign(condition=words),
         "fig9": pd.concat(parts).sort_index(kind="stable"),
     }
+
+
+def deciding(outcomes):
+    """Sets of conditions without which an outcome would be another: no smaller set that was tried has the same.
+
+    Parameters
+    ----------
+    outcomes : DataFrame
+        From `judged`.
+
+    Returns
+    -------
+    list of str
+        Of ``conditions``, in order.
+
+    Examples
+    --------
+    >>> rows = [("none", 0, False), ("fresh", 1, False), ("no_map+fresh", 2, True), ("no_map+fresh+8kb", 3, True)]
+    >>> columns = ["conditions", "conditions_changed", "near_ten"]
+    >>> deciding(pd.DataFrame(rows, columns=columns))
+    ['no_map+fresh']
+    """
+    columns = [name for name in OUTCOMES if name in outcomes]
+    known = {
+        frozenset(row["conditions"].split("+")) - {"none"}: [row[name] for name in columns]
+        for _, row in outcomes.iterrows()
+    }
+    found = []
+    for names, own in known.items():
+        smaller = [other for parts, other in known.items() if parts < names]
+        if smaller and any(all(one[place] != value for one in smaller) for place, value in enumerate(own)):
+            found.append(names)
+    order = {frozenset(text.split("+")): text for text in outcomes["conditions"]}
+    return [order[names] for names in found]
 
 
 def limits(latencies):
@@ -229,11 +265,12 @@ def judged(table):
         ``conditions, conditions_changed``, the speed-ups by platform, and whether: ``widening``, each platform's is
         larger than that of the one before; ``near_ten``, the last is 9 to 10; ``overheads``, on the HP overheads exceed
         locating and transfer; ``host_limited``, with the new disk and the old host "other" is the largest component;
-        ``balanced``, the largest component's share falls with the new host.
+        ``balanced``, the largest component's share falls with the new host; ``balanced_entropy`` and
+        ``balanced_variance``, the shares' entropy grows and their variance falls.
     """
     parts = [f"{name}_ms" for name in COMPONENTS]
-    share = table[parts].max(axis=1) / table["virtual_log_ms"]
-    table = table.assign(share=share, largest=table[parts].idxmax(axis=1))
+    shares = table[parts].div(table[parts].sum(axis=1), axis=0)
+    table = table.assign(**balance(shares.to_numpy()), largest=table[parts].idxmax(axis=1))
     table["overheads"] = table["scsi_overhead_ms"] + table["other_ms"] > table["locate_ms"] + table["transfer_ms"]
     rows = []
     for (number, conditions), part in table.groupby(["conditions_changed", "conditions"], sort=False):
@@ -249,9 +286,33 @@ def judged(table):
                 "overheads": hp["overheads"],
                 "host_limited": old_host["largest"] == "other_ms",
                 "balanced": new_host["share"] < old_host["share"],
+                "balanced_entropy": new_host["entropy"] > old_host["entropy"],
+                "balanced_variance": new_host["variance"] < old_host["variance"],
             }
         )
     return pd.DataFrame(rows)
+
+
+def balance(shares):
+    """Return three measures of how evenly a time is divided.
+
+    Parameters
+    ----------
+    shares : array of shape (n, parts)
+        Each row adds up to 1.
+
+    Returns
+    -------
+    dict of str to array of shape (n,)
+        ``share``, the largest, and ``variance``, both the smaller, the more even; ``entropy``, the larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> {name: found.round(3).tolist() for name, found in balance(np.array([[0.5, 0.5], [1.0, 0.0]])).items()}
+    {'share': [0.5, 1.0], 'variance': [0.0, 0.25], 'entropy': [0.693, 0.0]}
+    """
+    return {"share": shares.max(axis=1), "variance": shares.var(axis=1), "entropy": entropy(shares, axis=1)}
 
 
 def host_range(platforms, workload, factors):
