@@ -41,8 +41,8 @@ SOURCES := pyproject.toml meson.build \
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
-reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; resumes where it was stopped
-	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
+reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; fetches registered traces unless OFFLINE=yes; resumes where it was stopped
+	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES) $(if $(OFFLINE),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 cost:  ## write what the last full run cost on this machine into README.md and ARTIFACT.md

@@ -8,8 +8,9 @@ SYNTHETIC = {"mq"}  # studies whose tables tests/data/synthetic_results.py draws
 
 
 def copy_archived(root):
-    """Copy every other study's archived tables below `root`, and what missing facts cost."""
-    shutil.copy(RESULTS / "missing_facts.csv", root / "results")
+    """Copy every other study's archived tables below `root`, what missing facts cost, and what was recomputed."""
+    for name in ("missing_facts.csv", "recomputed.csv"):
+        shutil.copy(RESULTS / name, root / "results")
     for folder in sorted(RESULTS.iterdir()):
         for path in sorted(folder.glob("*.csv")) if folder.name not in SYNTHETIC else ():
             target = root / "results" / folder.name / path.name

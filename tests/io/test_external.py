@@ -188,6 +188,55 @@ def test_an_address_out_of_reach_is_explained(tmp_path):
         external.download("http://127.0.0.1:9/one.gz", SHA256, tmp_path / "one.gz")
 
 
+@pytest.fixture
+def many(tmp_path, monkeypatch):
+    """A register of four files; `addresses` says where each is."""
+    addresses = {}
+    monkeypatch.setattr(external.ExternalFile, "url", property(lambda entry: addresses[entry.path]))
+    entries = {f"traces/{name}": ENTRY | {"path": name} for name in ("one", "two", "three", "shipped")}
+    entries["traces/shipped"]["shipped"] = "data/raw/here"
+    (tmp_path / "external.yaml").write_text(yaml.safe_dump(entries, sort_keys=False))
+    register = external.open_register(tmp_path / "external.yaml")
+    return types.SimpleNamespace(register=register, addresses=addresses)
+
+
+def test_all_files_are_fetched_but_those_shipped_or_here(many, server, tmp_path):
+    (tmp_path / "external" / "traces").mkdir(parents=True)
+    (tmp_path / "external" / "traces" / "two").write_bytes(CONTENT)
+    many.addresses |= dict.fromkeys(("one", "three"), server.url)
+    told = []
+    assert external.fetch_all(many.register, told.append) == {}
+    assert [text.partition(",")[0] for text in told] == [
+        "fetching registered file 1 of 2: traces/one",
+        "fetching registered file 2 of 2: traces/three",
+    ]
+    assert many.register.missing("classics") == ["traces/shipped"]
+
+
+def test_a_host_out_of_reach_is_asked_once_and_the_rest_is_fetched(many, server):
+    many.addresses |= {"one": "http://localhost:9/one", "two": "http://localhost:9/two", "three": server.url}
+    told = []
+    failed = external.fetch_all(many.register, told.append)
+    assert list(failed) == ["traces/one", "traces/two"] and failed["traces/two"] == "localhost cannot be reached"
+    assert len(told) == 2, "the second file of that host is not tried"
+    assert many.register.find("traces/three") is not None
+
+
+def test_a_file_that_is_gone_says_nothing_about_the_others_of_its_host(many, server):
+    many.addresses |= {"one": f"{server.url}.old", "two": server.url, "three": server.url}
+    failed = external.fetch_all(many.register)
+    assert list(failed) == ["traces/one"] and "404" in failed["traces/one"]
+
+
+def test_an_interrupted_archive_is_resumed_and_a_broken_one_starts_again(server, tmp_path):
+    entry = types.SimpleNamespace(url=server.url, path="data", pack="os.link", sha256=SHA256)
+    (tmp_path / "one.tar.gz.part").write_bytes(CONTENT[:1000])
+    for asked in ("bytes=1000-", None):
+        with pytest.raises(InputError, match="cannot be unpacked"):
+            external.packed(entry, tmp_path / "one")
+        assert server.ranges[-1] == asked and list(tmp_path.iterdir()) == []
+
+
 def test_the_shipped_register_fits_the_reference_traces(shared_traces):
     register = external.open_register(Path(__file__).parents[2] / "data" / "external.yaml", mirror=shared_traces)
     assert register.missing("classics") == []

@@ -204,6 +204,34 @@ def test_where_time_went_is_told_by_study(tmp_path):
     assert text.splitlines()[0].split()[:2] == ["mq", "2.0"] and "in 2.5 min" in text.splitlines()[-1]
 
 
+REGISTER = """
+arc/P3:
+  {studies: [classics], repository: a/b, commit: "%s", path: P3, bytes: 3, sha256: "%s", licence: none, citation: A}
+"""
+
+
+def test_it_goes_on_without_registered_files_and_says_so(folder):
+    (folder / "data").mkdir()
+    (folder / "config").mkdir()
+    (folder / "results").mkdir()
+    (folder / "config" / "config.yaml").write_text("mq: {}\n")
+    (folder / "data" / "external.yaml").write_text(REGISTER % ("0" * 40, "0" * 64))
+    (folder / "results" / "recomputed.csv").write_text(
+        "study,state,missing_files\nmq,recomputed,\nclassics,archived,arc/P3; arc/P6\n"
+    )
+    command = [sys.executable, str(SCRIPT), "--cores", "1"]
+    proxy = {"HTTPS_PROXY": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "NO_PROXY": "", "no_proxy": ""}
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=os.environ | proxy)
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[0] == "fetching registered file 1 of 1: arc/P3, 0.0 MB"
+    assert lines[1].startswith("1 registered files cannot be had (") and lines[1].endswith("going on without them.")
+    assert lines[-2] == "Recomputed: mq."
+    assert lines[-1].startswith("From archived tables, because registered files are not here: classics (2 missing). ")
+    offline = subprocess.run([*command, "--offline"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert offline.stdout.splitlines()[-2:] == lines[-2:] and "fetching" not in offline.stdout
+
+
 def test_at_the_end_it_says_what_came_out_and_where_to_look(folder):
     (folder / "results").mkdir()
     rows = ["a,reproduced,free,claim", "b,reproduced,fitted,claim", "c,reproduced,free,condition", "d,tie,fitted,claim"]

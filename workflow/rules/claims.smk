@@ -64,6 +64,24 @@ rule missing_facts:
         "../scripts/simulate.py"
 
 
+OUTPUTS.append("results/recomputed.csv")
+
+
+rule recomputed:
+    output:
+        table="results/recomputed.csv",
+    log:
+        "results/logs/recomputed.log",
+    conda:
+        "../../environment.yml"
+    params:
+        studies=list(TITLES),
+        archived=ARCHIVED,
+        job=job("misspenalty.reporting.recomputed.recomputed"),
+    script:
+        "../scripts/simulate.py"
+
+
 rule manifest:
     input:
         sources=sources(),

@@ -83,6 +83,7 @@ rule classics_under_conditions:
         "../scripts/simulate.py"
 
 
+ARCHIVED["classics"] = [CLASSICS_FILES[name] for name in CLASSICS_ABSENT]
 if CLASSICS_ABSENT:
     SOURCES.append("results/classics/replays.csv")
     logger.info(

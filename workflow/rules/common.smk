@@ -324,6 +324,9 @@ def paper_files(document):
 TABLES = {}  # study -> its light tables, from `table`: one job makes them all
 FIGURES = {}  # study -> its figures, from `figure`: one job draws them all
 TITLES = {}  # study -> its category in the report
+ARCHIVED = (
+    {}
+)  # study -> registered files that are not here, for which its archived tables are read
 OUTPUTS = []  # final files: tables and figures
 MEASURED = (
     []

@@ -111,6 +111,10 @@ rule dispute_varied:
         "../scripts/simulate.py"
 
 
+ARCHIVED["dispute"] = [
+    *([DISPUTE_RESULTS] if DISPUTE_TABLE is None else []),
+    *(DISPUTE["traces"][name]["file"] for name in DISPUTE_ABSENT),
+]
 if DISPUTE_TABLE is None:
     SOURCES += [f"results/dispute/{item}.csv" for item in AGGREGATED]
     logger.info(

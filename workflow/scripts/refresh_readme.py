@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.claims import claims_of, format_summary
-from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import atomic_path
 from misspenalty.reporting.cost import artifact_text, expected_text, readme_text
 from misspenalty.reporting.dictionary import dictionary_text
@@ -26,14 +25,10 @@ def share(rows):
     return f"{(rows['verdict'] == 'reproduced').sum()} of {len(rows)}"
 
 
-def results_of(claims):
-    """By study, whether its tables are made in every run."""
-    external = read_yaml("data/external.yaml").values()
-    fetched = {study for entry in external if "shipped" not in entry for study in entry["studies"]}
-    names = {
-        study: "archived unless fetched" if study in fetched else "recomputed" for study in claims["study"].unique()
-    }
-    return names | {"all": ""}
+def results_of():
+    """By study, whether the run recomputed its tables or read archived ones."""
+    table = pd.read_csv("results/recomputed.csv")
+    return dict(zip(table["study"], table["state"], strict=True)) | {"all": ""}
 
 
 def claims_text(claims, variant, agreement, forecasts):
@@ -48,7 +43,7 @@ def claims_text(claims, variant, agreement, forecasts):
 2005 whose traces and programs are lost, {comparisons} comparisons (orders, trends, limits) are reproduced, but only
 {numbers} numbers, not counting those that a parameter was fitted to.
 
-{format_summary(claims, results_of(claims))}
+{format_summary(claims, results_of())}
 
 Cells say how many of the tested statements are reproduced. *Free*: no fit and no choice by published values is
 upstream. *Calibrated*: the model was calibrated on other values of the paper. *Fitted*: the number compared was used to

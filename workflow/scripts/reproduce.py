@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 
 from misspenalty.errors import MissPenaltyError
+from misspenalty.io.documents import read_yaml
+from misspenalty.io.external import MIRROR, fetch_all, open_register
 from misspenalty.reporting.provenance import read_benchmark
 from misspenalty.reporting.recorded import changed_files, read_manifest
 
@@ -217,19 +219,75 @@ def outcome():
     return [f"{len(rows)} statements of papers: {', '.join(told)}.", LOOK]
 
 
+def fetch_registered(further):
+    """Get the registered files that are not here, with one line of progress; what is missing is told at the end."""
+    if not Path("data/external.yaml").is_file():
+        return
+    given = [word.partition("=")[2] for word in further if word.startswith("mirror=")]
+    mirror = next(iter(given), None) or read_yaml("config/config.yaml").get("mirror")
+    line = Line()
+    failed = fetch_all(open_register(mirror=mirror), line.show)
+    line.end()
+    if failed:
+        print(f"{len(failed)} registered files cannot be had ({next(iter(failed.values()))}); going on without them.")
+
+
+class Line:
+    """One line of progress, rewritten in place on a terminal; elsewhere each text is a line of its own."""
+
+    def __init__(self, stream=None):
+        self.stream, self.width = stream or sys.stdout, 0
+
+    def show(self, text):
+        """Show a text instead of the one before."""
+        if self.stream.isatty():
+            self.stream.write(f"\r{text:{self.width}}")
+            self.width = len(text)
+        else:
+            self.stream.write(f"{text}\n")
+        self.stream.flush()
+
+    def end(self):
+        """Leave the line."""
+        if self.width:
+            self.stream.write("\n")
+            self.width = 0
+
+
+def recomputed():
+    """Which studies were recomputed and which read archived tables, in one or two lines."""
+    path = Path("results/recomputed.csv")
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    named = {state: [row for row in rows if row["state"] == state] for state in ("recomputed", "archived")}
+    told = [f"Recomputed: {', '.join(row['study'] for row in named['recomputed'])}."]
+    if named["archived"]:
+        parts = [f"{row['study']} ({len(row['missing_files'].split('; '))} missing)" for row in named["archived"]]
+        told.append(
+            f"From archived tables, because registered files are not here: {', '.join(parts)}. `make reproduce` with a "
+            f"network, or with {MIRROR} set to a folder with copies, recomputes them."
+        )
+    return told
+
+
 def main():
     """Parse ``--cores`` and pass everything else on to Snakemake."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", default="all")
+    parser.add_argument("--offline", action="store_true", help="fetch nothing")
     known, further = parser.parse_known_args()
     studies = sorted(path.stem for path in Path("paper/supplement").glob("*.typ"))
     command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *SCHEDULING, *further]
     with only_run():
         unlock(command)
         try:
+            if not known.offline:
+                fetch_registered(further)
             undo_changes()
             code = run([*command, "--rerun-incomplete"], studies) or check_results()
-            for line in [] if code else outcome():
+            for line in [] if code else [*recomputed(), *outcome()]:
                 print(line)
             return code
         except MissPenaltyError as error:

@@ -2,9 +2,10 @@
 
 The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
 folder; a copy may be compressed (``.xz``, ``.zst``) and then has that suffix too. A file is used only if its sha256 (of
-the decompressed content, for a compressed copy) is the registered one. Nothing is downloaded unless `fetch` is called:
-``python -m misspenalty.io.external classics`` gets every file of a study. An interrupted download is resumed. A file
-with the key ``pack`` is made from a folder of its repository, after the archive of that commit has been downloaded.
+the decompressed content, for a compressed copy) is the registered one. ``make reproduce`` calls `fetch_all` before it
+runs and goes on with archived tables where a file cannot be had; ``python -m misspenalty.io.external classics`` gets
+every file of a study, or fails. An interrupted download is resumed. A file with the key ``pack`` is made from a folder
+of its repository, after the archive of that commit has been downloaded.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pydantic
@@ -27,7 +29,7 @@ from misspenalty.io.files import atomic_path
 MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror folder
 DOWNLOADS = "data/external"
 CHUNK = 1 << 20  # bytes
-TIMEOUT_S = 60
+TIMEOUT_S = (5, 30)  # to connect, and between two parts of an answer
 COMPRESSED = {  # by the suffix that a compressed copy adds to its registered name
     ".xz": lzma.open,
     ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
@@ -123,6 +125,51 @@ class Register:
         return self.files[name]
 
 
+def fetch_all(register, report=lambda text: None):
+    """Get every registered file that is neither shipped nor here; go on where one cannot be had.
+
+    Parameters
+    ----------
+    register : Register
+    report : callable
+        Called with a line of progress as each file begins.
+
+    Returns
+    -------
+    dict of str to str
+        By name of a file that cannot be had: why. After the first failure to reach a host, its other files are not
+        tried.
+
+    Raises
+    ------
+    InputError
+        A local copy differs from the registered file.
+    """
+    names = [name for name, entry in register.files.items() if not entry.shipped and register.find(name) is None]
+    failed, unreachable = {}, {}
+    for number, name in enumerate(names, 1):
+        entry = register.files[name]
+        host = urlsplit(entry.url).hostname
+        if host in unreachable:
+            failed[name] = unreachable[host]
+            continue
+        report(f"fetching registered file {number} of {len(names)}: {name}, {entry.bytes / 1e6:.1f} MB")
+        try:
+            register.fetch(name)
+        except InputError as error:
+            failed[name] = str(error)
+            if _cannot_connect(error):
+                unreachable[host] = f"{host} cannot be reached"
+    return failed
+
+
+def _cannot_connect(error):
+    """Whether a download failed because nothing answered."""
+    import requests
+
+    return isinstance(error.__cause__, requests.ConnectionError | requests.Timeout)
+
+
 def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
     """Read the register.
 
@@ -174,6 +221,7 @@ def download(url, sha256, path):
 
     path = Path(path)
     partial = path.with_name(path.name + ".part")
+    pooch.get_logger().setLevel("WARNING")  # it announces every download
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def resume(url, output_file, _):
@@ -206,14 +254,19 @@ def packed(entry, path):
     module, _, function = entry.pack.rpartition(".")
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    archive = path.with_name(path.name + ".tar.gz.part")  # stays until it is whole, so that a download is resumed
     with tempfile.TemporaryDirectory(prefix="misspenalty-", dir=path.parent) as folder:
-        archive = Path(folder) / "archive.tar.gz"
+        remedy = f"try again, or set {MIRROR} to a folder with a copy"
         try:
             _download_rest(entry.url, archive)
-            shutil.unpack_archive(archive, folder, filter="data")
-        except (OSError, shutil.ReadError) as error:
-            remedy = f"try again, or set {MIRROR} to a folder with a copy"
+        except OSError as error:
             raise InputError(f"cannot be downloaded: {error}", path=entry.url, remedy=remedy) from error
+        try:
+            shutil.unpack_archive(archive, folder, "gztar", filter="data")
+        except (OSError, shutil.ReadError, EOFError) as error:
+            raise InputError(f"cannot be unpacked: {error}", path=entry.url, remedy=remedy) from error
+        finally:
+            archive.unlink(missing_ok=True)
         found = [part / entry.path for part in Path(folder).iterdir() if (part / entry.path).is_dir()]
         if not found:
             raise InputError(f"the archive has no folder {entry.path}", path=entry.url)

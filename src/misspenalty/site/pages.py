@@ -93,6 +93,8 @@ class _Site:
         self.claims = read_claims(self.results / "claims.csv", self.titles)
         self.sources = Sources(root / "src" / "misspenalty")
         self.read = self._readings()
+        states = pd.read_csv(self.results / "recomputed.csv", dtype=str, keep_default_na=False)
+        self.states = dict(zip(states["study"], states["state"], strict=True))
         self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
         self.pages = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -288,7 +290,9 @@ class _Site:
 
     def _overview(self):
         counts = headline(self.claims).to_dict("records")
-        self._page("index.html", "index.html", counts=counts, paper=(self.results / "paper.pdf").is_file())
+        archived = [self.titles[study] for study, state in self.states.items() if state == "archived"]
+        paper = (self.results / "paper.pdf").is_file()
+        self._page("index.html", "index.html", counts=counts, paper=paper, archived=archived)
         for study, title in self.titles.items():
             self._page(
                 f"study/{study}.html",
@@ -296,6 +300,7 @@ class _Site:
                 described=f"{title}: figures, tables and claims, reproduced from raw traces.",
                 study=study,
                 title=title,
+                state=self.states[study],
                 figures={key: figure for key, figure in self.figures.items() if figure["study"] == study},
                 tables=sorted(
                     path[8:] for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv")

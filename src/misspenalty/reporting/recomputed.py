@@ -1,0 +1,29 @@
+"""Which studies a run recomputes, and of which it reads archived tables because registered files are not here."""
+
+import pandas as pd
+
+COLUMNS = ["study", "state", "missing_files"]
+
+
+def recomputed(studies, archived):
+    """Workflow job: one row per study.
+
+    Parameters
+    ----------
+    studies : sequence of str
+    archived : dict of str to sequence of str
+        By study, the registered files that are not here.
+
+    Returns
+    -------
+    DataFrame
+        ``study, state`` (recomputed or archived), ``missing_files``, their names joined by ``"; "``.
+
+    Examples
+    --------
+    >>> recomputed(["mq", "classics"], {"classics": ["arc/P3"]}).to_numpy().tolist()
+    [['mq', 'recomputed', ''], ['classics', 'archived', 'arc/P3']]
+    """
+    missing = {study: list(archived.get(study, ())) for study in studies}
+    rows = [(study, "archived" if files else "recomputed", "; ".join(files)) for study, files in missing.items()]
+    return pd.DataFrame(rows, columns=COLUMNS)
