@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from misspenalty import InputError
-from misspenalty.claims import MISSED, judge, load_ledger, under_conditions
+from misspenalty.claims import MISSED, judge, load_ledger, net_effects, under_conditions
 from misspenalty.studies.claims import STUDIES, write_conditions
 
 ROOT = Path(__file__).parents[2]
@@ -27,25 +27,43 @@ def table4(lru=1.0, mq=1.0, condition=None):
     return frame if condition is None else frame.assign(condition=condition)
 
 
+def verdicts(frame):
+    return frame[frame["role"] != "condition"].set_index("id")["verdict"].to_dict()
+
+
 def missed(frame):
-    return set(frame.loc[frame["verdict"].isin(MISSED), "id"])
+    return {id for id, verdict in verdicts(frame).items() if verdict in MISSED}
 
 
 def test_each_missed_claim_is_judged_under_each_condition_that_decides_it(ledger):
     base = judge(ledger, {"mq": STUDIES["mq"]}, {"mq_table4": table4(lru=0.5)})
     varied = {"table4": pd.concat([table4(0.6, condition="half"), table4(condition="first level of 64 MB")])}
-    frame = under_conditions(ledger, "mq", STUDIES["mq"], missed(base), varied)
+    frame = under_conditions(ledger, "mq", STUDIES["mq"], verdicts(base), varied)
+    lost = frame[frame["judged"] == "reproduced"]
+    assert "mq.table4.mq.128" not in set(lost["claim"]) and lost["verdict"].isin(MISSED).all()
+    frame = frame[frame["judged"] != "reproduced"]
     assert set(frame["claim"]) == missed(base) and POINTS & missed(base) == {f"mq.table4.lru.{mb}" for mb in PUBLISHED}
     assert frame["condition"].tolist() == ["half", "first level of 64 MB"] * frame["claim"].nunique()
-    verdicts = frame.set_index(["claim", "condition"])["verdict"]
-    assert verdicts["mq.table4.lru.128", "half"] in MISSED
-    assert verdicts["mq.table4.lru.128", "first level of 64 MB"] == "reproduced"
+    under = frame.set_index(["claim", "condition"])["verdict"]
+    assert under["mq.table4.lru.128", "half"] in MISSED
+    assert under["mq.table4.lru.128", "first level of 64 MB"] == "reproduced"
     value = frame.set_index(["claim", "condition"])["value"]["mq.table4.lru.128", "first level of 64 MB"]
     assert value == str(PUBLISHED[128][0])
 
 
+def test_what_a_condition_loses_is_listed_and_counted(ledger):
+    base = judge(ledger, {"mq": STUDIES["mq"]}, {"mq_table4": table4()})
+    varied = {"table4": pd.concat([table4(mq=0.5, condition="half"), table4(condition="the same")])}
+    frame = under_conditions(ledger, "mq", STUDIES["mq"], verdicts(base), varied)
+    points = frame[frame["claim"].isin(POINTS)]
+    assert points[["claim", "condition"]].to_numpy().tolist() == [[f"mq.table4.mq.{mb}", "half"] for mb in PUBLISHED]
+    assert set(points["judged"]) == {"reproduced"} and points["verdict"].isin(MISSED).all()
+    effects = net_effects(frame).set_index("condition")
+    assert effects.loc["half", "lost"] >= 3 and effects.loc["half", "net"] == -effects.loc["half", "lost"]
+
+
 def test_a_claim_that_reads_another_table_is_not_judged(ledger):
-    every = {claim.id for claim in ledger}
+    every = {claim.id: "direction" for claim in ledger}
     frame = under_conditions(ledger, "mq", STUDIES["mq"], every, {"table4": table4(condition="all as published")})
     assert set(frame["claim"]) >= POINTS and not frame["claim"].str.startswith("mq.fig7.").any()
 
@@ -71,4 +89,4 @@ def test_files_of_a_study_become_its_conditions(tmp_path):
 )
 def test_tables_that_do_not_fit_are_refused(ledger, tables, message):
     with pytest.raises(InputError, match=message):
-        under_conditions(ledger, "mq", STUDIES["mq"], POINTS, tables)
+        under_conditions(ledger, "mq", STUDIES["mq"], dict.fromkeys(POINTS, "direction"), tables)

@@ -7,7 +7,7 @@ condition under which a missed claim is reproduced.
 `misspenalty.studies.claims` does all of it for all studies, from folder to file.
 """
 
-from misspenalty.claims.conditions import MISSED, under_conditions
+from misspenalty.claims.conditions import MISSED, net_effects, under_conditions
 from misspenalty.claims.forms import VERDICTS
 from misspenalty.claims.ledger import Claim, Fit, load_calibration, load_ledger
 from misspenalty.claims.numbers import below
@@ -38,6 +38,7 @@ __all__ = [
     "judge",
     "load_calibration",
     "load_ledger",
+    "net_effects",
     "read_logged",
     "summary",
     "under_conditions",

@@ -15,7 +15,6 @@ import misspenalty.studies.sarc.claims as sarc
 import misspenalty.studies.vlog.claims as vlog
 from misspenalty.claims import (
     COLUMNS,
-    MISSED,
     agreement,
     forecasts,
     judge,
@@ -136,7 +135,7 @@ def headlines(claims, calibrated):
 
 
 def write_conditions(study, results="results", out=None, *, data="data"):
-    """Judge the claims that a study misses on its tables under other conditions, and write the results.
+    """Judge a study's claims on its tables under other conditions, and write what is missed and what is lost there.
 
     Parameters
     ----------
@@ -168,8 +167,8 @@ def write_conditions(study, results="results", out=None, *, data="data"):
         for item in module.TABLES
         if (path := results / study / "runs" / "conditions" / f"{item}.csv").is_file()
     }
-    missed = base["verdict"].isin(MISSED) & (base["role"] != "condition")
-    frame = under_conditions(ledger, study, module, set(base.loc[missed, "id"]), varied)
+    judged = base[base["role"] != "condition"].set_index("id")["verdict"].to_dict()
+    frame = under_conditions(ledger, study, module, judged, varied)
     write_table(frame, Path(out or results / study / "conditions.csv"))
     return frame
 
