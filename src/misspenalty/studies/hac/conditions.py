@@ -63,6 +63,7 @@ DECIDING = {  # unit costs that decide a claim which is not reproduced
     "scan_object_instructions": "{:g} instructions to examine an object",
     ACTIVATION: "activation records of {:g} words",
 }
+CONVERSION = ("install_instructions", "swizzle_instructions")  # of these, replacement does not depend on
 
 
 def explored(layouts):
@@ -196,32 +197,40 @@ class _Database:
         ]
 
     def unit_costs(self):
-        """Conditions in words, and tables by item, with one unit cost changed at a time."""
+        """Conditions in words, and tables by item, with one unit cost changed at a time.
+
+        The fetch is not simulated again: the client's costs could change it only through what the drive reads ahead
+        meanwhile.
+        """
+        runs = self.runs[False]
+        own = {name: one.penalty(self.costs) for name, one in runs.items()}
         for parameter, value in self.costs.testbed.variations():
-            changed = self.costs._replace(testbed=self.costs.testbed.with_values(**{parameter: value}))
             if parameter not in DECIDING:
                 continue
+            costs = self.costs._replace(testbed=self.costs.testbed.with_values(**{parameter: value}))
             words = DECIDING[parameter].format(value)
+            if parameter.startswith("ppro_"):
+                yield words, {"projections": projections.processors(runs, costs)}
+                continue
+            logs = (
+                self._run_again(value) if parameter == ACTIVATION else {name: run.fetches for name, run in runs.items()}
+            )
+            at_points = {name: at_client(own[name], logs[name], self.points_mb[name], costs) for name in runs}
+            made = {"fig10": fig10(at_points, self.points_mb)}
             if parameter != ACTIVATION:
-                at_points = {name: one.penalty(changed) for name, one in self.runs[False].items()}
-                curve = [row for name, swept in self.sweeps.items() for row in self._curve(name, swept, changed)]
-                yield (
-                    words,
-                    {
-                        "fig9": with_points(curve, at_points, self.points_mb),
-                        "fig10": fig10(at_points, self.points_mb),
-                        "projections": projections.projections(self.runs[False], changed, self.others, brief=True),
-                    },
-                )
-            else:
-                again = {
-                    name: Point(
-                        run(self.data, "hac", name, size, self.iterations, activation_words=value).fetches, size
-                    )
-                    for name, size in self.points_mb.items()
-                }
-                at_points = {name: one.penalty(self.costs) for name, one in again.items()}
-                yield words, {"fig10": fig10(at_points, self.points_mb)}
+                curves = self.curves[False] if parameter in CONVERSION else self._curves(costs)
+                made["fig9"] = with_points([row for rows in curves.values() for row in rows], at_points, self.points_mb)
+            yield words, made
+
+    def _run_again(self, words):
+        """Fetches at the points with activation records of another size."""
+        return {
+            name: run(self.data, "hac", name, size, self.iterations, activation_words=words).fetches
+            for name, size in self.points_mb.items()
+        }
+
+    def _curves(self, costs):
+        return {name: self._curve(name, swept, costs) for name, swept in self.sweeps.items()}
 
     def under(self, chosen):
         """Tables by item under some conditions; none if a point has no hot misses left."""
@@ -241,6 +250,24 @@ class _Database:
             "fig11": fig11(at_points, self.points_mb),
             "projections": projections.projections(runs, costs, self.others, brief=len(chosen) > 1),
         }
+
+
+def at_client(one, fetches, cache_mb, costs):
+    """A penalty with the client's part priced again.
+
+    Parameters
+    ----------
+    one : Penalty
+    fetches, cache_mb, costs
+        As in `misspenalty.studies.hac.prices.client_us`.
+
+    Returns
+    -------
+    Penalty
+    """
+    changed = client_us(fetches, cache_mb, costs)
+    more = sum(changed[part] - one.us[part] for part in ("replacement", "conversion"))
+    return one._replace(us=one.us | changed | {"total": one.us["total"] + more})
 
 
 def hit_times(data, cache_mb, testbed):

@@ -214,11 +214,11 @@ def _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, iterations
     return Penalty(us, number / iterations, counts.to_dict(), 100 * hit.mean(), run_hit, visible, elapsed, hit_s)
 
 
-def client_us(fetches, cache_mb, costs):
+def client_us(fetches, cache_mb, costs, processor=None):
     """Replacement, by component and in total, and conversion of `penalty`'s hot iterations, without the fetches."""
     wanted = list(hot_iterations(int(fetches["iteration"].max()) + 1))
     used = fetches[fetches["iteration"].isin(wanted)].reset_index(drop=True)
-    spent = priced(used, cache_mb, costs).sum() / (used["page"] > 0).sum() / 1000
+    spent = priced(used, cache_mb, costs, processor).sum() / (used["page"] > 0).sum() / 1000
     return {name: spent[name] for name in (*REPLACEMENT, "replacement", "conversion")}
 
 

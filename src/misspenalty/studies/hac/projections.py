@@ -67,6 +67,9 @@ def other_runs(data, points_mb, iterations):
     )
 
 
+PENTIUM_PRO = {"pentium_pro": "ppro", "pentium_pro_larger_l2": "ppro_larger_l2"}  # case -> processor
+
+
 def projections(runs, costs, others, *, brief=False):
     """All cases.
 
@@ -96,6 +99,31 @@ def projections(runs, costs, others, *, brief=False):
     rows.add("iterative_traversal", "T1", stack_scanning_us=stack)
     _quickstore(rows, others, costs)
     return rows.table()
+
+
+def processors(runs, costs):
+    """The cases of the Pentium Pro, as far as they are about the client alone.
+
+    Parameters
+    ----------
+    runs, costs
+        As in `projections`.
+
+    Returns
+    -------
+    DataFrame
+        ``case, traversal, quantity, value``: replacement and conversion, in per cent of the Alpha's.
+    """
+    rows = []
+    for name, one in runs.items():
+        alpha = client_us(one.fetches, one.cache_mb, costs)
+        for case, which in PENTIUM_PRO.items():
+            found = client_us(one.fetches, one.cache_mb, costs, costs.testbed.processor(which))
+            rows += [
+                (case, name, f"{part}_over_alpha_pct", 100 * found[part] / alpha[part])
+                for part in ("conversion", "replacement")
+            ]
+    return pd.DataFrame(rows, columns=["case", "traversal", "quantity", "value"])
 
 
 class _Rows:
@@ -164,7 +192,7 @@ def _servers(rows, base, brief):
 
 def _processors(rows, base):
     testbed = rows.costs.testbed
-    for case, which in (("pentium_pro", "ppro"), ("pentium_pro_larger_l2", "ppro_larger_l2")):
+    for case, which in PENTIUM_PRO.items():
         for name, one in rows.everywhere(processor=testbed.processor(which)).items():
             alpha = base[name].us
             rows.add(
