@@ -93,7 +93,7 @@ class _Site:
         self.claims = read_claims(self.results / "claims.csv", self.titles)
         self.sources = Sources(root / "src" / "misspenalty")
         self.read = self._readings()
-        states = pd.read_csv(self.results / "recomputed.csv", dtype=str, keep_default_na=False)
+        states = read_claims(self.results / "recomputed.csv", self.titles)
         self.states = dict(zip(states["study"], states["state"], strict=True))
         self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
         self.pages = jinja2.Environment(
