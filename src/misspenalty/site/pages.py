@@ -26,6 +26,7 @@ from misspenalty.site.inputs import (
     read_conditions,
     read_index,
     read_readings,
+    read_table,
     rows_of,
     title_of,
 )
@@ -93,7 +94,7 @@ class _Site:
         self.claims = read_claims(self.results / "claims.csv", self.titles)
         self.sources = Sources(root / "src" / "misspenalty")
         self.read = self._readings()
-        states = read_claims(self.results / "recomputed.csv", self.titles)
+        states = read_table(self.results / "recomputed.csv", ("study", "state"), "what was recomputed")
         self.states = dict(zip(states["study"], states["state"], strict=True))
         self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
         self.pages = jinja2.Environment(
