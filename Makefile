@@ -25,13 +25,13 @@ INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python
 
 # The message of pip and uv ("No matching distribution found") does not say that the registry could not be reached.
 WHEELS := python3 -m pip download --require-hashes --requirement requirements.lock --dest wheels
-OFFLINE = Packages that requirements.lock names could not be installed. If no package registry can be reached from here, \
+UNREACHABLE = Packages that requirements.lock names could not be installed. If no package registry can be reached from here, \
   run "$(WHEELS)" where one can (same system, same Python), copy the folder here, and run \
   $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make build
 
 # Folders are listed as well, because removing a source is a change, too.
 SOURCES := pyproject.toml meson.build \
-  $(shell find src ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build \)) \
+  $(shell find src studies ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build \)) \
   $(wildcard data/drives/*.yaml)
 
 .DEFAULT_GOAL := help
@@ -150,7 +150,7 @@ play: build  ## the site's page "Press play", in build/play: the package as WebA
 site: build docs play  ## the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
 	$(BIN)/python tools/notebooks.py --html build/notebooks
-	$(BIN)/python -m misspenalty.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
+	$(BIN)/python -m misspenalty_studies.common.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
 	  --with play=build/play
 
 PORT ?= 8000
@@ -159,20 +159,20 @@ site-serve:  ## the site on http://127.0.0.1:8000 (PORT=…)
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory results/site $(PORT)
 
 archive: build  ## the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip
-	$(BIN)/python -m misspenalty.reporting.archive write
+	$(BIN)/python -m misspenalty_studies.common.reporting.archive write
 
 verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with this checkout; RERUN=yes makes them first: make verify ARCHIVE=….zip
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
-	$(BIN)/python -m misspenalty.reporting.archive verify "$(ARCHIVE)"
+	$(BIN)/python -m misspenalty_studies.common.reporting.archive verify "$(ARCHIVE)"
 
 report: reproduce  ## results/report.html: figures, run times and code in one self-contained page
 	$(BIN)/snakemake --report results/report.html
 
 lint: build  ## style checks of the code and the workflow
 	$(BIN)/ruff check --cache-dir build/ruff_cache .
-	$(BIN)/ruff format --cache-dir build/ruff_cache --check src tests workflow data
+	$(BIN)/ruff format --cache-dir build/ruff_cache --check src studies tests workflow data
 	$(BIN)/mypy --cache-dir build/mypy_cache
-	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakefmt --check Snakefile workflow studies
 	$(BIN)/snakemake --lint
 
 build: $(VENV)/.package  ## the package, built into .venv
@@ -205,17 +205,17 @@ $(VENV)/.environment: requirements.lock
 	  { echo "Making $(VENV)"; rm -rf $(VENV); $(MAKE_VENV) $(VENV); } || \
 	  { echo "No virtual environment could be made: install python3-venv (Debian, Ubuntu)"; exit 1; }
 	@echo "Installing the locked packages with $(if $(UV),uv,pip)"
-	@$(INSTALL) --require-hashes --requirement requirements.lock || { echo '$(OFFLINE)'; exit 1; }
+	@$(INSTALL) --require-hashes --requirement requirements.lock || { echo '$(UNREACHABLE)'; exit 1; }
 	@touch $@
 
-# An editable install (CONTRIBUTING.md) is kept, and its kernels are updated instead. A kernel left in src/ would be
+# An editable install (CONTRIBUTING.md) is kept, and its kernels are updated instead. A kernel left among the sources would be
 # installed over the one built here, so such files are deleted first.
 $(VENV)/.package: $(VENV)/.environment $(SOURCES)
 	@tag=$$($(BIN)/python -c 'import sys; print(f"cp{sys.version_info.major}{sys.version_info.minor}")'); \
 	if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$$tag ]; then \
 	  echo "Bringing the editable build up to date"; PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$$tag; \
 	else \
-	  echo "Building the package"; find src -name '*.so' -delete; PATH="$(CURDIR)/$(BIN):$$PATH" \
+	  echo "Building the package"; find src studies -name '*.so' -delete; PATH="$(CURDIR)/$(BIN):$$PATH" \
 	  $(INSTALL) --no-build-isolation --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) \
 	    --config-settings=build-dir=build/wheel-$$tag . || { rm -rf build/wheel-$$tag; exit 1; }; \
 	fi

@@ -5,7 +5,7 @@ pages, which stamps its frames instead: CPU times, medians of the repeats, alter
 
 Penalty: hot traversals at the cache sizes of the paper's Figure 9, with timers around registering a page, scanning the
 stack, computing usage, compacting, and installing and swizzling. Medians per fetch.
-Hit time: what each mechanism adds to a hot traversal (`misspenalty.studies.hac.measured`), per object read.
+Hit time: what each mechanism adds to a hot traversal (`misspenalty_studies.hac.measured`), per object read.
 These differ from run to run, and are kept separate from the study's tables, which convert counts to time on the paper's
 machines.
 
@@ -23,10 +23,10 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.io.files import write_csv
-from misspenalty.objects import oo7
-from misspenalty.objects.cache import HAC, Clock
-from misspenalty.objects.traversals import Program
-from misspenalty.studies.hac import measured as hac_measured
+from misspenalty_studies.hac import measured as hac_measured
+from misspenalty_studies.hac.objects import oo7
+from misspenalty_studies.hac.objects.cache import HAC, Clock
+from misspenalty_studies.hac.objects.traversals import Program
 
 POINTS_MB = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}
 HOLDS_ALL_MB = 30  # hot T1 and T6, as in the paper's Table 3

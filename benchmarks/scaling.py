@@ -28,7 +28,7 @@ import pandas as pd
 import yaml
 
 from misspenalty.io.files import write_csv
-from misspenalty.reporting.provenance import read_benchmark
+from misspenalty_studies.common.reporting.provenance import read_benchmark
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 EXCLUSIVE = 1000  # threads of a job that runs alone

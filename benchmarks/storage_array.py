@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 import pandas as pd
-from reference.array import Reference
 
 from misspenalty import disks
 from misspenalty.io.files import write_csv
 from misspenalty.policies import find_policy
-from misspenalty.studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, load_shark
 from misspenalty.traces.spc1 import requests
+from misspenalty_studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, load_shark
+from misspenalty_studies.sarc.tests.reference.array import Reference
 
 ROOT = Path(__file__).resolve().parents[1]
 VALUES = {  # close to those of the fit

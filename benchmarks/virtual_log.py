@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from reference.virtual_log import Reference
 
 from misspenalty import disks
 from misspenalty.disks.drive.slices import cut
-from misspenalty.disks.virtual_log.log import physical_blocks, spread, virtual_log
-from misspenalty.disks.virtual_log.recovery import recover
 from misspenalty.io.files import write_csv
+from misspenalty_studies.vlog.tests.reference.virtual_log import Reference
+from misspenalty_studies.vlog.virtual_log.log import physical_blocks, spread, virtual_log
+from misspenalty_studies.vlog.virtual_log.recovery import recover
 
 CYLINDERS, SMALL = 11, 2
 REFERENCE_UPDATES = 40

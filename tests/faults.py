@@ -13,7 +13,9 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "misspenalty"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "misspenalty"
+STUDIES = ROOT / "studies"
 EXCHANGED = {
     **{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
     **{"+": "-", "-": "+", "+=": "-=", "-=": "+=", "*": "+", "//": "*", "%": "+", "&": "|", "|": "&"},
@@ -25,6 +27,16 @@ LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class",
 DECLARED = ("cdef ", "cpdef ", "const ")
 HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|NEXT|SOONER|LATER)\b")  # of kernels
 FUNCTION = re.compile(r"(async def|def|cdef|cpdef) (?!class |struct |enum |extern )[^=]*\(")
+
+
+def source_of(name):
+    """Return the path of a source by its name: below the library, or from the root of the checkout for a study's."""
+    return (ROOT if name.startswith("studies/") else SOURCE) / name
+
+
+def installed_name(name):
+    """Return the path of a source below the folder that the packages are installed in."""
+    return name.replace("studies/", "misspenalty_studies/", 1) if name.startswith("studies/") else f"misspenalty/{name}"
 
 
 @dataclass(frozen=True)
@@ -170,10 +182,12 @@ def choose(patterns, count, seed):
     What is chosen from a source depends on that source alone.
     """
     by_source = {}
-    for path in sorted(p for p in SOURCE.rglob("*") if p.suffix in (".py", ".pyx")):
-        name = path.relative_to(SOURCE).as_posix()
+    library = (path.relative_to(SOURCE) for path in SOURCE.rglob("*"))
+    studies = (path.relative_to(ROOT) for path in STUDIES.rglob("*") if "tests" not in path.parts)
+    for path in sorted(p for p in (*library, *studies) if p.suffix in (".py", ".pyx")):
+        name = path.as_posix()
         if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
-            found = mutants_of(name, path.read_text())
+            found = mutants_of(name, source_of(name).read_text())
             by_source[name] = random.Random(f"{seed} {name}").sample(found, len(found))
     names = random.Random(seed).sample(sorted(by_source), len(by_source))
     rounds = max(map(len, by_source.values()), default=0)

@@ -40,7 +40,7 @@ import pandas as pd
 import pydantic  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
-from faults import SOURCE, choose
+from faults import SOURCE, choose, installed_name, source_of
 from switched import VARIABLE, Copy, put_switched
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +52,7 @@ NEAREST = {
     "policies/*": ("tests/policies", "tests/replay"),
     "prefetch/*": ("tests/prefetch",),
     "traces/_stack.pyx": ("tests/replay", "tests/traces"),
-    "traces/_distance.pyx": ("tests/traces", "tests/studies/test_study_mq.py"),
+    "traces/_distance.pyx": ("tests/traces", "studies/mq/tests/test_mq.py"),
     "traces/selection.py": ("tests/replay",),
     "traces/readers/*": ("tests/traces",),
     "traces/spool.py": ("tests/cli/test_pipes.py",),
@@ -61,23 +61,23 @@ NEAREST = {
     "replay/*": ("tests/replay", "tests/cli"),
     "io/plugins.py": ("tests/replay/test_python_policy.py", "tests/cli/test_new.py"),
     "io/*": ("tests/io", "tests/traces/test_traces.py"),
-    "claims/*": ("tests/claims",),
-    "studies/statistics.py": ("tests/studies/test_statistics.py",),
-    "studies/points.py": ("tests/studies/test_statistics.py",),
-    "studies/hac/*": ("tests/studies/test_study_hac.py",),
-    "studies/mq/*": ("tests/studies/test_study_mq.py",),
-    "reporting/*": ("tests/reporting",),
-    **dict.fromkeys(("site/inputs.py", "site/links.py"), ("tests/site/test_inputs.py",)),
-    "site/*": (
-        "tests/site/test_charts.py",
-        "tests/site/test_readings.py",
-        "tests/site/test_notebooks.py",
-        "tests/site/test_pages.py",
+    "studies/common/claims/*": ("studies/common/tests/claims",),
+    "studies/common/statistics.py": ("studies/common/tests/test_statistics.py",),
+    "studies/common/points.py": ("studies/common/tests/test_statistics.py",),
+    "studies/common/reporting/*": ("studies/common/tests/reporting",),
+    **dict.fromkeys(
+        ("studies/common/site/inputs.py", "studies/common/site/links.py"), ("studies/common/tests/site/test_inputs.py",)
+    ),
+    "studies/common/site/*": (
+        "studies/common/tests/site/test_charts.py",
+        "studies/common/tests/site/test_readings.py",
+        "studies/common/tests/site/test_notebooks.py",
+        "studies/common/tests/site/test_pages.py",
     ),
     "disks/*": ("tests/disks", "tests/cli/test_disk_commands.py"),
     "latency/*": ("tests/latency",),
-    "objects/*": ("tests/objects",),
-    "systems/*": ("tests/systems",),
+    "engine/*": ("tests/engine",),
+    **{f"studies/{study}/*": (f"studies/{study}/tests",) for study in ("epcm", "hac", "mq", "sarc", "vlog")},
 }
 EXAMPLES = "tests/project/test_docstrings.py"  # runs the examples in docstrings, one test per module
 POLICIES = sorted(  # whose tests bear their names
@@ -88,9 +88,15 @@ POLICIES = sorted(  # whose tests bear their names
 CALLED = {"lruk": "lru2", "twoq": "2q", "random_replacement": "random", "oracle_general": "oracleGeneral"}
 DEFAULT = (
     *("policies/*", "prefetch/*", "disks/*", "replay/*", "traces/*.py", "traces/*.pyx", "traces/readers/*"),
-    *("claims/*.py", "io/*.py", "latency/*", "reporting/*", "studies/statistics.py"),
-    *(f"site/{name}.py" for name in ("charts", "inputs", "links", "pages", "readings")),  # others run in a browser
-    *("studies/points.py", "studies/hac/prices.py", "studies/hac/seeds.py", "studies/mq/rates.py"),
+    *(
+        "io/*.py",
+        "latency/*",
+        "studies/common/claims/*.py",
+        "studies/common/reporting/*",
+        "studies/common/statistics.py",
+    ),
+    *(f"studies/common/site/{name}.py" for name in ("charts", "inputs", "links", "pages", "readings")),  # without play/
+    *("studies/common/points.py", "studies/hac/prices.py", "studies/hac/seeds.py", "studies/mq/rates.py"),
 )
 # A test has noticed a fault when it takes LONGER times its CPU time without one, and at least LEAST; where that is not
 # known yet, UNKNOWN. All end after SECONDS by the clock.
@@ -274,7 +280,7 @@ def of_policy(path):
 
 def module_of(path):
     """Name of the module of a source."""
-    return "misspenalty." + path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
+    return installed_name(path).rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
 
 
 class Trial:
@@ -391,7 +397,7 @@ class Trial:
         fault = self.faults[number]
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         try:
-            copy, lines = Copy(folder / "alone", self.base), (SOURCE / fault.path).read_text().splitlines(keepends=True)
+            copy, lines = Copy(folder / "alone", self.base), source_of(fault.path).read_text().splitlines(keepends=True)
             if copy.put(fault.path, fault.text(lines)):
                 return "invalid", {}
             known = {"known": self.known, "first": self.killers[fault.path], "broken": sorted(self.broken)}
@@ -424,7 +430,7 @@ def run_alone(path):
 
 def described(fault):
     """The columns of a row that say what a fault is."""
-    lines = (SOURCE / fault.path).read_text().splitlines(keepends=True)
+    lines = source_of(fault.path).read_text().splitlines(keepends=True)
     before, after = fault.before(lines), fault.after
     kind = "number" if after.isdigit() else "operator"
     kind = "left out" if after == "pass" else "turned round" if after.startswith("if not (") else kind
@@ -468,7 +474,9 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="faults at a time")
-    parser.add_argument("--only", nargs="+", default=DEFAULT, metavar="PATTERN", help="sources, below src/misspenalty")
+    parser.add_argument(
+        "--only", nargs="+", default=DEFAULT, metavar="PATTERN", help="sources, below src/misspenalty, or studies/…"
+    )
     parser.add_argument("--least", type=float, default=95, help="share that has to be killed, percent")
     parser.add_argument("--csv", type=Path, help="where rows are added; faults in it are not tried again")
     parser.add_argument("--again", action="store_true", help="try those again that survived")

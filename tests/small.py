@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from misspenalty.studies.dispute.published import AGGREGATED
+from misspenalty_studies.dispute.published import AGGREGATED
 
 ROOT = Path(__file__).parents[1]
 SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
@@ -21,7 +21,7 @@ AS_THEY_ARE = [  # archived, and read as they are where the external files are n
     *(f"results/dispute/{item}.csv" for item in AGGREGATED),
 ]
 REPLAYED = "results/dispute/replays.csv"  # likewise; a small run makes it, as it names other traces
-TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "paper", "data")
+TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "studies", "paper", "data", "benchmarks/measured")
 ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
 
 
@@ -64,8 +64,8 @@ def small_tree(folder):
     facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))
-    calibration = folder / "data" / "calibration.yaml"  # of so short a capture most re-accesses are near
-    calibration.write_text(calibration.read_text().replace("value: 28.8\n", "value: 95\n"))
+    calibration = folder / "data" / "calibration.yaml"  # of so short a capture all re-accesses are near
+    calibration.write_text(calibration.read_text().replace("value: 28.8\n", "value: 100\n"))
     return folder
 
 

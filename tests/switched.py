@@ -18,7 +18,7 @@ import tokenize
 from pathlib import Path
 
 import numpy as np
-from faults import SOURCE, logical_lines, tokens
+from faults import installed_name, logical_lines, source_of, tokens
 
 SWITCH, VARIABLE = "_fault_", "MISSPENALTY_FAULT"
 BEFORE = {
@@ -194,17 +194,17 @@ class Copy:
 
     def __init__(self, folder, of=None):
         self.folder = Path(folder)
-        installed = Path(of.folder, "misspenalty") if of else package()
-        shutil.copytree(
-            installed,
-            self.folder / "misspenalty",
-            copy_function=os.link if of else shutil.copy2,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
+        for name in ("misspenalty", "misspenalty_studies"):
+            shutil.copytree(
+                Path(of.folder, name) if of else package(name),
+                self.folder / name,
+                copy_function=os.link if of else shutil.copy2,
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
 
     def put(self, name, text):
         """Replace a source; return the compiler's objections to a kernel, if there are any."""
-        path = self.folder / "misspenalty" / name
+        path = self.folder / installed_name(name)
         path.unlink()  # never written in place: other copies share it
         path.write_text(text)
         if path.suffix == ".py":
@@ -228,9 +228,9 @@ class Copy:
         return ""
 
 
-def package():
-    """Folder of the installed package, which is not imported for that."""
-    return Path(importlib.util.find_spec("misspenalty").origin).parent
+def package(name="misspenalty"):
+    """Return the folder of an installed package, which is not imported for that."""
+    return Path(importlib.util.find_spec(name).origin).parent
 
 
 def put_switched(copy, name, faults):
@@ -243,7 +243,7 @@ def put_switched(copy, name, faults):
         Source, below the package.
     faults : dict of int to Mutant
     """
-    text, left = (SOURCE / name).read_text(), dict(faults)
+    text, left = source_of(name).read_text(), dict(faults)
     while True:
         changed, inside = switched(text, left, Path(name).suffix)
         said = copy.put(name, changed)

@@ -2,9 +2,10 @@
 
     cython_modules.py CYTHON ROOT OUT DEPFILE SOURCE... -- OPTION...
 
-CYTHON is the command; the C files go to the folder OUT, and their dependencies to DEPFILE. Without a SOURCE, the shared
-module `_cyutility.c` is written. Most of Cython's time is its start, so a package costs little more than one module.
-Every path that Cython sees is relative to ROOT, so the C is the same wherever the tree is. A C file that would not
+CYTHON is the command; the C files go to the folder OUT, and their dependencies to DEPFILE. A SOURCE is a path that
+begins with the name of a package (PACKAGES), whose folder is below ROOT. Without a SOURCE, the shared module
+`_cyutility.c` is written. Most of Cython's time is its start, so a package costs little more than one module.
+Every path that Cython sees begins with a package, so the C is the same wherever the tree is. A C file that would not
 change keeps its time stamp, and the compiler is not run on it again.
 """
 
@@ -15,25 +16,32 @@ import sys
 import tempfile
 from pathlib import Path
 
+PACKAGES = {"misspenalty": "src/misspenalty", "misspenalty_studies": "studies"}
+
 
 def main(cython, root, out, depfile, *rest):
     sources, options = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
-    out, depfile = Path(out).resolve(), Path(depfile).resolve()
+    root, out, depfile = Path(root).resolve(), Path(out).resolve(), Path(depfile).resolve()
     needs = set()
     with tempfile.TemporaryDirectory(dir=out) as folder:
+        tree, made_in = Path(folder, "tree"), Path(folder, "made")
+        for name, below in PACKAGES.items():
+            tree.mkdir(exist_ok=True)
+            (tree / name).symlink_to(root / below)
+        made_in.mkdir()
         if sources:
-            command = [*options, "-M", "--output-file", folder, *(os.path.relpath(source, root) for source in sources)]
+            command = [*options, "-M", "--output-file", str(made_in), *sources]
         else:
-            command = ["--generate-shared", os.path.join(folder, "_cyutility.c")]
-        subprocess.run([cython, *command], cwd=root, check=True)
-        for listed in Path(folder).rglob("*.dep"):
+            command = ["--generate-shared", str(made_in / "_cyutility.c")]
+        subprocess.run([cython, *command], cwd=tree, check=True)
+        for listed in made_in.rglob("*.dep"):
             names = listed.read_text().partition(":")[2].replace("\\\n", " ").split()
-            needs.update(os.path.normpath(os.path.join(root, name)) for name in names)
-        for made in Path(folder).rglob("*.c"):
+            needs.update(os.path.realpath(tree / name) for name in names)
+        for made in made_in.rglob("*.c"):
             target = out / made.name
             if not target.exists() or not filecmp.cmp(made, target, shallow=False):
                 os.replace(made, target)
-    first = os.path.splitext(os.path.basename(sources[0]))[0] if sources else "_cyutility"
+    first = Path(sources[0]).stem if sources else "_cyutility"
     depfile.write_text(f"{os.path.relpath(out / first)}.c: {' '.join(sorted(needs))}\n")
 
 

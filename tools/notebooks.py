@@ -13,7 +13,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
-from misspenalty.studies.notebook import alternatives, normalised, without_controls
+from misspenalty_studies.common.notebook import alternatives, normalised, without_controls
 
 UNDESCRIBED = 'alt="No description has been provided for this image"'  # what nbconvert writes
 FOLDER = Path(__file__).parents[1] / "notebooks"

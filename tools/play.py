@@ -31,16 +31,16 @@ import yaml
 
 import misspenalty
 from misspenalty import disks
-from misspenalty.claims import load_ledger
-from misspenalty.claims.forms import limit_of
 from misspenalty.disks.drive import layout
 from misspenalty.disks.drive.description import ns, seek_table
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.files import atomic_path
+from misspenalty_studies.common.claims import load_ledger
+from misspenalty_studies.common.claims.forms import limit_of
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
-PLAY = SOURCES / "misspenalty" / "site" / "play"
+PLAY = ROOT / "studies" / "common" / "site" / "play"
 PYODIDE = "314.0.7"
 FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 ABI = "0x030b0000"  # Python 3.11's stable ABI, the first with buffers
@@ -194,7 +194,7 @@ def zig(*arguments):
 
 def directives():
     """Cython's options in the native release build."""
-    text = (SOURCES / "misspenalty" / "meson.build").read_text()
+    text = (ROOT / "meson.build").read_text()
     listed = re.search(r"^directives = \[(.*?)^\]", text, re.MULTILINE | re.DOTALL)[1]
     return [word + ("False" if checked else "") for word, checked in re.findall(r"'([^']+)'( \+ checks)?", listed)]
 

@@ -15,7 +15,7 @@ import pandas as pd
 import yaml
 
 from misspenalty.io.files import write_csv
-from misspenalty.studies.claims import write_claims
+from misspenalty_studies.common.judge import write_claims
 
 ROOT = Path(__file__).parents[2]
 SIZES = (128, 256, 512)

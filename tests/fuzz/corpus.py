@@ -24,11 +24,11 @@ from misspenalty.disks import load
 from misspenalty.disks.disksim import importer
 from misspenalty.disks.requests import read_requests
 from misspenalty.io.documents import read_yaml
-from misspenalty.machine import read_entries
 from misspenalty.traces import formats
 from misspenalty.traces.builds import read as read_capture
 from misspenalty.traces.dialects import dialects
 from misspenalty.traces.trace import META
+from misspenalty_studies.common.machine import read_entries
 
 ROOT = Path(__file__).parents[2]
 DRIVES = ROOT / "data" / "drives"

@@ -98,7 +98,7 @@ class Watch:
             "/proc",
             "/dev/null",
         ]
-        self.allowed = tuple(own + [str(corpus.ROOT / name) for name in ("data", "src", "build")])
+        self.allowed = tuple(own + [str(corpus.ROOT / name) for name in ("data", "src", "studies", "build")])
         self.any_file = target.startswith("disksim")  # whose files name others
         sys.addaudithook(self.hear)
 

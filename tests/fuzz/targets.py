@@ -12,17 +12,17 @@ from pathlib import Path
 
 import matplotlib.image
 import numpy as np
-import pages
+import sites
 
 import misspenalty
-from misspenalty.claims import load_ledger
 from misspenalty.errors import InputError
 from misspenalty.replay.profile import profile
-from misspenalty.reporting.archive import crate
-from misspenalty.reporting.archive.compare import compare_contents
-from misspenalty.reporting.archive.verify import verify
-from misspenalty.reporting.provenance import build_manifest, write_manifest
-from misspenalty.reporting.recorded import changed_files, check_recorded, read_manifest
+from misspenalty_studies.common.claims import load_ledger
+from misspenalty_studies.common.reporting.archive import crate
+from misspenalty_studies.common.reporting.archive.compare import compare_contents
+from misspenalty_studies.common.reporting.archive.verify import verify
+from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
+from misspenalty_studies.common.reporting.recorded import changed_files, check_recorded, read_manifest
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
 TABLE = b'policy,cache,hits\nlru,1.5,9007199254740993\narc,,12\nmq,NA,1e-3\n"a,b",-0.0,7\n'
@@ -133,6 +133,6 @@ TARGETS = {  # reader, seeds, and the files around an input
     ),
     "ledger": (load_ledger, ledger, ledger_with_schema),
     "table": (functools.partial(refuse_different, "x.csv", TABLE), lambda: {"seed": TABLE}, None),
-    "site": (pages.build, pages.seeds, pages.seeds),
+    "site": (sites.build, sites.seeds, sites.seeds),
     "picture": (lambda path: refuse_different("x.png", picture(), path), lambda: {"seed": picture()}, None),
 }

@@ -21,8 +21,8 @@ from misspenalty.latency._replay_timed import Foresight, Replay, following
 from misspenalty.latency.penalty import COMPONENTS, parse_time
 from misspenalty.policies.registry import find_policy
 from misspenalty.policies.sized import SIZED
-from misspenalty.studies.delayed_hits.workloads import read_steps, zipf
 from misspenalty.traces.quantities import LATEST
+from misspenalty_studies.delayed_hits.workloads import read_steps, zipf
 
 DATA = Path(__file__).parents[2] / "data/raw/delayed_hits"
 MS = 1_000_000

@@ -12,7 +12,7 @@ from reference.delayed_hits import run as reference
 import misspenalty
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.latency.steps import POLICIES
-from misspenalty.studies.delayed_hits.workloads import bursts, read_steps, zipf
+from misspenalty_studies.delayed_hits.workloads import bursts, read_steps, zipf
 
 DATA = Path(__file__).parents[2] / "data/raw/delayed_hits"
 NAMES = {"belady": "opt", "lru_aggdelay": "lru_mad", "arc_aggdelay": "arc_mad", "belady_aggdelay": "opt_mad"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from misspenalty.reporting import cost
+from misspenalty_studies.common.reporting import cost
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "ARTIFACT.md").read_text()
@@ -38,5 +38,5 @@ def test_every_promise_of_security_names_tests_that_exist():
     rows = re.findall(r"^\| (.+?) \| (.+) \|$", text, re.MULTILINE)[2:]
     assert len(rows) >= 8
     for promise, tests in rows:
-        named = re.findall(r"`(tests/[\w/]+\.py)`", tests)
+        named = re.findall(r"`((?:tests|studies)/[\w/]+\.py)`", tests)
         assert named and all((ROOT / name).is_file() for name in named), promise

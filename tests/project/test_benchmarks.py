@@ -132,8 +132,8 @@ def test_readme_counts_what_the_tables_of_faults_and_of_the_fuzzer_hold():
     count = faults["verdict"].value_counts()
     tried = count["killed"] + count["survived"]
     assert (
-        f"{tried} faults of random samples (seed 8; reporting: seed 1; the site's reading, and a few of replay, response"
-        f" times and reporting: seed 34) over {faults['source'].nunique()} sources" in readme
+        f"{tried} faults of random samples (seed 8; reporting: seed 1; the site's reading, and a few of replay,"
+        f" response times and reporting: seed 34) over {faults['source'].nunique()} sources" in readme
     )
     share = f"{count['killed']} were killed by the tests of the nearest folders ({count['killed'] / tried:.1%}"
     assert share.replace("%", " %") in readme and f"{count['survived']} survived" in readme

@@ -8,10 +8,12 @@ import pkgutil
 import pytest
 
 import misspenalty
+import misspenalty_studies
 
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(misspenalty.__path__, "misspenalty.")
+    for package in (misspenalty, misspenalty_studies)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.rpartition(".")[2].startswith("_")
 )
 PUBLIC = [name for name in misspenalty.__all__ if name != "policies"]

@@ -1,4 +1,4 @@
-"""Imports go down the floors of the architecture, in Python and in Cython."""
+"""Imports go down the floors of the library, in Python and in Cython; studies know the library and not each other."""
 
 import ast
 import re
@@ -7,25 +7,24 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src"
-PACKAGE = "misspenalty"
+ROOT = Path(__file__).parents[2]
+PACKAGES = {"misspenalty": ROOT / "src" / "misspenalty", "misspenalty_studies": ROOT / "studies"}
 FLOORS = (  # from the ground up; a package imports from the floors below its own and from itself
     ("errors", "signals", "_kernel", "_divide"),
-    ("io",),
-    ("machine", "settings", "traces", "claims", "reporting", "record"),
+    ("io", "engine"),
+    ("traces", "record"),
     ("policies", "plotting"),
     ("prefetch",),
-    ("replay", "disks", "objects", "conformance"),
-    ("systems",),
+    ("replay", "disks", "conformance"),
     ("latency",),
     ("__init__",),  # the public interface
-    ("studies", "characterize"),
+    ("characterize",),
     ("cli",),
-    ("site",),
     ("__main__",),
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
-USERS = ("studies", "characterize", "cli", "site")  # of the library
+USERS = ("characterize", "cli")  # of the library, within it
+STUDIES = {path.parent.name for path in PACKAGES["misspenalty_studies"].glob("*/__init__.py")} - {"common"}
 STATEMENT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+(c?import)[ \t]+(\([^)]*\)|[^\n#]*)|(c?import)[ \t]+([^\n#]*))", re.MULTILINE
 )
@@ -34,10 +33,12 @@ STATEMENT = re.compile(
 def find_modules():
     """Module -> its file; declarations of a kernel (.pxd) are a module of their own, ``<kernel>.pxd``."""
     found = {}
-    for path in sorted(SOURCE.rglob("*")):
-        if path.suffix in (".py", ".pyx", ".pxd"):
-            name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-            found[f"{name}.pxd" if path.suffix == ".pxd" else name] = path
+    for package, folder in PACKAGES.items():
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".pyx", ".pxd") and "tests" not in path.relative_to(folder).parts:
+                parts = (package, *path.relative_to(folder).with_suffix("").parts)
+                name = ".".join(parts).removesuffix(".__init__")
+                found[f"{name}.pxd" if path.suffix == ".pxd" else name] = path
     return found
 
 
@@ -64,7 +65,7 @@ def find_imports(name):
     """(module, name taken from it or None) for everything that a module imports from the package."""
     taken = set()
     for module, names, declarations in statements(MODULES[name]):
-        if module.split(".")[0] != PACKAGE:
+        if module.split(".")[0] not in PACKAGES:
             continue
         for one in names or [None]:
             inner = f"{module}.{one}"
@@ -76,7 +77,16 @@ def find_imports(name):
 IMPORTS = {name: find_imports(name) for name in MODULES}
 
 
+def is_study(module):
+    return module.split(".")[0] == "misspenalty_studies"
+
+
+LIBRARY = sorted(name for name in MODULES if not is_study(name))
+ABOVE = sorted(name for name in MODULES if is_study(name))
+
+
 def package_of(module):
+    """The package of the library that a module is in; of a study, the study."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
@@ -86,11 +96,11 @@ def is_private(module, name=None):
 
 
 def test_every_package_has_a_floor():
-    assert {package_of(name) for name in MODULES} == set(FLOOR_OF)
+    assert {package_of(name) for name in LIBRARY} == set(FLOOR_OF)
 
 
 def test_the_architecture_page_shows_every_package():
-    docs = SOURCE.parent / "docs"
+    docs = ROOT / "docs"
     table = set(re.findall(r"^\| (`[^|]*)\|", (docs / "architecture.md").read_text(), re.MULTILINE))
     listed = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
     drawn = set(
@@ -104,30 +114,27 @@ def test_imports_of_kernels_are_seen():
     assert ("misspenalty.policies._log.pxd", "add") in IMPORTS["misspenalty.policies._lru"]
     assert ("misspenalty.policies._policy.pxd", "block_t") in IMPORTS["misspenalty.policies._log.pxd"]
     assert ("misspenalty.errors", "ParameterError") in IMPORTS["misspenalty.policies._tracks"]
-    assert len([module for module, _ in IMPORTS["misspenalty.systems.array._array"] if "disks" in module]) > 0
+    assert len([module for module, _ in IMPORTS["misspenalty_studies.sarc.array._array"] if "disks" in module]) > 0
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
+@pytest.mark.parametrize("name", LIBRARY)
 def test_imports_go_down(name):
     own = package_of(name)
-    others = {module for module, _ in IMPORTS[name] if package_of(module) != own}
+    others = {module for module, _ in IMPORTS[name] if package_of(module) != own and not is_study(module)}
     wrong = {module for module in others if FLOOR_OF[package_of(module)] >= FLOOR_OF[own]}
     assert not wrong, f"{name} may import {sum(FLOORS[: FLOOR_OF[own]], ())} and its own package"
 
 
-def test_the_library_knows_no_study():
-    knowing = {name for name, taken in IMPORTS.items() for module, _ in taken if package_of(module) == "studies"}
-    assert {package_of(name) for name in knowing} == {"studies", "site"}
+def test_the_library_imports_no_study():
+    assert {name for name in LIBRARY for module, _ in IMPORTS[name] if is_study(module)} == set()
 
 
-def test_studies_do_not_know_each_other():
-    """What two of them need is the library's, or is next to them in `misspenalty.studies`; `whatif` is about them."""
-    own = {path.parent.name for path in (SOURCE / PACKAGE / "studies").glob("*/__init__.py")}
-    assert len(own) > 5
-    for name, taken in IMPORTS.items():
-        study = next((step for step in name.split(".")[2:3] if package_of(name) == "studies" and step in own), None)
-        known = {module.split(".")[2] for module, _ in taken if package_of(module) == "studies" and "." in module[12:]}
-        assert study in (None, "whatif") or known & own <= {study}, name
+def test_studies_do_not_import_each_other():
+    """What two of them need is in the library or in `common`, which gathers them; `whatif` is about the others."""
+    assert len(STUDIES) > 5
+    for name in ABOVE:
+        known = {package_of(module) for module, _ in IMPORTS[name] if is_study(module)} & STUDIES
+        assert package_of(name) in ("whatif", "common") or known <= {package_of(name)}, name
 
 
 def test_no_import_comes_back_in_a_circle():
@@ -137,9 +144,9 @@ def test_no_import_comes_back_in_a_circle():
         pytest.fail(" -> ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("name", sorted(name for name in MODULES if package_of(name) in USERS))
+@pytest.mark.parametrize("name", sorted(name for name in LIBRARY if package_of(name) in USERS))
 def test_users_of_the_library_take_nothing_private(name):
-    """Kernels and names with a leading underscore are the library's own."""
+    """Kernels and names with a leading underscore are the library's own; a study's kernels are built on them."""
     others = {(module, one) for module, one in IMPORTS[name] if package_of(module) != package_of(name)}
     assert not {(module, one) for module, one in others if is_private(module, one)}
 

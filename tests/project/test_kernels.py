@@ -13,19 +13,21 @@ import numpy as np
 import pytest
 
 import misspenalty
+import misspenalty_studies
 from misspenalty._kernel import Kernel
 from misspenalty.disks import load
-from misspenalty.disks.virtual_log._store import InPlace
 from misspenalty.policies._arc import ARC
 from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies._tracks import TrackLists
+from misspenalty_studies.vlog.virtual_log._store import InPlace
 
 
 def _modules():
-    for module in pkgutil.walk_packages(misspenalty.__path__, "misspenalty."):
-        name = module.name.rpartition(".")[2]
-        if name.startswith("_") and name not in ("__main__", "_cyutility"):
-            yield importlib.import_module(module.name)
+    for package in (misspenalty, misspenalty_studies):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            name = module.name.rpartition(".")[2]
+            if name.startswith("_") and name not in ("__main__", "_cyutility"):
+                yield importlib.import_module(module.name)
 
 
 def _classes():
@@ -146,7 +148,7 @@ hit, cache = np.empty(len(ids), np.uint8), ARC(1 << 16, 1 << 20)
 call, done, whole = lambda: cache.replay(ids, hit), lambda: cache.requests, len(ids)
 """,
     "engine": """
-from misspenalty.systems.engine._engine import EventQueue
+from misspenalty.engine._engine import EventQueue
 queue, delays = EventQueue(), np.zeros(1 << 24, np.int64)
 for what in range(4096):
     queue.push(what, 0, what)
@@ -182,7 +184,8 @@ def test_a_debug_build_checks_every_kernel_for_overflow(sanitizers, tmp_path):
     command = [tools / "meson", "setup", tmp_path / "build", root, *options]
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     commands = [one["command"] for one in json.loads((tmp_path / "build" / "compile_commands.json").read_text())]
-    assert len(commands) == len(list((root / "src" / "misspenalty").rglob("*.pyx"))) + 1  # what Cython's modules share
+    kernels = [path for folder in ("src", "studies") for path in (root / folder).rglob("*.pyx")]
+    assert len(commands) == len(kernels) + 1  # what Cython's modules share
     expected = "-fsanitize=signed-integer-overflow,shift" if sanitizers == "none" else "-fsanitize=address,undefined"
     assert all(expected in one and "-fwrapv" not in one for one in commands)
     assert all(("trap-on-error" in one) == (sanitizers == "none") for one in commands)

@@ -41,6 +41,12 @@ def stand_in(path, script):
     return path
 
 
+def test_reproduce_fetches_unless_it_is_told_not_to():
+    for given, passed in (("", False), ("yes", True)):
+        told = make(ROOT, "--dry-run", "reproduce", f"OFFLINE={given}").stdout
+        assert "reproduce.py" in told and ("--offline" in told) == passed
+
+
 def test_every_target_is_explained(checkout):
     text = (checkout / "Makefile").read_text()
     phony = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)[1].split()

@@ -18,7 +18,7 @@ from archived import copy_archived
 from PIL import Image
 
 import misspenalty
-from misspenalty.studies.notebook import normalised
+from misspenalty_studies.common.notebook import normalised
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

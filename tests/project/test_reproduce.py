@@ -39,7 +39,7 @@ rule manifest:
     input: "results/mq.csv", "results/sarc.csv"
     output: "results/manifest.json"
     run:
-        from misspenalty.reporting.provenance import build_manifest, write_manifest
+        from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
         write_manifest(build_manifest(["raw.csv"], input), output[0])
         shell("if [ -e meddle ]; then echo 9 > results/mq.csv; touch -r raw.csv results/mq.csv; fi")
 """
@@ -48,10 +48,9 @@ rule manifest:
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "Snakefile").write_text(SNAKEFILE.replace("{FAIL}", ""))
-    sections = tmp_path / "paper" / "supplement"
-    sections.mkdir(parents=True)
     for study in ("mq", "sarc"):
-        (sections / f"{study}.typ").touch()
+        (tmp_path / "studies" / study).mkdir(parents=True)
+        (tmp_path / "studies" / study / "supplement.typ").touch()
     return tmp_path
 
 

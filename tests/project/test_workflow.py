@@ -14,11 +14,12 @@ import yaml
 from small import RAW, copy_tree, digests, small_config, small_tree
 
 from misspenalty.errors import ParameterError
-from misspenalty.reporting.jobs import caption_of, function_of
-from misspenalty.studies.mq.tables import table4
+from misspenalty_studies.common.reporting.jobs import caption_of, function_of
+from misspenalty_studies.mq.tables import table4
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
+RULES = sorted((*(WORKFLOW / "rules").glob("*.smk"), *ROOT.glob("studies/*/rules.smk")))
 KINDS = ("tables", "figures")
 ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}  # `make site`, own traces
 
@@ -39,7 +40,7 @@ def tree(tmp_path_factory):
 
 def read_rules():
     """Return the text of every rule by name, from the rule files."""
-    text = "\n".join(path.read_text() for path in sorted((WORKFLOW / "rules").glob("*.smk")))
+    text = "\n".join(path.read_text() for path in RULES)
     parts = re.split(r"^((?:use )?rule [^\n]*):\n", text, flags=re.MULTILINE)[1:]
     rules = {}
     for head, body in zip(parts[::2], parts[1::2], strict=True):
@@ -50,7 +51,7 @@ def read_rules():
 
 def grouped_rules():
     """Names of the rules that are made in a loop over the studies."""
-    text = "\n".join(path.read_text() for path in sorted((WORKFLOW / "rules").glob("*.smk")))
+    text = "\n".join(path.read_text() for path in RULES)
     return {f"{study}_{kind}" for study in re.findall(r'^TITLES\["(\w+)"\]', text, re.MULTILINE) for kind in KINDS}
 
 
@@ -67,7 +68,7 @@ def test_lint_finds_nothing():
 
 
 def test_snakefmt_changes_nothing():
-    command = [Path(sys.executable).with_name("snakefmt"), "--check", "Snakefile", "workflow"]
+    command = [Path(sys.executable).with_name("snakefmt"), "--check", "Snakefile", "workflow", "studies"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -99,7 +100,7 @@ def test_rules_have_no_reference_logs_or_benchmarks():
 
 
 def test_every_script_and_caption_is_used():
-    rules = "\n".join(path.read_text() for path in sorted((WORKFLOW / "rules").glob("*.smk")))
+    rules = "\n".join(path.read_text() for path in RULES)
     outside = (ROOT / "Makefile").read_text() + (WORKFLOW / "Snakefile").read_text()
     for folder in ("scripts", "report"):
         files = [path.name for path in (WORKFLOW / folder).iterdir() if path.is_file()]
@@ -108,15 +109,15 @@ def test_every_script_and_caption_is_used():
             assert f"{folder}/{name}" in rules + outside
 
 
-def functions(path=WORKFLOW / "rules"):
+def functions(files=RULES):
     """Dotted names of the functions that the rule files name."""
-    text = "\n".join(file.read_text() for file in sorted(path.glob("*.smk")))
+    text = "\n".join(file.read_text() for file in files)
     return sorted(set(re.findall(r'\b(?:job|table|figure)\(\s*"([\w.]+)"', text)))
 
 
 @pytest.mark.parametrize("name", functions())
 def test_rules_name_functions_that_exist_and_figures_have_captions(name):
-    full = name if name.startswith("misspenalty.") else f"misspenalty.studies.{name}"
+    full = name if "misspenalty" in name else f"misspenalty_studies.{name}"
     assert callable(function_of(full))
     if ".figures." in name:
         caption = caption_of(full)
@@ -241,7 +242,7 @@ def test_make_refuses_a_folder_with_braces_before_it_builds(tmp_path, name, targ
 
 
 def test_package_built_from_other_sources_is_refused(tree, first_run):
-    source = tree / "src" / "misspenalty" / "studies" / "mq" / "runs.py"
+    source = tree / "studies" / "mq" / "runs.py"
     before = source.read_text()
     try:
         source.write_text(before + "\n# edited\n")

@@ -48,7 +48,7 @@ def test_a_trace_can_be_a_path(tmp_path):
 @pytest.mark.parametrize(
     "trace, message",
     [
-        ({}, "trace is a dict; expected a Trace, a path, or an array"),
+        (5, "trace is an? int; expected a Trace, a path, or an array"),
         (None, "trace is a NoneType"),
         ([1.5, 2], "type float64 and shape .2,.; expected a row of integers"),
         ([[1, 2]], "shape .1, 2.; expected a row"),

@@ -1,6 +1,6 @@
 """JupyterLab's settings for this checkout (`make lab`): a notebook that was run is saved as in the repository."""
 
-from misspenalty.studies.notebook import normalised
+from misspenalty_studies.common.notebook import normalised
 
 
 def stable(model, **_):

@@ -20,7 +20,7 @@ rule claims:
         "../../environment.yml"
     params:
         variant="",
-        code=CODE.digest("misspenalty.studies.claims"),
+        code=CODE.digest("misspenalty_studies.common.judge"),
     script:
         "../scripts/claims.py"
 
@@ -42,7 +42,7 @@ use rule claims as claims_calibrated with:
         "results/benchmarks/claims_calibrated.tsv"
     params:
         variant="_calibrated",
-        code=CODE.digest("misspenalty.studies.claims"),
+        code=CODE.digest("misspenalty_studies.common.judge"),
 
 
 rule missing_facts:
@@ -59,7 +59,7 @@ rule missing_facts:
     conda:
         "../../environment.yml"
     params:
-        job=job("misspenalty.claims.missing.missing_facts_table"),
+        job=job("misspenalty_studies.common.claims.missing.missing_facts_table"),
     script:
         "../scripts/simulate.py"
 
@@ -68,16 +68,20 @@ OUTPUTS.append("results/recomputed.csv")
 
 
 rule recomputed:
+    input:
+        files="results/claims.csv",  # without an input, the archived table would be taken for done
     output:
         table="results/recomputed.csv",
     log:
         "results/logs/recomputed.log",
+    benchmark:
+        "results/benchmarks/recomputed.tsv"
     conda:
         "../../environment.yml"
     params:
         studies=list(TITLES),
         archived=ARCHIVED,
-        job=job("misspenalty.reporting.recomputed.recomputed"),
+        job=job("misspenalty_studies.common.reporting.recomputed.recomputed"),
     script:
         "../scripts/simulate.py"
 

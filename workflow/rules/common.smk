@@ -3,17 +3,17 @@ import re
 from pathlib import Path
 
 import misspenalty
-from misspenalty.claims import load_calibration
+from misspenalty_studies.common.claims import load_calibration
 from misspenalty.disks.drive import description
 from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
-from misspenalty.objects.traversals import BY_CALLS, STATIC
-from misspenalty.reporting.paper import paper_inputs
-from misspenalty.reporting.provenance import Sources
-from misspenalty.studies.claims import STUDIES
-from misspenalty.studies.sarc.fit import STEPS
-from misspenalty.studies.sarc.runs import PAPERS
-from misspenalty.studies.settings import checked
+from misspenalty_studies.hac.objects.traversals import BY_CALLS, STATIC
+from misspenalty.io.typesetting import paper_inputs
+from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders
+from misspenalty_studies.common.judge import STUDIES
+from misspenalty_studies.sarc.fit import STEPS
+from misspenalty_studies.sarc.runs import PAPERS
+from misspenalty_studies.common.configuration import checked
 from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import Wildcards
 
@@ -62,26 +62,22 @@ wildcard_constraints:
     step="|".join(STEPS),
 
 
-def check_build(installed, sources):
-    """Stop if the installed package was built from other sources than those of the checkout."""
-    if sources.is_dir() and Sources(installed).digest() != Sources(sources).digest():
-        raise WorkflowError(
-            f"The package in {installed} was built from other sources than {sources}: run `make build` "
-            "or, in a conda environment, `pip install .`."
-        )
-
-
-check_build(Path(misspenalty.__file__).parent, CHECKOUT / "src" / "misspenalty")
-
-
 CODE = Sources()
+checkout = checkout_folders(CHECKOUT)
+if checkout["misspenalty"].is_dir() and CODE.digest() != Sources(checkout).digest():
+    raise WorkflowError(
+        f"The installed package was built from other sources than those of {CHECKOUT}: run `make build` "
+        "or, in a conda environment, `pip install .`."
+    )
 
 
 def job(function):
     """What a rule calls, with the digest of the code it depends on, so that an edit of that reruns it."""
-    own = function.startswith("misspenalty.")
-    full = function if own else f"misspenalty.studies.{function}"
-    return {"function": full, "code": CODE.digest(full, "misspenalty.reporting.jobs")}
+    full = function if "misspenalty" in function else f"misspenalty_studies.{function}"
+    return {
+        "function": full,
+        "code": CODE.digest(full, "misspenalty_studies.common.reporting.jobs"),
+    }
 
 
 def result(study, name):
@@ -106,7 +102,7 @@ def table(function, *items, study=None, options=None, **inputs):
 
 def stacked(study, item, runs):
     """A light table of a study that is its runs concatenated."""
-    return table("points.stacked", item, study=study, runs=runs)
+    return table("common.points.stacked", item, study=study, runs=runs)
 
 
 def figure(function, item, label, shows, options=None, **inputs):

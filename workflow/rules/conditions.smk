@@ -1,6 +1,6 @@
 # One job per study judges the claims that are not reproduced, on the study's tables under other conditions (CONDITIONS in
 # its rule file).
-from misspenalty.studies.claims import table_files
+from misspenalty_studies.common.judge import table_files
 
 for study, items in CONDITIONS.items():
     OUTPUTS.append(f"results/{study}/conditions.csv")
@@ -24,6 +24,6 @@ for study, items in CONDITIONS.items():
             "../../environment.yml"
         params:
             study=study,
-            code=CODE.digest("misspenalty.studies.claims"),
+            code=CODE.digest("misspenalty_studies.common.judge"),
         script:
             "../scripts/conditions.py"

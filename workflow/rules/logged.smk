@@ -22,7 +22,7 @@ rule mq_logged:
         "../../environment.yml"
     params:
         raw=config["captures"][MQ["server"]],
-        code=CODE.digest("misspenalty.studies.mq.claims.logged"),
+        code=CODE.digest("misspenalty_studies.mq.claims.logged"),
     script:
         "../scripts/mq_logged.py"
 
@@ -42,7 +42,7 @@ use rule mq_logged as mq_logged_calibrated with:
         "results/benchmarks/mq_logged_calibrated.tsv"
     params:
         raw=config["captures"][MQ["calibrated"]["capture"]],
-        code=CODE.digest("misspenalty.studies.mq.claims.logged"),
+        code=CODE.digest("misspenalty_studies.mq.claims.logged"),
 
 
 rule sarc_logged:
@@ -60,7 +60,7 @@ rule sarc_logged:
     conda:
         "../../environment.yml"
     params:
-        code=CODE.digest("misspenalty.studies.sarc.claims.logged"),
+        code=CODE.digest("misspenalty_studies.sarc.claims.logged"),
     script:
         "../scripts/sarc_logged.py"
 
@@ -78,7 +78,7 @@ rule hac_logged:
     conda:
         "../../environment.yml"
     params:
-        code=CODE.digest("misspenalty.studies.hac.claims.logged"),
+        code=CODE.digest("misspenalty_studies.hac.claims.logged"),
     script:
         "../scripts/hac_logged.py"
 
@@ -98,7 +98,7 @@ rule epcm_logged:
         "../../environment.yml"
     params:
         fig8=EPCM["fig8"],
-        code=CODE.digest("misspenalty.studies.epcm.claims.logged"),
+        code=CODE.digest("misspenalty_studies.epcm.claims.logged"),
     script:
         "../scripts/epcm_logged.py"
 
@@ -117,6 +117,6 @@ rule vlog_logged:
     params:
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
-        code=CODE.digest("misspenalty.studies.vlog.claims.logged"),
+        code=CODE.digest("misspenalty_studies.vlog.claims.logged"),
     script:
         "../scripts/vlog_logged.py"

@@ -24,7 +24,9 @@ rule overview:
         "../../environment.yml"
     params:
         captures=[MQ["server"], CALIBRATED],
-        code=CODE.digest("misspenalty.studies.overview", "misspenalty.claims"),
+        code=CODE.digest(
+            "misspenalty_studies.common.overview", "misspenalty_studies.common.claims"
+        ),
     script:
         "../scripts/overview.py"
 
@@ -50,7 +52,7 @@ rule paper:
     conda:
         "../../environment.yml"
     params:
-        code=CODE.digest("misspenalty.reporting.paper"),
+        code=CODE.digest("misspenalty.io.typesetting"),
         config=config,
     script:
         "../scripts/paper.py"
@@ -88,7 +90,7 @@ rule latex:
     conda:
         "../../environment.yml"
     params:
-        code=CODE.digest("misspenalty.reporting.latex"),
+        code=CODE.digest("misspenalty_studies.common.reporting.latex"),
     script:
         "../scripts/latex.py"
 
@@ -106,6 +108,6 @@ rule index:
         "../../environment.yml"
     params:
         index=index,
-        code=CODE.digest("misspenalty.reporting.jobs"),
+        code=CODE.digest("misspenalty_studies.common.reporting.jobs"),
     script:
         "../scripts/index.py"

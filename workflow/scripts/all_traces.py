@@ -1,7 +1,7 @@
 """The tables of all traces as one partitioned Parquet data set."""
 
 from misspenalty.characterize.runs import gather
-from misspenalty.reporting.jobs import logged
+from misspenalty_studies.common.reporting.jobs import logged
 
 with logged(snakemake.log[0]):
     gather(snakemake.params.folders, snakemake.output.folder)

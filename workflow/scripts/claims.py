@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from misspenalty.claims import format_summary
-from misspenalty.studies.claims import write_claims
+from misspenalty_studies.common.claims import format_summary
+from misspenalty_studies.common.judge import write_claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

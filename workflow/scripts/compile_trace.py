@@ -3,7 +3,7 @@
 import sys
 
 import misspenalty
-from misspenalty.reporting.recorded import check_recorded
+from misspenalty_studies.common.reporting.recorded import check_recorded
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

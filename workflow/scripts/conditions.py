@@ -1,7 +1,7 @@
 """Judge the claims that a study misses on its tables under other conditions."""
 
-from misspenalty.reporting.jobs import logged
-from misspenalty.studies.claims import write_conditions
+from misspenalty_studies.common.judge import write_conditions
+from misspenalty_studies.common.reporting.jobs import logged
 
 with logged(snakemake.log[0]):
     write_conditions(snakemake.params.study, out=snakemake.output.table)

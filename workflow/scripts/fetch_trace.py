@@ -1,7 +1,7 @@
 """Get the raw file of a row of the table of traces, from the mirror folder or its address, and verify it."""
 
 from misspenalty.characterize.runs import fetch
-from misspenalty.reporting.jobs import logged
+from misspenalty_studies.common.reporting.jobs import logged
 
 with logged(snakemake.log[0]):
     fetch(snakemake.wildcards.own, snakemake.params.row, snakemake.output.raw, snakemake.params.mirror)

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from misspenalty.plotting import save_figure
-from misspenalty.reporting.jobs import caption_of, function_of, logged, read_tables
+from misspenalty_studies.common.reporting.jobs import caption_of, function_of, logged, read_tables
 
 with logged(snakemake.log[0]):
     for entry in snakemake.params.figures:

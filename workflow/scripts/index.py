@@ -3,7 +3,7 @@
 import json
 
 from misspenalty.io.files import atomic_path
-from misspenalty.reporting.jobs import logged
+from misspenalty_studies.common.reporting.jobs import logged
 
 with logged(snakemake.log[0]), atomic_path(snakemake.output[0]) as partial:
     partial.write_text(json.dumps(snakemake.params.index, indent=1, sort_keys=True) + "\n")

@@ -2,7 +2,7 @@
 
 import sys
 
-from misspenalty.reporting.latex import write_latex
+from misspenalty_studies.common.reporting.latex import write_latex
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 write_latex(snakemake.input.tables, snakemake.output.folder)

@@ -2,7 +2,7 @@
 
 import sys
 
-from misspenalty.reporting.provenance import build_manifest, write_manifest
+from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

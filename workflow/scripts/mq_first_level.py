@@ -1,9 +1,9 @@
 """Calibrate MQ's first level on Table 3: the stream that it lets through, and the sizes tried."""
 
 import misspenalty
-from misspenalty.claims import load_calibration
-from misspenalty.reporting.jobs import logged, write_table
-from misspenalty.studies.mq.first_level import calibrate
+from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.common.reporting.jobs import logged, write_table
+from misspenalty_studies.mq.first_level import calibrate
 
 with logged(snakemake.log[0]):
     fits = load_calibration(snakemake.input.calibration)

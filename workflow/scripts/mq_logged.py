@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from misspenalty.reporting.jobs import write_table
-from misspenalty.studies.mq import claims
+from misspenalty_studies.common.reporting.jobs import write_table
+from misspenalty_studies.mq import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.claims import load_calibration
 from misspenalty.plotting import save_figure
-from misspenalty.studies.overview import OVERVIEW_DPI, overview
+from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.common.overview import OVERVIEW_DPI, overview
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

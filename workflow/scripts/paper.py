@@ -2,7 +2,7 @@
 
 import sys
 
-from misspenalty.reporting.paper import compile_paper
+from misspenalty.io.typesetting import compile_paper
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from misspenalty.reporting.jobs import logged
-from misspenalty.site.readings import write_readings
+from misspenalty_studies.common.reporting.jobs import logged
+from misspenalty_studies.common.site.readings import write_readings
 
 with logged(snakemake.log[0]):
     tables = {Path(path).stem: path for path in snakemake.input.tables}

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.claims import claims_of, format_summary
 from misspenalty.io.files import atomic_path
-from misspenalty.reporting.cost import artifact_text, expected_text, readme_text
-from misspenalty.reporting.dictionary import dictionary_text
-from misspenalty.reporting.markers import update_between_markers
-from misspenalty.studies.claims import headlines
+from misspenalty_studies.common.claims import claims_of, format_summary
+from misspenalty_studies.common.judge import headlines
+from misspenalty_studies.common.reporting.cost import artifact_text, expected_text, readme_text
+from misspenalty_studies.common.reporting.dictionary import dictionary_text
+from misspenalty_studies.common.reporting.markers import update_between_markers
 
 REPLICATED = ("mq", "sarc", "hac", "epcm", "vlog")  # papers of which neither traces nor programs were available
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from misspenalty.errors import MissPenaltyError
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.external import MIRROR, fetch_all, open_register
-from misspenalty.reporting.provenance import read_benchmark
-from misspenalty.reporting.recorded import changed_files, read_manifest
+from misspenalty_studies.common.reporting.provenance import read_benchmark
+from misspenalty_studies.common.reporting.recorded import changed_files, read_manifest
 
 FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
 STEPS = re.compile(r"^(\d+) of (\d+) steps")
@@ -278,7 +278,7 @@ def main():
     parser.add_argument("--cores", default="all")
     parser.add_argument("--offline", action="store_true", help="fetch nothing")
     known, further = parser.parse_known_args()
-    studies = sorted(path.stem for path in Path("paper/supplement").glob("*.typ"))
+    studies = sorted(path.parent.name for path in Path("studies").glob("*/supplement.typ"))
     command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *SCHEDULING, *further]
     with only_run():
         unlock(command)

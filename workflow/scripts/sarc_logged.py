@@ -4,9 +4,9 @@ import sys
 
 import pandas as pd
 
-from misspenalty.claims import load_calibration, load_ledger
-from misspenalty.reporting.jobs import write_table
-from misspenalty.studies.sarc import claims
+from misspenalty_studies.common.claims import load_calibration, load_ledger
+from misspenalty_studies.common.reporting.jobs import write_table
+from misspenalty_studies.sarc import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -6,8 +6,8 @@ of the rule, but not arguments of the function. Captures have to have the sha256
 
 import inspect
 
-from misspenalty.reporting.jobs import function_of, logged, write_tables
-from misspenalty.reporting.recorded import check_recorded
+from misspenalty_studies.common.reporting.jobs import function_of, logged, write_tables
+from misspenalty_studies.common.reporting.recorded import check_recorded
 
 with logged(snakemake.log[0]):
     check_recorded(snakemake.input)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.reporting.archive.compare import compare_contents
+from misspenalty_studies.common.reporting.archive.compare import compare_contents
 
 FOLDER = Path("build/smoke")
 COPIED = ("Snakefile", "workflow", "config", "environment.yml")
-LINKED = ("data", "src", "paper")  # only read
+LINKED = ("data", "src", "studies", "paper")  # only read
 TABLES = ("results/vlog/table2.csv", "results/vlog/fig9.csv", "results/vlog/statements.csv")
 
 

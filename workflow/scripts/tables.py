@@ -2,8 +2,8 @@
 
 import sys
 
-from misspenalty.reporting.jobs import function_of, logged, read_tables, write_tables
-from misspenalty.reporting.recorded import check_recorded
+from misspenalty_studies.common.reporting.jobs import function_of, logged, read_tables, write_tables
+from misspenalty_studies.common.reporting.recorded import check_recorded
 
 with logged(snakemake.log[0]):
     check_recorded(snakemake.input)

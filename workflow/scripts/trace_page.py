@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from misspenalty.characterize.page import draw
-from misspenalty.reporting.jobs import logged
+from misspenalty_studies.common.reporting.jobs import logged
 
 with logged(snakemake.log[0]):
     draw(Path(snakemake.output.pdf).parent, snakemake.output.pdf)

@@ -4,8 +4,8 @@ import sys
 
 import pandas as pd
 
-from misspenalty.reporting.jobs import write_table
-from misspenalty.studies.vlog import claims
+from misspenalty_studies.common.reporting.jobs import write_table
+from misspenalty_studies.vlog import claims
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.characterize import figures
+from misspenalty.io.typesetting import compile_paper
 from misspenalty.plotting import save_figure
 from misspenalty.replay.profile import describe
-from misspenalty.reporting.paper import compile_paper
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t
 from misspenalty.disks.drive._state cimport record_t
 from misspenalty.disks.flash._flash cimport Flash
 from misspenalty.latency._devices cimport Device
-from misspenalty.systems.engine._engine cimport queue_t
+from misspenalty.engine._engine cimport queue_t
 
 
 cdef struct flight_t:

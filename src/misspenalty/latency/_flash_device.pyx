@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
 from misspenalty.disks.drive._state cimport IDLE
-from misspenalty.systems.engine._engine cimport pop, schedule
-from misspenalty.systems.engine._pool cimport LAST, grow
+from misspenalty.engine._engine cimport pop, schedule
+from misspenalty.engine._pool cimport LAST, grow
 
 
 cdef class FlashDrive(Device):

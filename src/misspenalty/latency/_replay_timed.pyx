@@ -10,7 +10,7 @@ from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.policies.sized._sized cimport SizedCache
-from misspenalty.systems.engine._engine cimport queue_t, pop, schedule
+from misspenalty.engine._engine cimport queue_t, pop, schedule
 from misspenalty.traces.quantities import LATEST as _LATEST
 
 COUNTS = ("hits", "delayed_hits", "misses", "delayed", "queue", "overhead", "seek", "rotation", "switch", "transfer", "bus", "cache")

@@ -1,5 +1,0 @@
-"""Free sectors of a slice, and how soon the nearest one passes the head."""
-
-from misspenalty.disks.virtual_log._eager import FreeSpace
-
-__all__ = ["FreeSpace"]

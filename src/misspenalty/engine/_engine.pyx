@@ -1,0 +1,95 @@
+"""The event engine seen from Python, for tests and slow models; kernels cimport it and pay no call."""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport free
+
+from misspenalty._kernel cimport SLICE, Kernel, check_signals
+from misspenalty.engine._engine cimport (
+    SEQUENCE_BITS, event_t, make_event, pop, priority_of, push, queue_t, replace_first, reserve, schedule, sequence_of,
+    serve, server_t,
+)
+
+LIMIT = 2 ** int(SEQUENCE_BITS)     # sequence numbers are below it
+
+
+cdef class EventQueue(Kernel):
+    """Pending events in the order (time, priority, sequence number).
+
+    Parameters
+    ----------
+    room : int
+        Events that fit before the queue has to grow.
+    """
+
+    cdef queue_t queue
+
+    def __cinit__(self, Py_ssize_t room=64):
+        reserve(&self.queue, max(room, 1))
+
+    def __dealloc__(self):
+        free(self.queue.events)
+
+    def __len__(self):
+        return self.queue.size
+
+    def push(self, int64_t time, int priority, int64_t what, sequence=None):
+        """Add an event at `time` ns; without a `sequence` number it goes after its equals."""
+        self.check_unused()
+        if not 0 <= priority < 2 ** (64 - int(SEQUENCE_BITS)):
+            raise ValueError(f"priority is {priority}; expected 0 to {2 ** (64 - int(SEQUENCE_BITS)) - 1}")
+        if sequence is None:
+            schedule(&self.queue, time, priority, what)
+        elif 0 <= sequence < LIMIT:
+            push(&self.queue, make_event(time, priority, sequence, what))
+        else:
+            raise ValueError(f"sequence is {sequence}; expected 0 to 2**{SEQUENCE_BITS} - 1")
+
+    def pop(self):
+        """Remove the next event and return (time, priority, sequence, what)."""
+        self.check_unused()
+        if self.queue.size == 0:
+            raise IndexError("no event is pending")
+        cdef event_t event = pop(&self.queue)
+        return event.time, priority_of(event), sequence_of(event), event.what
+
+    def hold(self, const int64_t[::1] delays, bint fused=False):
+        """Pop the next event and push it again `delay` ns later, for each delay: a benchmark of the engine.
+
+        Parameters
+        ----------
+        delays : int64, shape (n,)
+            ns.
+        fused : bool
+            Whether pop and push are done in one pass, as when a request moves to its next station.
+
+        Returns
+        -------
+        int
+            Time of the last event popped, ns.
+        """
+        cdef Py_ssize_t i
+        cdef event_t event
+        cdef int64_t now = 0
+        if self.queue.size == 0:
+            raise IndexError("no event is pending")
+        with self, nogil:
+            for i in range(delays.shape[0]):
+                if i % SLICE == SLICE - 1:
+                    check_signals()
+                event = self.queue.events[0]
+                now = event.time
+                event = make_event(now + delays[i], priority_of(event), self.queue.sequence, event.what)
+                self.queue.sequence += 1
+                if fused:
+                    replace_first(&self.queue, event)
+                else:
+                    pop(&self.queue)
+                    push(&self.queue, event)
+        return now
+
+
+def fcfs(arrivals, services):
+    """Completion times of one FCFS server, ns; `arrivals` in order."""
+    cdef server_t server
+    server.free = server.busy = 0
+    return [serve(&server, arrival, service) for arrival, service in zip(arrivals, services, strict=True)]

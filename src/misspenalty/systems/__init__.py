@@ -1,1 +1,0 @@
-"""Composed systems: the event engine and the machines built on it."""

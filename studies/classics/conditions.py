@@ -1,0 +1,59 @@
+"""The classics study's tables under other readings of what the papers leave open, made from the same replays."""
+
+import re
+
+import pandas as pd
+
+from misspenalty_studies.classics.tables import hit_ratios, program
+
+IN_PLACE = {  # words -> the policy, and the row with other parameters that replaces it
+    "MQ without a history": ("mq", "mq_history_0"),
+    "MQ's history as large as the cache": ("mq", "mq_history_1"),
+    "MQ's history as large as the cache, its life time fixed at 500 accesses": ("mq", "mq_fixed"),
+    "LRU-2 that knows nothing of evicted blocks": ("lru2", "lru2_history_0"),
+    "LIRS under the conventions of its authors' program": ("lirs", "lirs_program"),
+    "ARC under the conventions of the program of LIRS2's authors": ("arc", "arc_program"),
+}
+FIXED = "fixed splits of 1 to 99 % of the cache, none without a page"
+UNTUNED = {  # words -> policies replayed without the parameter that was tuned
+    "LRU-2 without a correlated reference period": ("lru2",),
+    "LRFU without a correlated reference period": ("lrfu",),
+}
+
+
+def under_conditions(replays, published):
+    """Workflow job: the tables that claims read, under each condition.
+
+    Parameters
+    ----------
+    replays, published : path-like
+        CSV tables as taken by `misspenalty_studies.classics.tables.hit_ratios` and `program`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``hit_ratios, program``, each with the column ``condition``.
+    """
+    replays, published = pd.read_csv(replays).fillna({"parameters": ""}), pd.read_csv(published)
+    read = {words: _in_place(replays, *both) for words, both in IN_PLACE.items()}
+    read |= {words: _without_period(replays, policies) for words, policies in UNTUNED.items()}
+    read[FIXED] = replays[(replays["policy"] != "frc") | ~replays["parameters"].isin(["target=0", "target=1"])]
+    tables = {"hit_ratios": [], "program": []}
+    for words, changed in read.items():
+        ratios = hit_ratios(changed)
+        tables["hit_ratios"].append(ratios.assign(condition=words))
+        tables["program"].append(program(ratios, published).assign(condition=words))
+    return {item: pd.concat(parts, ignore_index=True) for item, parts in tables.items()}
+
+
+def _in_place(replays, policy, other):
+    """Rows of `other` as rows of `policy` too, on the traces that have them."""
+    traces = replays.loc[replays["policy"] == other, "trace"].unique()
+    kept = replays[(replays["policy"] != policy) | ~replays["trace"].isin(traces)]
+    return pd.concat([kept, replays[replays["policy"] == other].assign(policy=policy)], ignore_index=True)
+
+
+def _without_period(replays, policies):
+    """For these policies, only the rows with a correlated reference period of 0."""
+    zero = replays["parameters"].map(lambda text: re.search(r"correlated_period=0(?![\d.])", text) is not None)
+    return replays[~replays["policy"].isin(policies) | zero]

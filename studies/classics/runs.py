@@ -1,0 +1,125 @@
+"""Replays of the classics study: one trace in, one row per policy, parameters and cache size out."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.policies.arc import ARC
+from misspenalty.replay.simulation import hit_ratio_curve
+from misspenalty.traces import Trace, open_trace
+from misspenalty_studies.classics.lirs2 import LIRS2
+from misspenalty_studies.classics.settings import FILES, ClassicsSettings
+
+COLUMNS = ["trace", "cache_blocks", "policy", "parameters", "references", "misses", "hit_ratio_pct"]
+HIR_BLOCKS = 2  # the program of LIRS2's authors keeps at least this many, and 1 % of the cache
+HIR_SHARE = 0.01
+
+
+class ProgramARC(ARC):
+    """ARC as in the program of LIRS2's authors: steps of whole blocks, and a target of 0 after every hit in B2.
+
+    Where the paper's figure has max(p - δ, 0), the program takes the smaller of p - δ, which is unsigned there, and 0:
+    its target is lost whenever a block is found in B2.
+
+    >>> cache = ProgramARC(10)
+    >>> cache._adapt(2.5), cache.p
+    (None, 2.0)
+    >>> cache._adapt(-1), cache.p
+    (None, 0.0)
+    """
+
+    def _adapt(self, step):
+        self.p = min(self.p + int(step), self.capacity) if step > 0 else 0.0
+
+
+def replay_trace(name, trace, settings, threads=None):
+    """Every replay of one trace.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``settings.traces``.
+    trace : Trace
+    settings : ClassicsSettings
+    threads : int, optional
+        Sizes replayed in parallel; the result does not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        ``trace, cache_blocks, policy, parameters, references, misses, hit_ratio_pct``; one row per size, policy and
+        combination of parameters. Policy ``frc`` is ARC with its split held fixed; ``lirs_program``, ``lirs2_program``
+        and ``arc_program`` follow the conventions of the program of LIRS2's authors.
+    """
+    replays = settings.traces[name]
+    sizes, tables = list(replays.cache_blocks), []
+    for label in replays.rows:
+        row = settings.rows[label]
+        ours = sorted({*sizes, *replays.more_sizes}) if label == "lru" else sizes
+        for values in itertools.product(*row.grid.values()):
+            parameters = row.parameters | dict(zip(row.grid, values, strict=True))
+            table = hit_ratio_curve(trace, row.policy, ours, threads=threads, **parameters)
+            tables.append(_rows(name, label, table, parameters))
+    for target in settings.fixed_split_targets if replays.fixed_split else ():
+        table = hit_ratio_curve(trace, "arc", list(replays.fixed_split), threads=threads, target=target)
+        tables.append(_rows(name, "frc", table, {"target": target}))
+    if replays.program:
+        tables.append(_as_program(name, trace, sizes))
+    return pd.concat(tables, ignore_index=True)[COLUMNS]
+
+
+def replay_file(trace, surviving, threads=None):
+    """Workflow job: `replay_trace` of the registered trace called `surviving`, from its file.
+
+    Parameters
+    ----------
+    trace : path-like
+    surviving : str
+        A key of ``settings.traces``.
+    threads : int, optional
+    """
+    opened = open_trace(trace, format=FILES[surviving].split("/")[0])
+    return replay_trace(surviving, opened, ClassicsSettings(), threads)
+
+
+def without_repeats(trace):
+    """The trace without references to the block that was referenced just before."""
+    ids = np.asarray(trace.ids)
+    kept = np.ascontiguousarray(ids[np.r_[True, ids[1:] != ids[:-1]]] if len(ids) else ids)
+    return Trace(kept, None, None, trace.address, trace.block_bytes, trace.name, trace.format)
+
+
+def _as_program(name, trace, sizes):
+    """Policies as the program of LIRS2's authors runs them: immediate repeats, which are hits, change nothing."""
+    shorter = without_repeats(trace)
+    tables = []
+    for size in sizes:
+        blocks = max(HIR_BLOCKS, int(HIR_SHARE * size))
+        # the middle of the shares that make this many whole blocks, clear of rounding
+        table = hit_ratio_curve(shorter, "lirs", [size], hirs=min((blocks + 0.5) / size, 1.0))
+        tables.append(_rows(name, "lirs_program", _of_all(table, trace), {"hir_blocks": blocks}))
+    for label, policy in (("lirs2_program", LIRS2), ("arc_program", ProgramARC)):
+        table = hit_ratio_curve(shorter, policy, sizes, threads=1)
+        tables.append(_rows(name, label, _of_all(table, trace), {}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _of_all(table, trace):
+    """The same misses as shares of all references."""
+    table = table.assign(requests=len(trace), hits=len(trace) - table["misses"])
+    return table.assign(hit_ratio=table["hits"] / table["requests"])
+
+
+def _rows(trace, label, table, parameters):
+    return pd.DataFrame(
+        {
+            "trace": trace,
+            "cache_blocks": table["cache_blocks"],
+            "policy": label,
+            "parameters": " ".join(f"{name}={value:g}" for name, value in parameters.items()),
+            "references": table["requests"],
+            "misses": table["misses"],
+            "hit_ratio_pct": 100 * table["hit_ratio"],
+        }
+    )

@@ -1,0 +1,204 @@
+"""The classics study on small traces made here, and on the authors' traces where they are."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pydantic
+import pytest
+
+from misspenalty import simulate
+from misspenalty.policies.arc import ARC
+from misspenalty.traces import open_trace
+from misspenalty_studies.classics import conditions, figures, runs, tables
+from misspenalty_studies.classics.lirs2 import LIRS2
+from misspenalty_studies.classics.settings import FILES, TRACES, ClassicsSettings
+
+ROOT = Path(__file__).parents[3]
+SMALL = {
+    "rows": {"lru": {"policy": "lru"}, "2q": {"policy": "2q", "grid": {"kin": [0.25, 0.5], "kout": [0.5, 1]}}},
+    "traces": {
+        "cpp": {"cache_blocks": [4, 8], "rows": ["lru", "2q"], "more_sizes": [6], "fixed_split": [8], "program": True}
+    },
+    "fixed_split_targets": [0, 0.5, 1],
+}
+PUBLISHED = pd.read_csv(ROOT / "data/published/classics_hit_ratios.csv")
+PROGRAM = pd.read_csv(ROOT / "data/published/classics_program.csv")
+
+
+@pytest.fixture(scope="module")
+def replays(make_trace):
+    addresses = np.random.default_rng(0).zipf(1.3, 3000) % 40
+    return runs.replay_trace("cpp", make_trace(addresses), ClassicsSettings.model_validate(SMALL), threads=2)
+
+
+def test_every_combination_is_replayed_once(replays):
+    as_program = dict.fromkeys(tables.AS_PROGRAM, 2)
+    assert replays.groupby("policy").size().to_dict() == {"lru": 3, "2q": 8, "frc": 3} | as_program
+    assert not replays.duplicated(["cache_blocks", "policy", "parameters"]).any()
+    assert set(replays["references"]) == {3000}
+
+
+def test_rows_equal_single_replays(replays, make_trace):
+    trace = make_trace(np.random.default_rng(0).zipf(1.3, 3000) % 40)
+    row = replays[
+        (replays["policy"] == "2q") & (replays["parameters"] == "kin=0.5 kout=1") & (replays["cache_blocks"] == 8)
+    ]
+    assert row["misses"].item() == simulate(trace, "2q", 8, kin=0.5, kout=1).misses
+
+
+def test_the_best_of_a_grid_is_ours_alone(replays):
+    best = tables.hit_ratios(replays)
+    tried = replays[(replays["policy"] == "2q") & (replays["cache_blocks"] == 4)]
+    chosen = best[(best["policy"] == "2q") & (best["cache_blocks"] == 4)]
+    assert chosen["misses"].item() == tried["misses"].min()
+    assert chosen["combinations"].item() == 4
+    assert chosen["parameters"].item() in set(tried["parameters"])
+
+
+def test_conditions_take_the_place_of_what_they_change(tmp_path):
+    rows = [
+        ("OLTP", 10, "mq", "", 60),
+        ("OLTP", 10, "mq_history_0", "history=0", 71),
+        ("OLTP", 10, "mq_history_1", "history=1", 70),
+        ("OLTP", 10, "mq_fixed", "history=1 life_time=500", 72),
+        ("OLTP", 10, "lru2_history_0", "history=0 correlated_period=50", 58),
+        ("OLTP", 10, "lru2", "correlated_period=0", 55),
+        ("OLTP", 10, "lru2", "correlated_period=50", 50),
+        ("OLTP", 10, "lrfu", "lam=1e-07 correlated_period=0", 42),
+        ("OLTP", 10, "lrfu", "lam=1e-07 correlated_period=0.5", 41),
+        ("P6", 10, "frc", "target=0", 30),
+        ("P6", 10, "frc", "target=0.05", 40),
+        ("cs", 10, "lirs", "", 20),
+        ("cs", 10, "lirs_program", "hir_blocks=2", 22),
+        ("cs", 10, "arc", "", 25),
+        ("cs", 10, "arc_program", "", 27),
+    ]
+    replays = pd.DataFrame(rows, columns=["trace", "cache_blocks", "policy", "parameters", "misses"])
+    replays = replays.assign(references=100, hit_ratio_pct=100.0 - replays["misses"])
+    published = pd.DataFrame({"trace": ["cs"], "cache_blocks": [10], "policy": ["lirs"], "misses": [22]})
+    replays.to_csv(tmp_path / "replays.csv", index=False)
+    published.to_csv(tmp_path / "published.csv", index=False)
+    made = conditions.under_conditions(tmp_path / "replays.csv", tmp_path / "published.csv")
+    best = made["hit_ratios"].pivot(index="policy", columns="condition", values="misses")
+    base = tables.hit_ratios(replays).set_index("policy")["misses"].reindex(best.index)
+    changed = {words: best.index[best[words] != base].tolist() for words in best}
+    first, second = conditions.UNTUNED
+    expected = {words: [policy] for words, (policy, _) in conditions.IN_PLACE.items()}
+    assert changed == expected | {first: ["lru2"], second: ["lrfu"], conditions.FIXED: ["frc"]}
+    mq = {words: best.loc["mq", words] for words, (policy, _) in conditions.IN_PLACE.items() if policy == "mq"}
+    assert list(mq.values()) == [71, 70, 72]
+    as_program = next(words for words, (policy, _) in conditions.IN_PLACE.items() if policy == "lirs")
+    own = made["program"].query("reading == 'own'").set_index("condition")["misses"]
+    assert own[as_program] == 22 and own[conditions.FIXED] == 20
+
+
+def test_published_values_are_matched_by_trace_size_and_policy():
+    ours = pd.DataFrame(
+        {"trace": "OLTP", "cache_blocks": [1000, 1000], "policy": ["arc", "lfu_history"], "hit_ratio_pct": [39.0, 30.0],
+         "parameters": ""}
+    )  # fmt: skip
+    table = tables.comparison(ours, PUBLISHED)
+    assert table[["policy", "published_pct"]].values.tolist() == [["arc", 38.93], ["lfu_history", 27.98]]
+    assert table["difference_points"].tolist() == pytest.approx([0.07, 2.02])
+
+
+def test_immediate_repeats_are_left_out(make_trace):
+    trace = make_trace([5, 5, 7, 5, 5, 5, 9])
+    assert trace.address[runs.without_repeats(trace).ids].tolist() == [5, 7, 5, 9]
+
+
+def test_the_programs_arc_loses_its_target_at_a_hit_in_b2():
+    ours, theirs = ARC(4), runs.ProgramARC(4)
+    for cache in (ours, theirs):
+        cache.p = 3.0
+        cache._adapt(1.75)
+    assert (ours.p, theirs.p) == (4.0, 4.0)
+    for cache in (ours, theirs):
+        cache._adapt(-1)
+    assert (ours.p, theirs.p) == (3.0, 0.0)
+    theirs._adapt(1.75)
+    assert theirs.p == 1.0
+
+
+def test_lirs2_keeps_what_was_used_three_times_in_a_short_time():
+    """Of six blocks, two stay (1, 2) and four pass. 3 is used once more: it is not yet known to be used soon again. At
+    its third use it takes the place of 1, whose use before the last is the oldest, so that 1 is evicted first."""
+    cache = LIRS2(6)
+    assert not any(cache.access(block) for block in (1, 2, 3, 4, 5, 6))
+    assert cache.access(3) and cache.stay == {1, 2}
+    assert cache.access(3) and cache.stay == {2, 3}
+    assert list(cache.queue) == [4, 5, 6, 1]
+    assert not cache.access(7) and list(cache.queue) == [5, 6, 1, 7]
+
+
+def test_lirs2_never_holds_more_than_the_cache_or_a_stack_beyond_its_limit():
+    cache = LIRS2(20)
+    blocks = np.random.default_rng(3).zipf(1.2, 5000) % 300
+    assert len(set(blocks.tolist())) > 20
+    for block in blocks:
+        cache.access(int(block))
+        assert len(cache.stay) + len(cache.queue) <= 20 and not cache.stay & set(cache.queue)
+        assert len(cache.stack) <= 8 * 20
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ({"trace": {}}, "trace\n"),
+        ({"rows": {"x": {"policy": "lro"}}}, "unknown policy 'lro'"),
+        ({"rows": {"x": {"policy": "2q", "grid": {"kin": []}}}}, "no values"),
+        ({"traces": {"P9": {"cache_blocks": [1], "rows": ["lru"]}}}, "traces.P9 is not one of OLTP"),
+        ({"traces": {"P3": {"cache_blocks": [0], "rows": ["lru"]}}}, "traces.P3.cache_blocks.0"),
+        ({"traces": {"P3": {"cache_blocks": [1], "rows": ["lruu"]}}}, "P3.rows has lruu, which is not among rows"),
+    ],
+)
+def test_impossible_settings_are_named(block, message):
+    with pytest.raises(pydantic.ValidationError, match=message):
+        ClassicsSettings.model_validate(block)
+
+
+def test_every_trace_has_a_file():
+    assert set(TRACES) == set(FILES) == set(ClassicsSettings().traces)
+
+
+def lirs_traces():
+    return [name for name, replays in TRACES.items() if replays.program]
+
+
+@pytest.mark.parametrize("name", lirs_traces())
+def test_policies_equal_the_authors_program(shared_traces, name):
+    trace = open_trace(shared_traces / FILES[name])
+    settings = ClassicsSettings()
+    replays = settings.traces[name].model_copy(update={"rows": ("lru", "opt")})
+    settings = settings.model_copy(update={"traces": {name: replays}})
+    table = tables.program(tables.hit_ratios(runs.replay_trace(name, trace, settings)), PROGRAM)
+    assert set(zip(table["policy"], table["reading"], strict=True)) == {
+        ("lru", "own"),
+        ("opt", "own"),
+        ("lirs", "program"),
+        ("lirs2", "program"),
+        ("arc", "program"),
+    }
+    assert len(table) == 5 * len(replays.cache_blocks)
+    assert (table["difference"] == 0).all()
+
+
+@pytest.mark.parametrize("draw", [figures.oltp, figures.looping])
+def test_figures_mark_published_values(draw):
+    table = pd.read_csv(ROOT / "results/classics/hit_ratios.csv")
+    figure = draw(table, PUBLISHED)
+    marks = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "_"]
+    shown = sorted(value for line in marks for value in line.get_ydata())
+    expected = (
+        PUBLISHED[PUBLISHED["source"] == "ARC Table 1"]
+        if draw is figures.oltp
+        else PUBLISHED[PUBLISHED["trace"] == "gli"]
+    )
+    assert shown == sorted(expected["hit_ratio_pct"])
+
+
+def test_program_figure_has_a_mark_per_size():
+    table = pd.read_csv(ROOT / "results/classics/program.csv")
+    (axes,) = figures.program(table).axes
+    assert sum(len(line.get_ydata()) for line in axes.lines) == len(table)

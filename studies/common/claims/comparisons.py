@@ -1,0 +1,185 @@
+"""Forms that compare obtained numbers with each other: orders, trends, equivalences."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import InputError
+from misspenalty_studies.common.claims.forms import (
+    TIE,
+    Form,
+    counted,
+    deviation,
+    in_unit,
+    limit_of,
+    outcome_of,
+    paired,
+    room,
+    within,
+)
+from misspenalty_studies.common.claims.numbers import DIGITS, SLACK, close, compare, label, number, rounded
+
+
+def _where(holds):
+    """How many points hold, and which do not, from a Series of booleans."""
+    if len(holds) == 1:
+        return "holds" if holds.all() else "does not hold"
+    where = "" if holds.all() else ", not at " + ", ".join(map(label, holds.index[~holds]))
+    return f"holds at {int(holds.sum())} of {len(holds)} points{where}"
+
+
+@dataclass
+class Order(Form):
+    """Numbers by member; the ledger says which members are to be below which."""
+
+    members: dict  # member -> Series over the same points
+    kinds = ("ordering",)
+
+    def compare(self, claim, moved, write):
+        rows, index = self._rows(claim)
+        holds = pd.Series([all(fine for fine, *_ in _ranked(claim, row)) for row in rows], index=index)
+        if len(holds) > 1:
+            return outcome_of(holds.all(), _where(holds), **counted(holds))
+        ranked = sorted(rows[0].items(), key=lambda item: item[1])
+        half = {m: moved.spread(s, lambda form, m=m: form.members[m])[0] for m, s in self.members.items()}
+        told = [f"{number(m)} {write(x) if write else _distinct(x, half[m], rows[0])}" for m, x in ranked]
+        return outcome_of(holds.all(), " <= ".join(told), **counted(holds))
+
+    def _rows(self, claim):
+        listed = list(itertools.chain.from_iterable(groups_of(claim)))
+        if set(listed) != set(self.members):
+            ranked, recorded = (", ".join(sorted(map(str, names))) for names in (listed, self.members))
+            raise InputError(f"claim {claim.id} ranks {ranked}, but {recorded} were recorded")
+        rows = [dict(zip(listed, row, strict=True)) for row in zip(*(self.members[m] for m in listed), strict=True)]
+        return rows, self.members[listed[0]].index
+
+    def margins(self, claim):
+        return np.array([margin for row in self._rows(claim)[0] for _, margin, _ in _ranked(claim, row)])
+
+    def blur(self, claim):
+        if not claim.clear:
+            return 0.0
+        return np.array([TIE * scale for row in self._rows(claim)[0] for *_, scale in _ranked(claim, row)])
+
+
+def groups_of(claim):
+    """Published groups of members from low to high."""
+    return claim.published["low_to_high"] if isinstance(claim.published, dict) else claim.published
+
+
+def _distinct(value, half, row):
+    """A number with as many digits as it takes to tell it from the other members."""
+    for digits in range(DIGITS, 10):
+        if len({rounded(x, digits) for x in row.values()}) == len(set(row.values())):
+            break
+    return rounded(value, digits, 0 if digits > DIGITS else half)
+
+
+def _ranked(claim, values):
+    """The comparisons of an order at one point: whether each holds, its margin, and the smaller of its two sides."""
+    groups = groups_of(claim)
+    rest = list(itertools.chain.from_iterable(groups[1:]))
+    steps = [(groups[0], rest)] if isinstance(claim.published, dict) else itertools.pairwise(groups)
+    found = []
+    if claim.tie:
+        first = [values[member] for member in groups[0]]
+        allowed, apart = TIE * abs(min(first)), max(first) - min(first)
+        found.append((apart <= allowed + SLACK * max(map(abs, first)), allowed - apart, 0.0))
+    for low, high in steps:
+        for a, b in itertools.product((values[m] for m in low), (values[m] for m in high)):
+            found.append((compare("<", a, b), b - a, min(abs(a), abs(b))))
+    return found
+
+
+@dataclass
+class Comparison(Form):
+    """Two quantities between which the statement claims a relation, at every point; or booleans, ``== 1``."""
+
+    left: pd.Series
+    op: str
+    right: pd.Series
+    kinds = ("ordering", "trend", "bound")
+
+    def compare(self, claim, moved, write):
+        pairs, points = paired(self.left, self.right)
+        holds = pd.Series([compare(self.op, *pair) for pair in pairs], index=points)
+        single = len(pairs) == 1 and self.op != "=="
+        shown = " against ".join(map(write or rounded, pairs[0])) if single else _where(holds)
+        return outcome_of(holds.all(), shown, **counted(holds))
+
+    def margins(self, claim):
+        pairs, _ = paired(self.left, self.right)
+        if self.op == "==":
+            return np.array([0.5 if close(*pair) else -0.5 for pair in pairs])
+        sign = 1 if self.op in ("<", "<=") else -1
+        return np.array([sign * (b - a) for a, b in pairs])
+
+
+@dataclass
+class Equality(Form):
+    """Two quantities that are claimed to be equal, at every point; differences are shares of the second."""
+
+    left: pd.Series
+    right: pd.Series
+    kinds = ("equivalence",)
+
+    def compare(self, claim, moved, write):
+        measure, size = limit_of(claim)
+        pairs, _ = paired(self.left, self.right)
+        write = write or rounded
+        shown = ", ".join(dict.fromkeys(f"{write(a)} against {write(b)}" for a, b in pairs))
+        worst = max((deviation(measure, *pair) for pair in pairs), key=abs)
+        fine = [within(measure, size, *pair) for pair in pairs]
+        return outcome_of(all(fine), shown, in_unit(measure, worst, claim.unit), **counted(fine))
+
+    def margins(self, claim):
+        measure, size = limit_of(claim)
+        return np.array([room(measure, size, b) - abs(a - b) for a, b in paired(self.left, self.right)[0]])
+
+
+@dataclass
+class Trend(Form):
+    """Numbers along a key, each step in the published direction."""
+
+    steps: pd.Series
+    kinds = ("trend",)
+
+    def compare(self, claim, moved, write):
+        op = {"increasing": "<", "decreasing": ">"}[claim.published]
+        half = moved.spread(self.steps, lambda form: form.steps)
+        told = [write(y) if write else rounded(y, half=h) for y, h in zip(self.steps, half, strict=True)]
+        shown = ", ".join(f"{label(x)}: {y}" for x, y in zip(self.steps.index, told, strict=True))
+        holds = [compare(op, a, b) for a, b in itertools.pairwise(self.steps)]
+        return outcome_of(all(holds), shown, **counted(holds))
+
+    def margins(self, claim):
+        return np.diff(self.steps.to_numpy(float)) * _direction(claim)
+
+
+@dataclass
+class Scatter(Form):
+    """Two results: within each group no two points go against the published direction, and some go with it."""
+
+    groups: list  # of (x, y), two Series
+    kinds = ("trend",)
+
+    def _couples(self):
+        return [pair for x, y in self.groups for pair in itertools.combinations(zip(x, y, strict=True), 2)]
+
+    def compare(self, claim, moved, write):
+        sides = [_sign(a[0], b[0]) * _sign(a[1], b[1]) * _direction(claim) for a, b in self._couples()]
+        shown = f"{sides.count(1)} of {len(sides)} pairs of points agree, {sides.count(-1)} go against it"
+        return outcome_of(1 in sides and -1 not in sides, shown, agreeing=sides.count(1), points=len(sides))
+
+    def margins(self, claim):
+        return np.array([(b[0] - a[0]) * (b[1] - a[1]) * _direction(claim) for a, b in self._couples()])
+
+
+def _direction(claim):
+    return 1 if claim.published == "increasing" else -1
+
+
+def _sign(a, b):
+    return compare("<", a, b) - compare(">", a, b)

@@ -1,0 +1,98 @@
+"""What other measured conditions gain and lose: claims whose verdict differs from that on the result tables."""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import InputError
+from misspenalty_studies.common.claims.numbers import number
+from misspenalty_studies.common.claims.study import Study
+
+MISSED = ("direction", "not_reproduced")
+KEPT = ("reproduced",)
+COLUMNS = ["claim", "condition", "value", "verdict", "judged"]
+
+
+def under_conditions(ledger, name, module, judged, tables):
+    """Judge a study's claims on the tables of other conditions: those it misses, and those it would lose.
+
+    Parameters
+    ----------
+    ledger : list of Claim
+        From `load_ledger`.
+    name : str
+        The study.
+    module : module
+        The study's `claims` module, see `judge`.
+    judged : mapping of str to str
+        Verdicts on the study's result tables by id. Claims with other verdicts than `MISSED` and `KEPT` are left out.
+    tables : mapping of str to DataFrame
+        By item, the rows of a result table under each condition, named in column ``condition``.
+
+    Returns
+    -------
+    DataFrame
+        ``claim, condition, value, verdict, judged`` (the verdict on the result tables): one row per missed claim and
+        condition whose tables decide the claim, and one per claim that is reproduced on the result tables and missed
+        under the condition; the claims in the order of the ledger, the conditions in the order in which they first
+        appear in `tables`. A claim that reads a table without rows for a condition is not decided under it. Values have
+        six digits, and intervals are not looked at: most conditions are run once.
+
+    Raises
+    ------
+    InputError
+        A table without the column ``condition``, with rows that name no condition, or of an item that the study's
+        claims do not read.
+    """
+    for item, frame in tables.items():
+        where = f"table {name}_{item} under conditions"
+        if item not in module.TABLES:
+            raise InputError(f"{where}: no claim reads it", expected=", ".join(module.TABLES))
+        if "condition" not in frame or frame["condition"].isna().any():
+            raise InputError(f"{where}: a row names no condition", expected="a column condition, in words")
+    claims = [claim for claim in ledger if judged.get(claim.id) in MISSED + KEPT]
+    place = {claim.id: number for number, claim in enumerate(claims)}
+    rows = []
+    for condition in dict.fromkeys(label for frame in tables.values() for label in frame["condition"]):
+        own = {
+            f"{name}_{item}": frame[frame["condition"] == condition].drop(columns="condition")
+            for item, frame in tables.items()
+            if (frame["condition"] == condition).any()
+        }
+        study = Study(name, module, own, variant=True)
+        for claim in claims:
+            form = study.forms[claim.id]
+            if form is not None and form.complete():
+                with np.errstate(all="ignore"):
+                    outcome = form.decide(claim, write=number)
+                if judged[claim.id] in MISSED or outcome.verdict in MISSED:
+                    rows.append((claim.id, condition, outcome.obtained, outcome.verdict, judged[claim.id]))
+    rows.sort(key=lambda row: place[row[0]])
+    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+
+
+def net_effects(conditions):
+    """Count what each condition gains and loses.
+
+    Parameters
+    ----------
+    conditions : DataFrame
+        From `under_conditions`.
+
+    Returns
+    -------
+    DataFrame
+        ``condition, gained, lost, net``: missed claims that are reproduced under it, reproduced ones that are missed,
+        and the difference; the conditions in the order of `conditions`.
+
+    Examples
+    --------
+    >>> rows = [("a", "x", "1", "reproduced", "direction"), ("b", "x", "2", "direction", "reproduced")]
+    >>> net_effects(pd.DataFrame(rows, columns=COLUMNS)).values.tolist()
+    [['x', 1, 1, 0]]
+    """
+    gained = (conditions["verdict"] == "reproduced") & conditions["judged"].isin(MISSED)
+    counts = pd.DataFrame(
+        {"condition": conditions["condition"], "gained": gained, "lost": conditions["judged"].isin(KEPT)}
+    )
+    table = counts.groupby("condition", sort=False).sum().reset_index()
+    return table.assign(net=table["gained"] - table["lost"])

@@ -1,0 +1,137 @@
+"""What a study records for a claim, and how the judge compares it with the ledger.
+
+A form holds obtained numbers and defines how they are compared. Published values, orders, directions, limits and
+tolerances reach it only in `Form.decide`, which the judge calls after the study's function has returned.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from misspenalty_studies.common.claims.noise import Moved
+from misspenalty_studies.common.claims.numbers import SLACK, close, rounded
+
+VERDICTS = ("reproduced", "tie", "direction", "not_reproduced", "not_testable")
+TOLERANCES = {"value": 0.15, "ratio": 0.15, "equivalence": 0.10}  # relative
+TIE = 0.05
+CERTAIN = Moved()
+NEAR = 0.10  # "almost ten" is nine to ten
+REACHED = 0.15  # "up to 40 %" is 34 % at least
+
+
+@dataclass
+class Outcome:
+    """Verdict on one claim, and its numbers as text; `points` of which `agreeing` hold."""
+
+    verdict: str
+    obtained: str = ""
+    low: str = ""
+    high: str = ""
+    deviation: str = ""
+    note: str = ""
+    agreeing: int = 0
+    points: int = 0
+
+
+def limit_of(claim):
+    """Tolerance of a claim: ("relative" | "absolute", size); none for a bound, unless it is said to be reached."""
+    if claim.tolerance:
+        return next(iter(claim.tolerance.items()))
+    if claim.kind == "bound":
+        return ("relative", REACHED) if claim.published.get("reached") else ("absolute", 0)
+    return "relative", TOLERANCES[claim.kind]
+
+
+def deviation(measure, obtained, reference):
+    """Signed distance of `obtained` from `reference`: a share of it (relative) or a difference (absolute)."""
+    difference = 0.0 if close(obtained, reference) else obtained - reference
+    if measure == "absolute" or not difference:
+        return difference
+    return difference / abs(reference) if reference else math.copysign(math.inf, difference)
+
+
+def in_unit(measure, value, unit):
+    """A deviation or tolerance with its unit: % if relative, points of a percentage, or the claim's unit.
+
+    >>> in_unit("relative", -0.633, "ms"), in_unit("absolute", 0.5, "%"), in_unit("absolute", 2, "")
+    ('-63.3 %', '0.5 points', '2')
+    """
+    if measure == "relative":
+        return f"{rounded(100 * value, 3) if abs(value) >= 5e-5 else 0} %"
+    return " ".join(filter(None, [rounded(value, 3), "points" if unit == "%" else unit]))
+
+
+def room(measure, size, reference):
+    """How far a number may lie from `reference`."""
+    return size * (abs(reference) if measure == "relative" else 1)
+
+
+def within(measure, size, obtained, reference):
+    """Whether `obtained` lies within the tolerance, inclusive."""
+    return abs(obtained - reference) <= room(measure, size, reference) + SLACK * max(abs(obtained), abs(reference))
+
+
+def paired(a, b):
+    """Two Series as pairs, and the points; a single number goes with every point of the other."""
+    wide = a if len(a) >= len(b) else b
+    sides = (side if len(side) > 1 else [side.iloc[0]] * len(wide) for side in (a, b))
+    return list(zip(*sides, strict=True)), wide.index
+
+
+class Form:
+    """Obtained numbers (Series), to be compared with a claim of one of the `kinds`."""
+
+    kinds, tolerance = (), ""
+
+    def complete(self):
+        """Whether no number is missing."""
+        return all(len(part) and np.isfinite(part.to_numpy(float)).all() for part in _parts(vars(self)))
+
+    def decide(self, claim, moved=CERTAIN, write=None):
+        """Compare with a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+        moved : Moved
+            The same numbers on other tables, from which their intervals follow; empty if the tables have none.
+        write : callable, optional
+            Writes a number; by default rounded to what it carries.
+
+        Returns
+        -------
+        Outcome
+        """
+        margins = self.margins(claim)
+        blur = np.maximum(moved.spread(margins, lambda form: form.margins(claim)), self.blur(claim))
+        outcome = self.compare(claim, moved, write)
+        if outcome.verdict == "not_testable":
+            return outcome
+        undecided = (blur > 0) & (abs(margins) <= blur)
+        lost = outcome.verdict != "reproduced" and ((margins <= 0) & ~undecided).any()
+        if undecided.any() and not lost:
+            outcome.verdict = "tie"
+        return outcome
+
+    def blur(self, claim):
+        """How close to its edge a comparison counts as undecided, whatever the intervals."""
+        return 0.0
+
+
+def _parts(value):
+    if isinstance(value, pd.Series | pd.DataFrame):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _parts(part)
+
+
+def outcome_of(holds, shown, deviation="", direction=False, **more):
+    verdict = "reproduced" if holds else "direction" if direction else "not_reproduced"
+    return Outcome(verdict, shown, deviation=deviation, **more)
+
+
+def counted(holds):
+    return {"agreeing": int(np.sum(holds)), "points": len(holds)}

@@ -1,0 +1,96 @@
+"""Numbers of a verdict: when two are equal, and how they are written."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+SLACK = 1e-9  # numbers that agree to nine digits are equal: sums of printed decimals are not exact in binary
+DIGITS = 4  # significant digits of a number without an interval
+WHOLE = 1e15  # whole numbers below are written in full
+
+
+def series(values):
+    """Obtained numbers as a Series whose index names the points."""
+    if isinstance(values, xr.DataArray):
+        values = values.to_series() if values.ndim else values.item()
+    return values if isinstance(values, pd.Series) else pd.Series(np.ravel(values))
+
+
+def close(a, b, digits_of=0.0):
+    """Whether two numbers agree to nine digits, of the greater one or of `digits_of`."""
+    return abs(a - b) <= SLACK * max(abs(a), abs(b), abs(digits_of))
+
+
+def compare(op, a, b, digits_of=0.0):
+    """Compare two numbers; those that agree to nine digits are equal."""
+    if close(a, b, digits_of):
+        return op in ("<=", ">=", "==")
+    return op != "==" and (a < b) == (op in ("<", "<="))
+
+
+def below(low, high):
+    """Where `low` is below `high`: 1 or 0, NaN if either is missing; numbers that agree to nine digits are equal."""
+    low, high = xr.broadcast(*(side if isinstance(side, xr.DataArray) else xr.DataArray(side) for side in (low, high)))
+    truth = (low < high) & (abs(low - high) > SLACK * np.maximum(abs(low), abs(high)))
+    return truth.astype(float).where(low.notnull() & high.notnull())
+
+
+def number(value):
+    """A number as text: at most six significant digits, the same on every machine."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    return f"{value:.6g}" if isinstance(value, int | float | np.number) else str(value)
+
+
+def significant(value):
+    """Significant digits of a printed number; 0 of anything else.
+
+    >>> [significant(value) for value in (19.85, 12035, 0.0488, "hot")]
+    [4, 5, 3, 0]
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0
+    digits = f"{abs(value):.15g}".partition("e")[0].replace(".", "").lstrip("0")
+    return len(digits)
+
+
+def rounded(value, digits=DIGITS, half=0.0):
+    """A number as text, rounded to what it carries.
+
+    Parameters
+    ----------
+    value : float
+    digits : int
+        Most significant digits; whole numbers are written in full.
+    half : float
+        Half the width of its interval: of that, two digits are significant.
+
+    Examples
+    --------
+    >>> rounded(19.84321), rounded(71355.0), rounded(1234567.8), rounded(47.512, half=18.3), rounded(0.18544, half=2e-4)
+    ('19.84', '71355', '1235000', '48', '0.1854')
+    """
+    value = float(value)
+    if abs(value) >= WHOLE:  # no such number has decimals; rounding the largest would overflow
+        return number(value)
+    if not math.isfinite(value) or value == 0 or value.is_integer():
+        return f"{value + 0.0:.0f}" if math.isfinite(value) else number(value)  # never -0
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    if half > 0 and math.isfinite(half):
+        places = min(places, 1 - math.floor(math.log10(half)))
+    written = f"{round(value, places):.{max(places, 0)}f}"
+    return (written.rstrip("0").rstrip(".") if "." in written else written) if abs(value) >= 1e-6 else number(value)
+
+
+def label(point):
+    """The name of a point of a Series."""
+    return " ".join(map(number, point if isinstance(point, tuple) else (point,)))
+
+
+def text(values, write=number):
+    """Numbers as text: a single one if all print the same, otherwise point by point."""
+    if len({write(value) for value in values}) == 1:
+        return write(values.iloc[0])
+    return ", ".join(f"{label(point)}: {write(value)}" for point, value in values.items())

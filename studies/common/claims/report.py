@@ -1,0 +1,171 @@
+"""Judging a whole ledger, and the resulting tables."""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import InputError
+from misspenalty_studies.common.claims.comparisons import groups_of
+from misspenalty_studies.common.claims.forms import TIE, Outcome, in_unit, limit_of
+from misspenalty_studies.common.claims.noise import Moved
+from misspenalty_studies.common.claims.numbers import number, rounded, text
+from misspenalty_studies.common.claims.study import Study
+
+COLUMNS = [
+    "id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit",
+    "low", "high", "seeds", "deviation", "tolerance", "verdict", "basis", "note",
+]  # fmt: skip
+BASES = ("free", "calibrated", "fitted")
+
+
+def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
+    """Judge every entry of a ledger on result tables.
+
+    Parameters
+    ----------
+    ledger : list of Claim
+        From `load_ledger`.
+    studies : mapping of str to module
+        By name, the `claims` module of each study: ``TABLES`` (item to `Table`) and ``claims(record, tables)``.
+    tables : mapping of str to DataFrame
+        Result tables by study and item (``mq_table4``); absent ones have not been made.
+    notes : mapping of str to str, optional
+        Remarks by claim id, such as a value that a run logged.
+    calibration : iterable of Fit
+        From `load_calibration`.
+    variant : str
+        Suffix of the tables of a variant, such as ``_calibrated``, so that absent ones are not part of it.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` of ``points``, how many of
+        the numbers or comparisons of the entry hold. `low` and `high` are the ends of a 95 % interval, empty where the
+        tables have none; `seeds` the runs behind it. `deviation` is signed and in the measure of `tolerance`; for a
+        bound it is the excess over the limit, negative if there is room. `basis` is ``fitted`` if the entry reads a
+        cell that `calibration` names as a fitting target or as following from one, ``calibrated`` if it reads a table
+        that a fitted parameter drives, ``free`` otherwise, and empty if the entry is not testable.
+
+    Raises
+    ------
+    InputError
+        An entry of the ledger is decided by no study, or is decided twice or is not in the ledger; a note is for such
+        an entry; a fitted cell is in no table; a table lacks a key column or has two rows for a key.
+
+    Notes
+    -----
+    The rules of a verdict are in ``data/published/README.md``.
+    """
+    notes, known = dict(notes or {}), {claim.id for claim in ledger}
+    studied = {name: Study(name, module, tables, bool(variant)) for name, module in studies.items()}
+    decided = {id for study in studied.values() for id in study.forms}
+    for found, problem in (
+        (set(notes) - known, "has a note, but is not in the ledger"),
+        (decided - known, "is decided by a study, but is not in the ledger"),
+        (known - decided, "of the ledger is decided by no study"),
+    ):
+        if found:
+            raise InputError(f"claim {min(found)} {problem}", remedy="compare the ledger with the studies' claims.py")
+    remarks, calibrated = _influences(known, studied, calibration, variant)
+    rows = []
+    for claim in ledger:
+        study = studied[claim.study]
+        outcome, form = _decide(claim, study), study.forms[claim.id]
+        basis = "fitted" if remarks[claim.id] else "calibrated" if claim.id in calibrated else "free"
+        tested = outcome.verdict != "not_testable"
+        seeds = study.seeds_of(claim.id) if tested else None
+        rows.append(
+            {
+                "id": claim.id,
+                "study": claim.study,
+                "role": claim.role,
+                "form": claim.form,
+                "group": claim.group,
+                "kind": claim.kind,
+                "source": claim.source,
+                "statement": claim.statement,
+                "status": claim.status,
+                "published": published_text(claim),
+                "obtained": outcome.obtained,
+                "unit": claim.unit,
+                "low": outcome.low,
+                "high": outcome.high,
+                "seeds": "" if seeds is None else str(seeds),
+                "deviation": outcome.deviation,
+                "tolerance": getattr(form, "tolerance", "") or tolerance_text(claim),
+                "verdict": outcome.verdict,
+                "basis": basis if tested else "",
+                "note": "; ".join(filter(None, [outcome.note, notes.get(claim.id, ""), *remarks[claim.id]])),
+                "agreeing": outcome.agreeing,
+                "points": outcome.points,
+            }
+        )
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, "agreeing", "points"])
+    return frame.astype(dict.fromkeys(COLUMNS, str))
+
+
+def _influences(known, studied, calibration, variant):
+    """What fitted parameters do to the claims: remarks on the targets by id, and the ids of all that they drive."""
+    remarks, calibrated = {id: [] for id in known}, set()
+    for fit in (fit for fit in calibration if fit.study in studied):
+        study = studied[fit.study]
+        calibrated |= study.driven(fit, variant)
+        if fit.basis != "fitted":
+            continue
+        for word, cells in (
+            ("reads a value that {} was fitted to", fit.published),
+            ("reads a value that follows from {}, which was fitted", fit.follows),
+        ):
+            for id in study.reading(fit, cells):
+                if not any(fit.parameter in remark for remark in remarks[id]):
+                    remarks[id].append(word.format(fit.parameter))
+    return remarks, calibrated
+
+
+def _decide(claim, study):
+    form = study.forms[claim.id]
+    if form is None:
+        return Outcome("not_testable", note=claim.note or "a condition of the experiment, not in a result table")
+    if claim.kind not in form.kinds:
+        raise InputError(f"claim {claim.id} is a {claim.kind}, but {type(form).__name__.lower()} was recorded")
+    if not form.complete():
+        return Outcome("not_testable", note=study.reasons[claim.id])
+    moved = Moved() if claim.role == "condition" else study.moved(claim.id)  # a condition holds in every run
+    with np.errstate(all="ignore"):  # a deviation may be infinite
+        outcome = form.decide(claim, moved)
+    reports = [f"{name}: {text(values, rounded)}" for name, values in study.reports[claim.id].items()]
+    stated = f"stated on {claim.stated_on}" if claim.stated_on else ""
+    outcome.note = "; ".join(filter(None, [outcome.note, *reports, stated, claim.note]))
+    return outcome
+
+
+def tolerance_text(claim):
+    """Tolerance of a claim as printed in the table of verdicts."""
+    if claim.tolerance or claim.kind in ("value", "ratio", "equivalence"):
+        return in_unit(*limit_of(claim), claim.unit) + (" of (100 - value)" if claim.complement else "")
+    if claim.kind == "bound":
+        return in_unit(*limit_of(claim), claim.unit) if claim.published.get("reached") else "as stated"
+    return f"tie within {TIE:.0%}".replace("%", " %") if claim.tie or claim.clear else "exact"
+
+
+def published_text(claim):
+    """The published side of a claim in one line."""
+    match claim.published:
+        case {"op": "in", "limit": [low, high]}:
+            return f"{number(low)} to {number(high)}"
+        case {"limit": limit, "reached": True}:
+            return f"up to {number(limit)}"
+        case {"op": op, "limit": limit}:
+            return f"{op} {number(limit)}"
+        case {"low_to_high": _} | [list(), *_]:
+            groups = [list(map(number, group)) for group in groups_of(claim)]
+            joints = [" = " if claim.tie and i == 0 else ", " for i in range(len(groups))]
+            return " < ".join(joint.join(group) for joint, group in zip(joints, groups, strict=True))
+        case dict() as values:
+            return ", ".join(f"{key} {number(value)}" for key, value in values.items())
+        case list() as values:
+            return ", ".join(map(_whole, values))
+    return _whole(claim.published)
+
+
+def _whole(value):
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else number(value)

@@ -1,0 +1,138 @@
+"""The verdicts on the claims of papers, counted: printed numbers and printed comparisons apart."""
+
+import pandas as pd
+
+from misspenalty_studies.common.claims.report import BASES
+
+FORMS = ("number", "comparison")
+
+
+def claims_of(frame):
+    """The rows of a table of verdicts that are counted: statements of papers."""
+    return frame[frame["role"] == "claim"]
+
+
+def summary(frame):
+    """Counts of the claims of papers by study, with a last row ``all``.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `judge`.
+
+    Returns
+    -------
+    DataFrame
+        ``study``; for each form (`FORMS`) and basis ``<form>_<basis>``, reproduced, and ``<form>_<basis>_of``, tested;
+        ``tie``, ``direction``, ``not_reproduced``, ``not_testable`` and ``claims``, both forms together; the studies in
+        the order of the ledger.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"study": "mq", "role": "claim", "form": "number", "basis": ["free", "free", ""],
+    ...                       "verdict": ["reproduced", "direction", "not_testable"]})
+    >>> summary(frame).loc[0, ["number_free", "number_free_of", "direction", "not_testable", "claims"]].tolist()
+    [1, 2, 1, 1, 3]
+    """
+    rows = {}
+    counted = claims_of(frame)
+    for study in [*counted["study"].unique(), "all"]:
+        part = counted if study == "all" else counted[counted["study"] == study]
+        row = {}
+        for form in FORMS:
+            for basis in BASES:
+                tested = part[(part["form"] == form) & (part["basis"] == basis) & (part["verdict"] != "not_testable")]
+                row[f"{form}_{basis}"] = int((tested["verdict"] == "reproduced").sum())
+                row[f"{form}_{basis}_of"] = len(tested)
+        row |= {
+            name: int((part["verdict"] == name).sum())
+            for name in ("tie", "direction", "not_reproduced", "not_testable")
+        }
+        rows[study] = row | {"claims": len(part)}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("study").reset_index()
+
+
+def headline(frame, results=None):
+    """The summary of a table of verdicts in words, for a page.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `judge`.
+    results : mapping of str to str, optional
+        By study, whether its tables are recomputed; a last column ``results`` then says so.
+
+    Returns
+    -------
+    DataFrame
+        ``study``; ``numbers, free`` and the like: how many of how many are reproduced; ``tie``; ``not testable``.
+    """
+    rows = []
+    for count in summary(frame).to_dict("records"):
+        row = {"study": count["study"]}
+        for form in FORMS:
+            for basis in BASES:
+                of = count[f"{form}_{basis}_of"]
+                row[f"{form}s, {basis}"] = f"{count[f'{form}_{basis}']} of {of}" if of else "–"
+        row |= {"tie": str(count["tie"]), "not testable": str(count["not_testable"])}
+        rows.append(row | ({"results": results.get(count["study"], "")} if results else {}))
+    return pd.DataFrame(rows)
+
+
+def format_summary(frame, results=None):
+    """The `headline` of a table of verdicts as a Markdown table."""
+    table = headline(frame, results)
+    return markdown([list(table.columns), *table.to_numpy().tolist()])
+
+
+def markdown(rows):
+    """A table in Markdown, its first column and a last one of words left-aligned, the others right-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    words = [
+        at == 0 or not any(row[at][:1].isdigit() or row[at] == "–" for row in rows[1:]) for at in range(len(widths))
+    ]
+    columns = list(zip(widths, words, strict=True))
+    lines = [[c.ljust(w) if left else c.rjust(w) for c, (w, left) in zip(row, columns, strict=True)] for row in rows]
+    lines.insert(1, ["-" * w if left else "-" * (w - 1) + ":" for w, left in columns])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def agreement(frame):
+    """How many points of each program's output are obtained here.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `judge`.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry of the role ``agreement``: ``id, study, program, statement, points, agreeing, tolerance,
+        deviation`` (the greatest), ``verdict``.
+    """
+    rows = frame[frame["role"] == "agreement"].rename(columns={"source": "program"})
+    columns = ["id", "study", "program", "statement", "points", "agreeing", "tolerance", "deviation", "verdict"]
+    return rows[columns].reset_index(drop=True)
+
+
+def forecasts(frame, ledger):
+    """What this project stated before it ran the data that decide it, and the result.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `judge`.
+    ledger : list of Claim
+
+    Returns
+    -------
+    DataFrame
+        One row per entry of the role ``forecast``: ``id, study, statement, stated_on, stated_in`` (the commit),
+        ``forecast, obtained, unit, verdict``.
+    """
+    about = {claim.id: claim for claim in ledger}
+    rows = frame[frame["role"] == "forecast"].rename(columns={"published": "forecast"})
+    rows = rows.assign(**{key: [getattr(about[id], key) for id in rows["id"]] for key in ("stated_on", "stated_in")})
+    columns = ["id", "study", "statement", "stated_on", "stated_in", "forecast", "obtained", "unit", "verdict"]
+    return rows[columns].reset_index(drop=True)

@@ -1,0 +1,199 @@
+"""The configuration of a run: one typed model, from which the default file, its schema and its documentation are made.
+
+``python -m misspenalty_studies.common.configuration`` lists which of these files are stale and, with ``--write``,
+writes them: ``config/config.yaml``, ``workflow/schemas/config.schema.yaml`` and the tables in ``config/README.md``.
+"""
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError, model_validator
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.files import atomic_path
+from misspenalty_studies.common import settings
+from misspenalty_studies.common.settings import Name, Settings, explain, setting
+from misspenalty_studies.common.settings.documents import block_of, default_text, schema_text, table_text
+from misspenalty_studies.common.settings.messages import allowed
+from misspenalty_studies.dispute.settings import DisputeSettings
+from misspenalty_studies.epcm.settings import EpcmSettings
+from misspenalty_studies.hac.settings import HacSettings
+from misspenalty_studies.kvcache.settings import KvcacheSettings
+from misspenalty_studies.mq.settings import MqSettings
+from misspenalty_studies.sarc.settings import SarcSettings
+from misspenalty_studies.vlog.settings import VlogSettings
+from misspenalty_studies.whatif.settings import WhatifSettings
+
+COMMAND = "python -m misspenalty_studies.common.configuration --write"
+MADE = f"# Made by `{COMMAND}`\n# from studies/*/settings.py: change the settings there, not here.\n"
+CONFIG_HEAD = f"""\
+# yaml-language-server: $schema=../workflow/schemas/config.schema.yaml
+{MADE}#
+# The run that the archived results come from. It is about science only: cores, memory and folders belong to the command
+# line. To run something else, put the keys that differ into a file of your own; config/README.md says how.
+"""
+MARKERS = ("<!-- keys -->", "<!-- /keys -->")
+
+
+def _block(model):
+    return setting({}, (model.__doc__ or "").strip())
+
+
+class Configuration(Settings):
+    """Configuration of a run."""
+
+    captures: Annotated[dict[Name, settings.Path], Field(min_length=1)] = setting(
+        {
+            "128mb": "data/raw/tpcc/128mb.parquet",
+            "16mb": "data/raw/tpcc/16mb.parquet",
+            "2mb": "data/raw/tpcc/2mb.parquet",
+            "2mb-long": "data/raw/tpcc/2mb-long.parquet",
+        },
+        "Raw traces, by names that become part of file names; paths are relative to the folder that Snakemake runs in. "
+        "Any format that `misspenalty trace info` reads will do.",
+        "A name says how much memory the first level, that is, the database's own buffer cache, had.",
+        notes={
+            "128mb": "like the paper's Oracle, which had 128 MB",
+            "16mb": "the paper's second trace",
+            "2mb": "almost every logical reference: the client's side",
+            "2mb-long": "the same, four times as long: larger first levels are simulated over it",
+        },
+        block=True,
+    )
+    mirror: settings.Path | None = setting(
+        None,
+        "Folder with copies of the files that data/external.yaml names; files in it need not be downloaded. The "
+        "environment variable MISSPENALTY_MIRROR does the same.",
+    )
+    traces: settings.Path = setting(
+        "config/traces.tsv",
+        "Table of traces of your own, one per row; `snakemake -c all NAME` makes results/traces/NAME. "
+        "docs/how-to/trace.md describes its columns.",
+    )
+    mq: MqSettings = _block(MqSettings)
+    vlog: VlogSettings = _block(VlogSettings)
+    sarc: SarcSettings = _block(SarcSettings)
+    hac: HacSettings = _block(HacSettings)
+    epcm: EpcmSettings = _block(EpcmSettings)
+    kvcache: KvcacheSettings = _block(KvcacheSettings)
+    dispute: DisputeSettings = _block(DisputeSettings)
+    whatif: WhatifSettings = _block(WhatifSettings)
+
+    @model_validator(mode="after")
+    def check(self):
+        """Every role of the MQ study has a capture."""
+        self.mq.check_captures(list(self.captures))
+        return self
+
+
+def checked(config, files=(), data=None):
+    """A checked configuration, with its defaults filled in.
+
+    Parameters
+    ----------
+    config : dict
+        As merged from `files`.
+    files : sequence of path-like
+        In the order in which they were read; errors name the file at fault.
+    data : path-like, optional
+        The folder ``data``, whose machines and calibration must match the settings.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ParameterError
+        Names each wrong key, its file, its value, and what is allowed.
+    """
+    context = {}
+    if data is not None:
+        from misspenalty_studies.common.claims import (
+            load_calibration,  # takes a second to import, and jobs do not need it
+        )
+
+        context = {"data": Path(data), "fits": load_calibration(Path(data) / "calibration.yaml")}
+    try:
+        return Configuration.model_validate(config, context=context).plain()
+    except ValidationError as error:
+        raise ParameterError(explain(error, Configuration, config, files)) from error
+
+
+def documents(root="."):
+    """The files that are made from the settings.
+
+    Parameters
+    ----------
+    root : path-like
+        The project's folder.
+
+    Returns
+    -------
+    dict of Path to str
+
+    Raises
+    ------
+    InputError
+        ``config/README.md`` is missing or has lost a marker.
+    """
+    root = Path(root)
+    return {
+        root / "config" / "config.yaml": default_text(Configuration, CONFIG_HEAD),
+        root / "workflow" / "schemas" / "config.schema.yaml": schema_text(Configuration, MADE),
+        root / "config" / "README.md": _with_tables(root / "config" / "README.md"),
+    }
+
+
+def _with_tables(path):
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy="run this in the project's folder, or name it with --root")
+    begin, end = MARKERS
+    before, found, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise InputError(f"no markers {begin} and {end}", path=path, remedy="put them back, each once")
+    return f"{before}{begin}\n\n{_tables()}\n{end}{after}"
+
+
+def _tables():
+    """Tables of all keys: those of the run, then one table per study."""
+    parts = [table_text(Configuration, "", allowed, nested=False)]
+    for name, field in Configuration.model_fields.items():
+        if block_of(field):
+            parts.append(f"### `{name}`\n\n{field.description}\n\n{table_text(block_of(field), f'{name}.', allowed)}")
+    return "\n".join(parts)
+
+
+def stale(root="."):
+    """Differences between the files and those made from the settings, as a unified diff; empty if there are none."""
+    lines = []
+    for path, text in documents(root).items():
+        own = path.read_text(encoding="utf-8") if path.is_file() else ""
+        lines += difflib.unified_diff(
+            own.splitlines(keepends=True), text.splitlines(keepends=True), str(path), f"{path} from the settings"
+        )
+    return "".join(lines)
+
+
+def main(arguments=None):
+    """Run the command line; returns the exit status: 0, or 1 if a file is stale."""
+    parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.configuration", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the files instead of showing what is stale")
+    parser.add_argument("--root", default=".", help="the project's folder (default: the current one)")
+    options = parser.parse_args(arguments)
+    if options.write:
+        for path, text in documents(options.root).items():
+            with atomic_path(path) as partial:
+                partial.write_text(text, encoding="utf-8")
+        return 0
+    difference = stale(options.root)
+    sys.stdout.write(difference)
+    return 1 if difference else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

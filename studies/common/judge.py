@@ -1,0 +1,187 @@
+"""The claims of all studies, judged on a folder of result tables."""
+
+from pathlib import Path
+
+import pandas as pd
+
+import misspenalty_studies.classics.claims as classics
+import misspenalty_studies.delayed_hits.claims as delayed_hits
+import misspenalty_studies.dispute.claims as dispute
+import misspenalty_studies.epcm.claims as epcm
+import misspenalty_studies.hac.claims as hac
+import misspenalty_studies.kvcache.claims as kvcache
+import misspenalty_studies.mq.claims as mq
+import misspenalty_studies.sarc.claims as sarc
+import misspenalty_studies.vlog.claims as vlog
+from misspenalty.errors import InputError
+from misspenalty_studies.common.claims import (
+    COLUMNS,
+    agreement,
+    forecasts,
+    judge,
+    load_calibration,
+    load_ledger,
+    read_logged,
+    under_conditions,
+)
+from misspenalty_studies.common.claims.tables import BY_SEED
+from misspenalty_studies.common.reporting.jobs import write_table
+
+STUDIES = {
+    "mq": mq,
+    "sarc": sarc,
+    "hac": hac,
+    "epcm": epcm,
+    "vlog": vlog,
+    "classics": classics,
+    "delayed_hits": delayed_hits,
+    "kvcache": kvcache,
+    "dispute": dispute,
+}
+
+
+def table_files(variant="", studies=STUDIES):
+    """Paths within the results folder of the tables that claims read, by study and item.
+
+    >>> table_files()["mq_table4"]
+    'mq/table4.csv'
+    """
+    names = [
+        (study, f"{item}{suffix}")
+        for study in studies
+        for item, table in STUDIES[study].TABLES.items()
+        for suffix in ("", BY_SEED if table.by_seed and not variant else "")
+    ]
+    return {f"{study}_{item}": f"{study}/{item}{variant}.csv" for study, item in names}
+
+
+def write_claims(results="results", out=None, *, data="data", variant=""):
+    """Judge the ledger on the tables of a folder and write the table of verdicts.
+
+    Parameters
+    ----------
+    results : path-like
+        Folder of the result tables, such as ``mq/table4.csv``; claims whose table is missing are not testable.
+    out : path-like, optional
+        Table of verdicts; by default ``claims.csv`` in `results`. Next to it, ``agreement.csv`` and ``forecasts.csv``
+        list the comparisons with programs and the statements of this project.
+    data : path-like
+        Folder of ``published/claims.yaml`` and ``calibration.yaml``.
+    variant : str
+        Suffix of the tables of a variant, such as ``_calibrated``: they are read in place of the others. Only the
+        claims of studies that have such tables are judged, and only the table of verdicts is written.
+
+    Returns
+    -------
+    DataFrame
+        From `misspenalty_studies.common.claims.judge`.
+
+    Raises
+    ------
+    InputError
+        A file does not match its schema, or is not a CSV table; see `misspenalty_studies.common.claims.judge` for the
+        rest.
+    """
+    results, data = Path(results), Path(data)
+    out = Path(out or results / f"claims{variant}.csv")
+    ledger, tables = load_ledger(data / "published" / "claims.yaml"), _tables(results, variant)
+    studies = STUDIES
+    if variant:
+        studies = {
+            name: module
+            for name, module in STUDIES.items()
+            if any(f"{name}_{item}" in tables for item in module.TABLES)
+        }
+        ledger = [claim for claim in ledger if claim.study in studies]
+    logged = [path for study in studies if (path := results / study / f"logged{variant}.csv").is_file()]
+    frame = judge(
+        ledger,
+        studies,
+        tables,
+        notes=read_logged(logged),
+        calibration=load_calibration(data / "calibration.yaml"),
+        variant=variant,
+    )
+    write_table(frame[COLUMNS], out)
+    if not variant:
+        write_table(agreement(frame), out.with_name("agreement.csv"))
+        write_table(forecasts(frame, ledger), out.with_name("forecasts.csv"))
+    return frame
+
+
+def headlines(claims, calibrated):
+    """One sentence per study: whether the paper's conclusion holds, and why not where it does not.
+
+    Parameters
+    ----------
+    claims, calibrated : DataFrame
+        ``results/claims.csv`` and ``results/claims_calibrated.csv``.
+
+    Returns
+    -------
+    dict of str to str
+        By study. Each study's ``HEADLINE`` names the verdicts that its sentence rests on; where another run has given
+        other verdicts, the sentence is followed by the claims that contradict it.
+    """
+    verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
+    verdicts |= {f"calibrated: {id}": v for id, v in zip(calibrated["id"], calibrated["verdict"], strict=True)}
+    found = {}
+    for study, module in STUDIES.items():
+        sentence, rests_on = module.HEADLINE
+        others = [
+            f"`{id}` {verdicts.get(id, 'missing')}" for id, verdict in rests_on.items() if verdicts.get(id) != verdict
+        ]
+        found[study] = sentence + (f" (This run says otherwise: {', '.join(others)}.)" if others else "")
+    return found
+
+
+def write_conditions(study, results="results", out=None, *, data="data"):
+    """Judge a study's claims on its tables under other conditions, and write what is missed and what is lost there.
+
+    Parameters
+    ----------
+    study : str
+        One of `STUDIES`.
+    results : path-like
+        Folder of the result tables. Those under conditions are in ``<study>/runs/conditions``, with the names and
+        columns of the result tables and an additional column ``condition``.
+    out : path-like, optional
+        By default ``<study>/conditions.csv`` in `results`.
+    data : path-like
+        Folder of ``published/claims.yaml``.
+
+    Returns
+    -------
+    DataFrame
+        From `misspenalty_studies.common.claims.under_conditions`.
+
+    Raises
+    ------
+    InputError
+        A table does not match; see `misspenalty_studies.common.claims.under_conditions`.
+    """
+    results, module = Path(results), STUDIES[study]
+    ledger = [claim for claim in load_ledger(Path(data) / "published" / "claims.yaml") if claim.study == study]
+    base = judge(ledger, {study: module}, _tables(results, studies=[study]))
+    varied = {
+        item: _table(path)
+        for item in module.TABLES
+        if (path := results / study / "runs" / "conditions" / f"{item}.csv").is_file()
+    }
+    judged = base[base["role"] != "condition"].set_index("id")["verdict"].to_dict()
+    frame = under_conditions(ledger, study, module, judged, varied)
+    write_table(frame, Path(out or results / study / "conditions.csv"))
+    return frame
+
+
+def _tables(results, variant="", studies=STUDIES):
+    """The tables in the folder that claims read, by study and item."""
+    files = table_files(variant, studies)
+    return {name: _table(results / path) for name, path in files.items() if (results / path).is_file()}
+
+
+def _table(path):
+    try:
+        return pd.read_csv(path)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
+        raise InputError(f"not a CSV table: {error}", path=path, remedy="delete it and rerun") from error

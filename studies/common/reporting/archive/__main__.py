@@ -1,0 +1,64 @@
+"""``python -m misspenalty_studies.common.reporting.archive``: what ``make archive`` and ``make verify`` run."""
+
+import argparse
+import collections
+import sys
+from pathlib import Path
+
+from misspenalty.errors import InputError, MissPenaltyError
+from misspenalty_studies.common.reporting.archive import compare, crate, verify
+from misspenalty_studies.common.reporting.recorded import changed_files, read_manifest
+
+VERDICTS = ("equal", "numerically equal", "not compared", "different")
+
+
+def main(arguments=None):
+    """Write or verify an archive; 0 if all is well, 1 if results differ, 2 if the archive or a folder is refused."""
+    parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.reporting.archive", description=__doc__)
+    parser.add_argument("--root", default=".", help="the checkout that contains results/ (default: this folder)")
+    commands = parser.add_subparsers(dest="command", required=True)
+    write = commands.add_parser("write", help="write misspenalty-results-<version>.zip")
+    write.add_argument("--out", default="build/archive", help="folder of the archive (default: build/archive)")
+    check = commands.add_parser("verify", help="check an archive and compare each of its files with this checkout's")
+    check.add_argument("archive")
+    check.add_argument(
+        "--tolerance", type=float, default=compare.TOLERANCE,
+        help="relative difference up to which numbers count as equal (default: %(default)s)",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "write":
+            return _write(options)
+        return _verify(options)
+    except MissPenaltyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _write(options):
+    manifest = read_manifest(Path(options.root) / verify.MANIFEST) or {"outputs": {}}
+    if changed := changed_files(manifest["outputs"], options.root):
+        raise InputError(
+            "is not what the last run wrote, as its manifest says",
+            path=Path(options.root) / changed[0],
+            remedy="`make reproduce` makes it again",
+        )
+    version = crate.read_citation(options.root)["version"]
+    path = Path(options.out) / f"misspenalty-results-{version}.zip"
+    number = crate.write_archive(path, options.root)
+    print(f"{path}: {number} files, {path.stat().st_size} bytes, sha256 {crate.file_digest(path)}")
+    return 0
+
+
+def _verify(options):
+    found = verify.verify(options.archive, options.root, options.tolerance)
+    print(f"{options.archive}: whole, and nothing but its files")
+    for one in found:
+        print(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}")
+    counts = collections.Counter(one.verdict for one in found)
+    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))
+    return 1 if counts["different"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

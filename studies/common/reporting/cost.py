@@ -1,0 +1,132 @@
+"""The cost of a run, as stated in README.md and ARTIFACT.md: read from the run's manifest and from the disk."""
+
+import json
+import math
+import os
+from pathlib import Path
+
+from misspenalty.io.documents import read_yaml
+
+FOLDERS = {
+    "environment": (".venv",),
+    "checkout": ("data", "src", "studies", "tests", "docs", ".git"),
+    "results": ("results", "build"),
+}
+ITEMS = {  # study -> a table of it, and claims to look at
+    "classics": ("hit_ratios", ("classics.arc.oltp.arc.1000", "classics.arc.oltp.lru.1000")),
+    "vlog": ("table2", ("vlog.table2.order",)),
+    "mq": ("table4", ("mq.table4.rel_miss.512", "mq.table4.mq.128")),
+    "sarc": ("table2", ("sarc.table2.ci.1136.lru_top.read",)),
+    "hac": ("fig9", ("hac.fig9.replacement_over_fetch.t1minus",)),
+    "epcm": ("fig7", ("epcm.fig7b.hot_read_latency",)),
+    "delayed_hits": ("authors_program", ("delayed_hits.simulator.sample_lru_12_z20",)),
+    "kvcache": ("hits", ("kvcache.fig9.fifty_million",)),
+    "dispute": ("reductions", ("dispute.s3.mean",)),
+}
+
+
+def whole(run, root):
+    """Whether a manifest has a time for every rule that makes a final file, so that sums cover a complete run."""
+    index = Path(root, "results", "index.json")
+    if not index.is_file():
+        return False
+    rules = {made["rule"] for made in json.loads(index.read_text())["made"].values()}
+    timed = {name.split("/")[0] for name, job in run["jobs"].items() if job.get("cpu_s") is not None}
+    return rules <= timed
+
+
+def minutes(seconds):
+    """Whole minutes, rounded up."""
+    return math.ceil(seconds / 60)
+
+
+def gigabytes(n, step=0.1):
+    """10^9 bytes, rounded up to a step."""
+    return f"{math.ceil(n / 1e9 / step) * step:.1f} GB"
+
+
+def cost(jobs):
+    """``(CPU seconds, peak bytes of the largest)`` of jobs."""
+    cpu = sum(job["cpu_s"] or 0 for job in jobs)
+    return cpu, 2**20 * max((job["peak_rss_mb"] or 0 for job in jobs), default=0)
+
+
+def disk(root, names):
+    """Bytes that files in folders occupy; a file with several names counts once."""
+    seen, total = set(), 0
+    for name in names:
+        for folder, _, files in os.walk(Path(root, name)):
+            for file in files:
+                about = os.lstat(os.path.join(folder, file))
+                if (about.st_dev, about.st_ino) not in seen:
+                    seen.add((about.st_dev, about.st_ino))
+                    total += about.st_size
+    return total
+
+
+def readme_text(run, root):
+    """What `make reproduce` costs, as a paragraph; None if the manifest is not of a complete run.
+
+    Parameters
+    ----------
+    run : dict
+        The manifest.
+    root : path-like
+        The checkout, whose folders are measured.
+    """
+    if not whole(run, root):
+        return None
+    cpu, peak = cost(run["jobs"].values())
+    environment, checkout, results = (gigabytes(disk(root, folders)) for folders in FOLDERS.values())
+    return f"""The run that made these results took {minutes(cpu)} CPU minutes of jobs, and {gigabytes(peak)} of memory
+for the largest job; jobs that run at the same time add up, and installing and building are extra. On disk the
+environment takes {environment}, the checkout with its traces {checkout}, results and builds {results}."""
+
+
+def artifact_text(run, root):
+    """A table with a study's command, CPU minutes, memory, disk and expected values; None as in `readme_text`."""
+    if not whole(run, root):
+        return None
+    ledger = read_yaml(Path(root, "data", "published", "claims.yaml"))
+    published = {entry["id"]: entry["published"] for entry in ledger}
+    lines = [
+        "| Study | Command | CPU minutes | Memory | Disk | Claims to look at, with the published value |",
+        "|---|---|---|---|---|---|",
+    ]
+    for study, (item, claims) in ITEMS.items():
+        cpu, peak = cost([job for name, job in run["jobs"].items() if name.startswith(f"{study}_")])
+        told = "; ".join(f"`{name}`: {written(published[name])}" for name in claims)
+        size = disk(root, [f"results/{study}"])
+        lines.append(
+            f"| `{study}` | `.venv/bin/snakemake --cores all results/{study}/{item}.csv` | {minutes(cpu)} "
+            f"| {gigabytes(peak)} | {max(math.ceil(size / 1e6), 1)} MB | {told} |"
+        )
+    cpu, peak = cost(run["jobs"].values())
+    size = gigabytes(disk(root, ["results"]))
+    lines.append(f"| all | `make reproduce` | {minutes(cpu)} | {gigabytes(peak)} | {size} | `results/claims.csv` |")
+    return "\n".join(lines)
+
+
+def expected_text(claims):
+    """A table with the values and verdicts expected from a run, for the claims in `ITEMS`.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        ``results/claims.csv``; claims that it lacks are left out.
+    """
+    rows = claims.astype(str).set_index("id")
+    lines = ["| Claim | Published | Expected value | Expected verdict |", "|---|---|---|---|"]
+    for name in (name for _, names in ITEMS.values() for name in names if name in rows.index):
+        row = rows.loc[name]
+        lines.append(f"| `{name}` | {row['published']} | {row['obtained']} | {row['verdict'].replace('_', ' ')} |")
+    return "\n".join(lines)
+
+
+def written(value):
+    """A published value; an ordering is a list of groups, from low to high, a bound a mapping."""
+    if isinstance(value, dict) and "op" in value:
+        return f"{value['op']} {value['limit']}"
+    if isinstance(value, list):
+        return " < ".join(" = ".join(map(str, group)) if isinstance(group, list) else str(group) for group in value)
+    return str(value)

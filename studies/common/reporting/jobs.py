@@ -1,0 +1,162 @@
+"""Code shared by the workflow's scripts: a job names a function, reads its inputs, and writes the tables it returns.
+
+A rule names the function by its dotted name (``misspenalty_studies.mq.tables.bounds``). The same name gives the digest
+of the rule's code (`misspenalty_studies.common.reporting.provenance.code_digest`), so a rule never lists the modules
+it depends on.
+"""
+
+import importlib
+import inspect
+import re
+import resource
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.io.files import atomic_path, write_csv
+from misspenalty_studies.common.reporting.dictionary import check
+
+
+@contextmanager
+def logged(path):
+    """Send a job's ``stderr``, and the traceback of a failure, to its log file; what the job took is its last line."""
+    with open(path, "w", buffering=1) as stream:
+        sys.stderr = stream
+        try:
+            yield stream
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            raise
+        finally:
+            stream.write(f"{spent()}\n")
+            sys.stderr = sys.__stderr__
+
+
+def spent():
+    """CPU time of this process and its children so far, and the memory of the largest of them, as text.
+
+    Snakemake samples its jobs at ever longer intervals, and so misses up to half a minute of each.
+
+    Examples
+    --------
+    >>> spent().endswith(" MB of memory")
+    True
+    """
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    peak = max(_peak(used[0]), used[1].ru_maxrss) / (2**20 if sys.platform == "darwin" else 2**10)
+    return f"{sum(one.ru_utime + one.ru_stime for one in used):.2f} s of CPU time, {peak:.0f} MB of memory"
+
+
+def _peak(used):
+    """Most memory of this process, in the unit of `used`, which also counts what a fork of Snakemake began with."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:  # not Linux
+        found = None
+    return int(found[1]) if found else used.ru_maxrss
+
+
+def function_of(name):
+    """The function with a dotted name.
+
+    Parameters
+    ----------
+    name : str
+        Module and function: ``misspenalty_studies.mq.tables.bounds``.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    ParameterError
+        There is no such module, or it has no such function.
+
+    Examples
+    --------
+    >>> function_of("misspenalty_studies.mq.tables.bounds").__name__
+    'bounds'
+    """
+    module, _, function = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(f"a rule names the function {name!r}, which does not exist: {error}") from error
+
+
+def caption_of(function):
+    """The caption of a figure: the docstring of the function that draws it, up to its list of parameters.
+
+    Examples
+    --------
+    >>> caption_of("misspenalty_studies.mq.figures.fig4").startswith("Share of the blocks")
+    True
+    """
+    documented = inspect.getdoc(function_of(function)) or ""
+    text = documented.split("\nParameters\n")[0].split("\nReturns\n")[0].strip()
+    if not text:
+        raise ParameterError(f"{function} has no docstring; a figure's docstring is its caption")
+    return text
+
+
+def read_tables(source):
+    """Tables in the form that a function takes.
+
+    Parameters
+    ----------
+    source : str, list of str or dict of str to str
+        The file of a table (CSV or Parquet); a list of files of the same columns, which are concatenated; or
+        files by name. A YAML document is left to the function, which receives its path.
+
+    Returns
+    -------
+    DataFrame, dict of str to DataFrame, or str
+    """
+    if isinstance(source, dict):
+        return {name: read_tables(path) for name, path in source.items()}
+    if not isinstance(source, str | Path):
+        return pd.concat([read_tables(path) for path in source], ignore_index=True)
+    if str(source).endswith(".yaml"):
+        return source
+    return pd.read_parquet(source) if str(source).endswith(".parquet") else pd.read_csv(source)
+
+
+def write_table(table, path):
+    """Write a table atomically, in the format of its suffix; a result table only if it is as its study declares it.
+
+    Raises
+    ------
+    InputError
+        See `misspenalty_studies.common.reporting.dictionary.check`.
+    """
+    check(table, path)
+    if str(path).endswith(".parquet"):
+        with atomic_path(path) as partial:
+            table.to_parquet(partial, compression="zstd")
+    else:
+        write_csv(table, path)
+
+
+def write_tables(found, outputs):
+    """Write the tables that a function returned.
+
+    Parameters
+    ----------
+    found : DataFrame or dict of str to DataFrame
+        One table for a single output, or tables by the names of the outputs.
+    outputs : dict of str to path-like
+
+    Raises
+    ------
+    ParameterError
+        The tables returned do not match the rule's outputs.
+    """
+    found = {next(iter(outputs)): found} if isinstance(found, pd.DataFrame) else found
+    if found.keys() != outputs.keys():
+        raise ParameterError(f"the function returned {sorted(found)}; the rule's outputs are {sorted(outputs)}")
+    for name, table in found.items():
+        write_table(table, outputs[name])

@@ -1,0 +1,22 @@
+"""Typed settings: one model per block of a configuration is the source of its checks, schema, default file and table.
+
+`types` has the base class and the types of values, `messages` explains what is wrong with a configuration, and
+`documents` writes the files that are made from the models. What can be configured is the studies' business:
+`misspenalty_studies.common.configuration`.
+"""
+
+from misspenalty_studies.common.settings.messages import SettingError, at, explain, nearest
+from misspenalty_studies.common.settings.types import Distinct, Name, Number, Path, Settings, setting
+
+__all__ = [
+    "Distinct",
+    "Name",
+    "Number",
+    "Path",
+    "SettingError",
+    "Settings",
+    "at",
+    "explain",
+    "nearest",
+    "setting",
+]

@@ -1,0 +1,384 @@
+"""The pages of the site: results in, a folder of HTML out, which needs no server and loads nothing from other hosts."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import jinja2
+import vl_convert
+
+import misspenalty
+from misspenalty.errors import InputError
+from misspenalty.io.files import atomic_path
+from misspenalty_studies.common.claims import headline, load_ledger
+from misspenalty_studies.common.reporting.jobs import caption_of, function_of, read_tables
+from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest
+from misspenalty_studies.common.site.charts import charts
+from misspenalty_studies.common.site.inputs import (
+    REMADE,
+    VERDICTS,
+    called,
+    lines_of,
+    read_claims,
+    read_conditions,
+    read_index,
+    read_readings,
+    read_table,
+    rows_of,
+    title_of,
+)
+from misspenalty_studies.common.site.links import dead_links
+
+HERE = Path(__file__).parent
+MOST_ROWS = 400  # of a table shown on a page; the full table can be downloaded
+CONTEXT = 4  # lines of code shown before and after the one that decides a claim
+FORMS = ("svg", "pdf", "png")
+FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
+MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
+    (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),
+    (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Documentation">'),
+    (r'<aside class="toc-drawer([^"]*)">', r'<aside class="toc-drawer\1" aria-label="On this page">'),
+    (r'(?s)<header class="mobile-header">(.*?)</header>', r'<nav class="mobile-header" aria-label="Menus">\1</nav>'),
+    (r'<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    (r"<pre>", '<pre tabindex="0">'),
+    (r"<th( class=\"blank[^>]*)?>(&nbsp;|\xa0)?</th>", "<td></td>"),
+)
+ODD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # in no text of HTML
+DESCRIBED = "Classic results on storage caching, reproduced from raw traces and judged claim by claim."
+
+
+def build_site(out, root=".", *, extras=None, progress=lambda text: None):
+    """Build the site from archived results.
+
+    Parameters
+    ----------
+    out : path-like
+        Folder of the site; replaced as a whole.
+    root : path-like
+        The checkout: ``results``, ``data``, ``src``.
+    extras : dict of str to path-like, optional
+        Further folders to be copied into the site, by name (``docs``, ``notebooks``, ``play``), which the menu then
+        lists.
+    progress : callable, optional
+        Called with a line of text as each part begins.
+
+    Raises
+    ------
+    InputError
+        The results are missing, one of their files is damaged, or a link of a page leads nowhere.
+    """
+    root, out = Path(root), Path(out)
+    index = root / "results" / "index.json"
+    if not index.is_file():
+        raise InputError("no such file", path=index, remedy="make the results with `make reproduce`")
+    with atomic_path(out) as folder:
+        folder.mkdir()
+        _Site(root, folder, read_index(index), dict(extras or {}), progress).write()
+        progress("links")
+        if dead := dead_links(folder):
+            shown = "; ".join(f"{page} to {link}" for page, link in dead[:5])
+            raise InputError(f"{len(dead)} links of the site lead nowhere: {shown}", path=out)
+
+
+class _Site:
+    """One build of the site."""
+
+    def __init__(self, root, out, index, extras, progress):
+        self.root, self.out, self.results = root, out, root / "results"
+        self.titles, self.made, self.progress = index["titles"], index["made"], progress
+        self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
+        self.extras = {name: Path(path) for name, path in extras.items() if Path(path).is_dir()}
+        self.claims = read_claims(self.results / "claims.csv", self.titles)
+        self.sources = Sources(checkout_folders(root))
+        self.read = self._readings()
+        states = read_table(self.results / "recomputed.csv", ("study", "state"), "what was recomputed")
+        states = states[states["study"].isin(list(self.titles))]
+        self.states = dict(zip(states["study"], states["state"], strict=True))
+        if unknown := [study for study in self.titles if study not in self.states]:
+            raise InputError(f"lacks the row of {unknown[0]}", path=self.results / "recomputed.csv", remedy=REMADE)
+        self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
+        self.pages = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True,
+        )  # fmt: skip
+        self.pages.globals |= {"titles": self.titles, "extras": list(self.extras), "verdicts": VERDICTS}
+        self.pages.globals |= {"version": misspenalty.__version__, "commit": commit_of(root)}
+        self.pages.filters["claim_page"] = claim_page
+
+    def _readings(self):
+        """What each claim is based on; the rows by path of the table, relative to the results."""
+        found = {}
+        for study in sorted(set(self.claims["study"])):
+            found |= read_readings(self.results / study / "runs" / "readings.json", study)
+        if missing := [claim for claim in self.claims["id"] if claim not in found]:
+            raise InputError(
+                f"no reading of the claim {missing[0]}", path=self.results / "claims.csv",
+                remedy="make it with `snakemake --cores all readings`",
+            )  # fmt: skip
+        return found
+
+    def write(self):
+        """Every page, and the files that the pages offer."""
+        self.progress("files")
+        shutil.copytree(HERE / "static", self.out / "static")
+        (self.out / "static" / "vega.js").write_text(vl_convert.javascript_bundle())
+        for name, folder in self.extras.items():
+            shutil.copytree(folder, self.out / name, ignore=shutil.ignore_patterns(".buildinfo", "objects.inv"))
+        for name in FOREIGN & self.extras.keys():
+            for path in (self.out / name).rglob("*.html"):
+                self._frame(path)
+        self._copy_results()
+        self.progress("figures")
+        for key, figure in self.figures.items():
+            self._figure(key, figure)
+        self.progress("claims")
+        self._claims()
+        self._overview()
+        self._files()
+        if "notebooks" in self.extras:
+            self._notebooks()
+        if "play" in self.extras:
+            for name in ("play.js", "worker.js", "replay.py"):
+                shutil.copy(HERE / "play" / name, self.out / "play")
+            self._page("play/index.html", "play.html")
+
+    def _page(self, path, template, **values):
+        depth = path.count("/")
+        target = self.out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        told = {"described": DESCRIBED, "picture": "data/overview.png", "content": "main"} | values
+        text = self.pages.get_template(template).render(up="../" * depth, here=path, **told)
+        if odd := ODD.search(text):
+            raise InputError(f"page {path} would contain the character {odd[0]!r}", path=self.results)
+        target.write_text(text + "\n", encoding="utf-8")
+
+    def _frame(self, path):
+        """Give a page that another program made the site's header and icon."""
+        here = path.relative_to(self.out).as_posix()
+        up = "../" * here.count("/")
+        with called(path, "a whole page", "build the documentation and the notebooks again"):
+            text = path.read_text(encoding="utf-8")
+            if len(re.findall(r"<body[\s>]", text)) != 1 or text.count("</head>") != 1:
+                raise ValueError("expected one head and one body")
+        links = f'<link rel="icon" type="image/svg+xml" href="{up}static/icon.svg">\n'
+        links += f'<link rel="stylesheet" href="{up}static/header.css">\n'
+        if 'name="description"' not in text:
+            links += f'<meta name="description" content="{html.escape(DESCRIBED)}">\n'
+        text = re.sub(r'href="([\w-]+)\.ipynb"', r'href="\1.html"', text).replace("<main>", '<main id="main">')
+        content = "main" if 'id="main"' in text else "furo-main-content"
+        header = self.pages.get_template("header.html").render(up=up, here=here, content=content)
+        for pattern, instead in MENDED:
+            text = re.sub(pattern, instead, text)
+        text = re.sub(r"<link[^>]*rel=\"(?:shortcut )?icon\"[^>]*>", "", text)
+        text = text.replace("</head>", f"{links}</head>", 1)
+        path.write_text(re.sub(r"<body[^>]*>", lambda found: f"{found[0]}\n{header}", text, count=1), encoding="utf-8")
+
+    def _copy_results(self):
+        read = {f"results/{path}" for reading in self.read.values() for path in reading.rows}
+        for path in sorted({*self.made, *read, "results/index.json"}):
+            source = self.root / path
+            if source.is_file():
+                target = self.out / path.replace("results/", "data/", 1)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
+
+    # --- figures -----------------------------------------------------------------------------------------------------
+
+    def _figure(self, key, figure):
+        readers = self._readers(figure)
+        self._page(
+            f"figure/{key}.html",
+            "figure.html",
+            described=f"{figure['item']} of {self.titles[figure['study']]}: {figure['shows']}",
+            picture=f"data/{key}.png",
+            key=key,
+            figure=figure,
+            caption=_paragraphs(caption_of(figure["function"])),
+            chart=self._chart(key),
+            tables=[path.removeprefix("results/") for path in _paths(figure["inputs"]) if path in self.made],
+            code=self._code(figure["function"]),
+            claims=self.claims[self.claims["id"].isin(readers)].to_dict("records"),
+            forms=[form for form in FORMS if (self.results / f"{key}.{form}").is_file()],
+        )
+
+    def _chart(self, key):
+        """Whether there is a script with the charts of a figure; none where one of its tables is not archived.
+
+        It is a script because a page that is opened as a file may not read another file.
+        """
+        target, figure = self.out / "charts" / f"{key}.js", self.figures[key]
+        if target.is_file():
+            return True
+        if not all((self.root / path).is_file() for path in _paths(figure["inputs"])):
+            return False
+        with called(self.results / key, "a figure that can be drawn from its tables"):
+            inputs = {name: read_tables(_under(self.root, source)) for name, source in figure["inputs"].items()}
+            drawn = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(drawn, separators=(",", ":"))
+        target.write_text(f"(globalThis.CHARTS ??= {{}})[{json.dumps(key)}] = {text};\n")
+        return True
+
+    def _readers(self, figure):
+        """Claims that read a table of a figure."""
+        tables = {path.removeprefix("results/") for path in _paths(figure["inputs"])}
+        return {claim for claim, reading in self.read.items() if tables & reading.rows.keys()}
+
+    # --- claims ------------------------------------------------------------------------------------------------------
+
+    def _claims(self):
+        rows = self.claims.to_dict("records")
+        self._page("claims.html", "claims.html", claims=rows, counts=_counts(self.claims))
+        conditions = self._conditions()
+        by_figure = {key: self._readers(figure) for key, figure in self.figures.items()}
+        for place, row in enumerate(rows):
+            reading = self.read[row["id"]]
+            figures = [key for key, readers in by_figure.items() if row["id"] in readers]
+            named = row["id"].split(".")[1]
+            figures.sort(key=lambda key, named=named: key.rpartition("/")[2] != named)
+            self._page(
+                claim_page(row["id"]),
+                "claim.html",
+                described=f"{row['statement']} {VERDICTS[row['verdict']].capitalize()}.",
+                picture=f"data/{figures[0]}.png" if figures else "data/overview.png",
+                row=row,
+                claim=self._entry(row["id"]),
+                before=rows[place - 1]["id"] if place else None,
+                after=rows[place + 1]["id"] if place + 1 < len(rows) else None,
+                chart=bool(figures) and self._chart(figures[0]),
+                figures=figures,
+                derived=[other for other in rows if other["group"] == row["id"] != other["id"]],
+                conditions=conditions.get(row["id"], []),
+                code=self._lines(reading.path, reading.line),
+                tables=[self._rows(path, numbers) for path, numbers in reading.rows.items()],
+            )
+
+    def _entry(self, claim):
+        """The entry of the ledger that a claim is."""
+        if claim not in self.ledger:
+            raise InputError(f"claim {claim} is not in the ledger", path=self.results / "claims.csv", remedy=REMADE)
+        return self.ledger[claim]
+
+    def _conditions(self):
+        paths = [path for study in self.titles if (path := self.results / study / "conditions.csv").is_file()]
+        return {claim: rows for path in paths for claim, rows in read_conditions(path).items()}
+
+    def _rows(self, path, numbers):
+        frame, chosen = rows_of(self.results / path, numbers)
+        return {
+            "path": path,
+            "columns": list(frame.columns),
+            "rows": [[_rounded(cell) for cell in row] for row in chosen.head(MOST_ROWS).itertuples(index=False)],
+            "read": len(numbers),
+            "all": len(frame),
+        }
+
+    def _lines(self, path, line):
+        source = lines_of(self.root / path, line)
+        first = max(1, line - CONTEXT)
+        shown = source[first - 1 : line + CONTEXT]
+        return {"path": path, "line": line, "first": first, "lines": shown}
+
+    def _code(self, function):
+        """Where a function starts."""
+        path = self.sources.path_of(function.rpartition(".")[0])
+        text = path.read_text()
+        start = re.search(rf"^def {function.rpartition('.')[2]}\b", text, re.MULTILINE)
+        line = text[: start.start()].count("\n") + 1 if start else 1
+        return {"path": path.relative_to(self.root).as_posix(), "line": line}
+
+    # --- the rest ----------------------------------------------------------------------------------------------------
+
+    def _overview(self):
+        counts = headline(self.claims).to_dict("records")
+        archived = [self.titles[study] for study, state in self.states.items() if state == "archived"]
+        paper = (self.results / "paper.pdf").is_file()
+        self._page("index.html", "index.html", counts=counts, paper=paper, archived=archived)
+        for study, title in self.titles.items():
+            self._page(
+                f"study/{study}.html",
+                "study.html",
+                described=f"{title}: figures, tables and claims, reproduced from raw traces.",
+                study=study,
+                title=title,
+                state=self.states[study],
+                figures={key: figure for key, figure in self.figures.items() if figure["study"] == study},
+                tables=sorted(
+                    path[8:] for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv")
+                ),
+                claims=self.claims[self.claims["study"] == study].to_dict("records"),
+                counts=next((row for row in counts if row["study"] == study), None),
+            )
+
+    def _notebooks(self):
+        """The list of notebooks, each with its first heading."""
+        rows = []
+        for path in sorted((self.out / "notebooks").glob("*.html")):
+            rows.append({"name": path.name, "title": title_of(self.root / "notebooks" / f"{path.stem}.ipynb")})
+        self._page("notebooks.html", "notebooks.html", notebooks=rows)
+
+    def _files(self):
+        rows = []
+        for path, how in sorted(self.made.items()):
+            if (self.root / path).is_file():
+                size = (self.root / path).stat().st_size
+                digest = file_digest(self.root / path)
+                rows.append({"path": path, "size": size, "sha256": digest, **how, "data": path[8:]})
+        self._page("files.html", "files.html", files=rows)
+
+
+def commit_of(root):
+    """The commit that a checkout has, or ``unknown`` for a folder that is none."""
+    done = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def claim_page(claim):
+    """Path of the page of a claim, relative to the site.
+
+    >>> claim_page("mq.table4.mq.128")
+    'claim/mq.table4.mq.128.html'
+    """
+    return f"claim/{claim}.html"
+
+
+def _paths(source):
+    """Paths that a figure's input names, however nested."""
+    if isinstance(source, dict):
+        return [path for one in source.values() for path in _paths(one)]
+    return [source] if isinstance(source, str) else [path for one in source for path in _paths(one)]
+
+
+def _under(root, source):
+    if isinstance(source, dict):
+        return {name: _under(root, one) for name, one in source.items()}
+    return str(root / source) if isinstance(source, str) else [_under(root, one) for one in source]
+
+
+def _tuples(options):
+    """Options in the workflow's form: lists of pairs, which JSON has turned into lists of lists."""
+    return {
+        name: [tuple(one) if isinstance(one, list) else one for one in value] if isinstance(value, list) else value
+        for name, value in options.items()
+    }
+
+
+def _paragraphs(text):
+    """A docstring's paragraphs as HTML: `code` is marked up, everything else is text."""
+    parts = (html.escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
+    return "".join("<p>" + re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", part) + "</p>" for part in parts)
+
+
+def _rounded(cell):
+    """A number with at most six digits; other text as it is."""
+    try:
+        return f"{float(cell):.6g}" if "." in cell or "e" in cell.lower() else cell
+    except ValueError:
+        return cell
+
+
+def _counts(claims):
+    return {name: claims[name].value_counts().to_dict() for name in ("study", "role", "form", "verdict", "basis")}

@@ -1,0 +1,34 @@
+"""Stands in for pandas in the browser: tables as lists of rows, which is all that a replay returns."""
+
+
+class DataFrame:
+    """Rows, each a dict, from a list of them or from columns."""
+
+    def __init__(self, given):
+        self.attrs = {}
+        if isinstance(given, DataFrame):
+            given = given.rows
+        if isinstance(given, dict):
+            size = max(
+                len(values) for values in given.values() if hasattr(values, "__len__") and not isinstance(values, str)
+            )
+            columns = {
+                name: values.tolist() if hasattr(values, "tolist") else [values] * size
+                for name, values in given.items()
+            }
+            given = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        self.rows = given
+
+    def to_dict(self, orient):
+        """The rows."""
+        assert orient == "records"
+        return self.rows
+
+    def drop(self, columns):
+        """Without one column."""
+        return DataFrame([{name: value for name, value in row.items() if name != columns} for row in self.rows])
+
+
+def concat(tables, ignore_index):
+    """The rows of tables one after another."""
+    return DataFrame([row for table in tables for row in table.rows])

@@ -1,0 +1,153 @@
+"""What each claim is based on: the line of code that decides it, the rows that it reads, the figures that show them."""
+
+import importlib
+import inspect
+import json
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import misspenalty_studies
+from misspenalty.io.files import atomic_path
+from misspenalty_studies.common.claims.recorder import Recorder
+from misspenalty_studies.common.claims.study import Study
+from misspenalty_studies.common.judge import STUDIES
+from misspenalty_studies.common.reporting.jobs import read_tables
+
+AT_ONCE = 20  # rows of a table given to one process
+
+
+@dataclass
+class Reading:
+    """What one claim is based on.
+
+    Attributes
+    ----------
+    path, line : str, int
+        The line that records it; the path is relative to the folder that contains the package.
+    rows : dict of str to list of int
+        By item of the study's result tables, the rows that the claim reads, counted from 0.
+    """
+
+    path: str
+    line: int
+    rows: dict = field(default_factory=dict)
+
+
+def write_readings(study, tables, out, *, threads=1):
+    """Write down what the claims of a study are based on.
+
+    Parameters
+    ----------
+    study : str
+        One of `misspenalty_studies.common.judge.STUDIES`.
+    tables : mapping of str to str
+        Paths of its result tables by item.
+    out : path-like
+        JSON: by claim, a mapping with the attributes of `Reading`.
+    threads : int
+        Processes that share the work.
+    """
+    found = readings(STUDIES[study], read_tables(dict(tables)), threads=threads)
+    with atomic_path(Path(out)) as partial:
+        partial.write_text(json.dumps({claim: asdict(one) for claim, one in found.items()}, indent=1) + "\n")
+
+
+def readings(module, tables, *, threads=1):
+    """What the claims of a study are based on.
+
+    A row belongs to a claim if the claim has no answer without it: each row of each table that claims read is removed
+    in turn.
+
+    Parameters
+    ----------
+    module : module
+        The study's `claims` module.
+    tables : mapping of str to DataFrame
+        Its result tables by item; an absent one has not been made.
+    threads : int
+        Processes that share the work.
+
+    Returns
+    -------
+    dict of str to Reading
+        By claim.
+    """
+    study = _study(module, tables)
+    found = lines(module, study.frames)
+    tasks = [
+        (item, range(at, min(at + AT_ONCE, len(tables[item]))))
+        for item in module.TABLES
+        if item in tables
+        for at in range(0, len(tables[item]), AT_ONCE)
+    ]
+    with ProcessPoolExecutor(threads, initializer=_begin, initargs=(module.__name__, tables)) as pool:
+        for (item, _), part in zip(tasks, pool.map(_readers, tasks), strict=True):
+            for row, claims in part:
+                for claim in claims:
+                    found[claim].rows.setdefault(item, []).append(row)
+    return found
+
+
+def _study(module, tables):
+    return Study("", module, {f"_{item}": frame for item, frame in tables.items()}, variant=False)
+
+
+def _begin(module, tables):
+    """Give a process the study that it examines."""
+    global _LOOKED_AT
+    _LOOKED_AT = _study(importlib.import_module(module), tables)
+
+
+def _readers(task):
+    """Which claims read each of some rows of a table."""
+    item, rows = task
+    columns = list(_LOOKED_AT.module.TABLES[item].values)
+    if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # none of these rows is read
+        return []
+    return [(row, sorted(_LOOKED_AT.losing([(item, [row], columns)]))) for row in rows]
+
+
+class _Lines(Recorder):
+    """A recorder that notes where it is called from."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.file, self.at = inspect.getfile(module), {}
+        self.folder = str(Path(self.file).parent)
+
+    def _add(self, claim, form, report=None):
+        super()._add(claim, form, report)
+        frame = inspect.currentframe()
+        while frame and not frame.f_code.co_filename.startswith(self.folder):
+            frame = frame.f_back
+        self.at[claim] = (frame.f_code.co_filename, frame.f_lineno) if frame else (self.file, 1)
+
+
+def lines(module, frames):
+    """Where a study records its claims.
+
+    Parameters
+    ----------
+    module : module
+        The study's `claims` module.
+    frames : dict of str to DataFrame
+        Its result tables, see `misspenalty_studies.common.claims.study.Study`.
+
+    Returns
+    -------
+    dict of str to Reading
+        By claim, without rows.
+    """
+    recorder = _Lines(module)
+    with np.errstate(all="ignore"):
+        module.claims(recorder, dict(frames))
+    return {claim: Reading(_in_checkout(path), line) for claim, (path, line) in recorder.at.items()}
+
+
+def _in_checkout(path):
+    """Return the path of an installed source within the checkout; other paths as they are."""
+    package = Path(misspenalty_studies.__file__).parent
+    return f"studies/{Path(path).relative_to(package).as_posix()}" if Path(path).is_relative_to(package) else str(path)

@@ -1,0 +1,89 @@
+"""What missing facts cost: counted by hand on five claims, and the list in step with the archived conditions."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from misspenalty.errors import InputError
+from misspenalty_studies.common.claims.missing import NONE, MissingFact, missing_facts, missing_facts_table
+
+ROOT = Path(__file__).parents[4]
+FACTS = [
+    MissingFact(study="mq", fact="first level", kind="stream", conditions=("level of *",)),
+    MissingFact(study="mq", fact="writes", kind="definition", conditions=("writes *",)),
+    MissingFact(study="mq", fact="our phases", kind="control", conditions=("short phases",)),
+]
+
+
+def claims(**changes):
+    ids = ["mq.a", "mq.b", "mq.c", "mq.d", "mq.e"]
+    frame = pd.DataFrame({"id": ids, "study": "mq", "role": "claim", "verdict": "not_reproduced"}).set_index("id")
+    for (id, column), value in changes.get("cells", {}).items():
+        frame.loc[id, column] = value
+    return frame.reset_index()
+
+
+def tried(*rows):
+    return pd.DataFrame(rows, columns=["claim", "condition", "verdict"]).assign(value="1")
+
+
+def count(claims, conditions):
+    return {row.fact: (row.alone, row.together) for row in missing_facts(claims, conditions, FACTS).itertuples()}
+
+
+def test_a_claim_counts_once_per_fact_and_alone_before_together():
+    conditions = tried(
+        ("mq.a", "level of 8 MB", "reproduced"),  # two sizes of one fact: counted once
+        ("mq.a", "level of 9 MB", "reproduced"),
+        ("mq.a", "level of 8 MB; writes bypass", "reproduced"),  # no longer together, because alone suffices
+        ("mq.b", "level of 8 MB; writes bypass", "reproduced"),
+        ("mq.b", "writes bypass", "not_reproduced"),
+        ("mq.c", "writes bypass", "direction"),  # right in direction only: not reproduced under any
+        ("mq.d", "short phases; writes bypass", "reproduced"),  # a control is no fact, so writes are alone
+        ("mq.e", "level of 8 MB", "not_testable"),
+    )
+    assert count(claims(), conditions) == {"first level": (1, 1), "writes": (1, 1), NONE: (2, 0)}
+
+
+def test_only_missed_claims_count():
+    conditions = tried(
+        *((f"mq.{name}", "level of 8 MB", "reproduced") for name in "abcde"), ("mq.a", "writes *", "direction")
+    )
+    cells = {
+        ("mq.a", "verdict"): "reproduced",
+        ("mq.b", "verdict"): "tie",
+        ("mq.c", "verdict"): "direction",
+        ("mq.d", "role"): "derived",
+    }
+    assert count(claims(cells=cells), conditions)["first level"] == (2, 0)  # c and e
+
+
+def test_a_condition_that_no_fact_names_is_a_fact_of_its_own():
+    conditions = tried(("mq.a", "level of 8 MB; phase of the moon", "reproduced"), ("mq.b", "new moon", "reproduced"))
+    found = count(claims(), conditions)
+    assert (found["phase of the moon"], found["new moon"], found["first level"]) == ((0, 1), (1, 0), (0, 1))
+
+
+def test_a_condition_that_two_facts_name_is_refused():
+    twice = [*FACTS, MissingFact(study="mq", fact="again", kind="machine", conditions=("level *",))]
+    with pytest.raises(InputError, match="changes first level and again"):
+        missing_facts(claims(), tried(("mq.a", "level of 8 MB", "reproduced")), twice)
+
+
+def test_a_list_of_the_wrong_form_is_refused(tmp_path):
+    (tmp_path / "facts.yaml").write_text("- {study: mq, fact: x, kind: weather, conditions: [a]}\n")
+    with pytest.raises(InputError, match=r"facts\.yaml: entry\.1\.kind: Input should be 'stream'.*its head explains"):
+        missing_facts_table(ROOT / "results/claims.csv", [], tmp_path / "facts.yaml")
+
+
+def test_the_archived_table_is_made_from_the_archived_conditions():
+    conditions = sorted((ROOT / "results").glob("*/conditions.csv"))
+    made = missing_facts_table(ROOT / "results/claims.csv", conditions, ROOT / "data/published/missing_facts.yaml")
+    archived = pd.read_csv(ROOT / "results/missing_facts.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(made, archived)
+    assert (made["conditions"] > 0).all(), "a fact whose patterns match no condition"
+    assert "unlisted" not in set(made["kind"]), "a condition that data/published/missing_facts.yaml does not name"
+    claims = pd.read_csv(ROOT / "results/claims.csv", dtype=str)
+    missed = claims[(claims["role"] == "claim") & claims["verdict"].isin(["direction", "not_reproduced"])]
+    assert (made["alone"] + made["together"] <= made["study"].map(missed.groupby("study").size())).all()

@@ -1,0 +1,101 @@
+"""What README.md and ARTIFACT.md say about the cost of a run."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from misspenalty_studies.common.reporting import cost
+from misspenalty_studies.common.reporting.markers import update_between_markers
+
+ROOT = Path(__file__).parents[4]
+MB = 2**20
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with two rules of final files, and texts with markers."""
+    (tmp_path / "results" / "mq").mkdir(parents=True)
+    (tmp_path / "results" / "mq" / "table4.csv").write_bytes(b"x" * 3_200_000)
+    made = {"results/claims.csv": {"rule": "claims"}, "results/mq/table4.csv": {"rule": "mq_tables"}}
+    (tmp_path / "results" / "index.json").write_text(json.dumps({"made": made}))
+    published = tmp_path / "data" / "published"
+    published.mkdir(parents=True)
+    for name in ("claims.yaml", "claims.schema.yaml"):
+        shutil.copy(ROOT / "data" / "published" / name, published)
+    for name in ("README.md", "ARTIFACT.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def run(**jobs):
+    return {"jobs": {name.replace("__", "/"): job for name, job in jobs.items()}}
+
+
+def job(cpu, peak):
+    return {"wall_s": 99.0, "cpu_s": cpu, "peak_rss_mb": peak}
+
+
+def test_sums_and_maxima_are_those_of_the_jobs(checkout):
+    made = run(claims=job(61, 300), mq_tables=job(240, 1000), mq_replay__128mb=job(None, None))
+    text = cost.readme_text(made, checkout)
+    assert "took 6 CPU minutes" in text and "and 1.1 GB of memory" in text  # 301 s; 1,048.6 MB
+    table = cost.artifact_text(made, checkout)
+    row = next(line for line in table.splitlines() if line.startswith("| `mq`"))
+    assert row.split(" | ")[2:5] == ["4", "1.1 GB", "4 MB"]
+    assert "`mq.table4.rel_miss.512`: 18.5; `mq.table4.mq.128`: 19.85" in row
+    assert table.splitlines()[-1].startswith("| all | `make reproduce` | 6 | 1.1 GB | 0.1 GB |")
+
+
+@pytest.mark.parametrize("jobs", [{}, {"claims": job(1, 1)}, {"claims": job(1, 1), "mq_tables": job(None, 1)}])
+def test_a_run_of_parts_says_nothing(checkout, jobs):
+    assert cost.readme_text(run(**jobs), checkout) is None
+    assert cost.artifact_text(run(**jobs), checkout) is None
+
+
+def test_the_texts_have_their_places(checkout):
+    made = run(claims=job(61, 300), mq_tables=job(240, 1000))
+    assert update_between_markers(checkout / "README.md", "cost", cost.readme_text(made, checkout))
+    assert update_between_markers(checkout / "ARTIFACT.md", "cost", cost.artifact_text(made, checkout))
+
+
+def between(path, name="cost"):
+    return re.search(rf"<!-- {name}:start -->\n(.*?)\n<!-- {name}:end -->", path.read_text(), re.DOTALL)[1]
+
+
+def test_expected_values_are_those_of_the_claims():
+    claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)
+    claims.loc[claims["id"] == "mq.table4.mq.128", ["obtained", "verdict"]] = ["7.5", "not_reproduced"]
+    table = cost.expected_text(claims).splitlines()
+    assert "| `mq.table4.mq.128` | 19.85 | 7.5 | not reproduced |" in table
+    first, second = (
+        [line.split("|")[1:3] for line in text]
+        for text in (table, between(ROOT / "ARTIFACT.md", "expected").splitlines())
+    )
+    assert first == second
+
+
+def test_the_texts_of_this_checkout_have_the_form_that_the_rule_gives(checkout):
+    made = run(claims=job(61, 300), mq_tables=job(240, 1000))
+    words = [re.sub(r"[\d.]+", "", text) for text in (between(ROOT / "README.md"), cost.readme_text(made, checkout))]
+    assert words[0] == words[1]
+    tables = between(ROOT / "ARTIFACT.md"), cost.artifact_text(made, checkout)
+    first, second = ([(line.split("|")[1:3], line.split("|")[-2]) for line in text.splitlines()] for text in tables)
+    assert first == second
+
+
+def test_a_file_with_two_names_counts_once(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "one").write_bytes(b"x" * MB)
+    (tmp_path / "a" / "two").hardlink_to(tmp_path / "a" / "one")
+    assert cost.disk(tmp_path, ["a", "missing"]) == MB
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(5, "5"), ([["a", "b"], "c"], "a = b < c"), ({"op": ">=", "limit": 95}, ">= 95")]
+)
+def test_published_values_are_written_plainly(value, text):
+    assert cost.written(value) == text

@@ -1,0 +1,222 @@
+"""The paper: compiled from results alone, the same bytes every time, no result typed."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+import pytest
+import yaml
+from archived import copy_archived
+
+from misspenalty.errors import InputError
+from misspenalty.io.typesetting import compile_paper, paper_inputs
+from misspenalty.plotting import save_figure, style
+
+ROOT = Path(__file__).parents[4]
+PAPER = ROOT / "paper"
+DOCUMENTS = ["paper", "supplement"]
+SOURCES = [
+    path for path in sorted((*PAPER.glob("*.typ"), *ROOT.glob("studies/*/*.typ"))) if path.name != "template.typ"
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A stand-in for the repository: the paper's sources, synthetic results, a blank page for every figure."""
+    root = tmp_path_factory.mktemp("repository")
+    runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
+    copy_archived(root)
+    for name in ("paper", "config", "data/published", "data/machines", "benchmarks/measured"):
+        shutil.copytree(ROOT / name, root / name)
+    for path in ROOT.glob("studies/*/*.typ"):
+        copied = root / path.relative_to(ROOT)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copied)
+    shutil.copy(ROOT / "data" / "calibration.yaml", root / "data")
+    with matplotlib.rc_context(style.STYLE):
+        blank = style.new_figure(1, 1)
+    for path in dict.fromkeys(path for name in DOCUMENTS for path in paper_inputs(PAPER / f"{name}.typ", ROOT)):
+        if path.suffix in (".pdf", ".svg", ".png"):
+            save_figure(blank, root / path.with_suffix(""), formats=[path.suffix[1:]])
+    return root
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def text_of(root, config=None, document="paper"):
+    """What a document says, extracted through Typst's own HTML export."""
+    import typst
+
+    inputs = {} if config is None else {"config": config}
+    html = typst.compile(
+        str(root / "paper" / f"{document}.typ"),
+        root=str(root),
+        format="html",
+        ignore_system_fonts=True,
+        sys_inputs=inputs,
+    )
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.decode()))
+
+
+def test_two_processes_write_the_same_bytes(folder, tmp_path):
+    program = "import sys; from misspenalty.io.typesetting import compile_paper; compile_paper(*sys.argv[1:])"
+    outputs = [tmp_path / "one.pdf", tmp_path / "two.pdf"]
+    for output in outputs:
+        subprocess.run(
+            [
+                sys.executable,
+                "-W",
+                "error",
+                "-c",
+                program,
+                str(folder / "paper" / "paper.typ"),
+                str(folder),
+                str(output),
+            ],
+            check=True,
+            env={"PYTHONPATH": ":".join(filter(None, sys.path)), "HOME": str(tmp_path)},
+        )
+    first, second = (output.read_bytes() for output in outputs)
+    assert first == second and first.startswith(b"%PDF") and b"CreationDate" not in first
+
+
+def test_a_changed_result_changes_the_paper(copy, tmp_path):
+    compile_paper(copy / "paper" / "paper.typ", copy, tmp_path / "before.pdf")
+    path = copy / "results" / "mq" / "table4.csv"
+    table = pd.read_csv(path)
+    table.loc[0, "hit_ratio_pct"] += 1
+    table.to_csv(path, index=False)
+    compile_paper(copy / "paper" / "paper.typ", copy, tmp_path / "after.pdf")
+    assert (tmp_path / "before.pdf").read_bytes() != (tmp_path / "after.pdf").read_bytes()
+
+
+def test_other_sizes_and_streams_compile(copy, tmp_path):
+    """A small run has cache sizes that differ from the paper's, and captures that the fact sheet does not list."""
+    for path in (copy / "results" / "mq").glob("*.csv"):
+        table = pd.read_csv(path)
+        if "cache_mb" in table:
+            table.assign(cache_mb=table["cache_mb"] / 64).to_csv(path, index=False)
+    config = yaml.safe_load((copy / "config" / "config.yaml").read_text())
+    config["captures"] = {label: f"elsewhere/{label}.parquet" for label in config["captures"]}
+    compile_paper(copy / "paper" / "paper.typ", copy, tmp_path / "small.pdf", config)
+    assert (tmp_path / "small.pdf").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", ["results/mq/table4.csv", "results/claims.csv", "results/hac/fig9.pdf"])
+def test_a_missing_file_is_named_with_its_remedy(copy, tmp_path, name):
+    (copy / name).unlink()
+    with pytest.raises(InputError, match=rf"{name}.*make reproduce"):
+        compile_paper(copy / "paper" / "paper.typ", copy, tmp_path / "paper.pdf")
+    assert not list(tmp_path.glob("*.pdf")) and not list(tmp_path.glob(".*"))
+
+
+def test_an_error_in_a_source_is_placed(copy, tmp_path):
+    section = copy / "studies" / "mq" / "section.typ"
+    lines = section.read_text().splitlines()
+    section.write_text("\n".join([*lines, "", "#nowhere"]))
+    with pytest.raises(InputError, match=rf"mq/section\.typ, line {len(lines) + 2}: .*unknown variable: nowhere"):
+        compile_paper(copy / "paper" / "paper.typ", copy, tmp_path / "paper.pdf")
+
+
+def test_a_source_outside_the_root_is_refused(folder, tmp_path):
+    with pytest.raises(InputError, match="lies outside"):
+        compile_paper(folder / "paper" / "paper.typ", tmp_path, tmp_path / "paper.pdf")
+    with pytest.raises(InputError, match="no such file"):
+        compile_paper(folder / "paper" / "absent.typ", folder, tmp_path / "paper.pdf")
+
+
+def test_inputs_are_sorted_and_complete():
+    inputs = paper_inputs(PAPER / "paper.typ", ROOT)
+    assert inputs == sorted(inputs) and not any(path.is_absolute() for path in inputs)
+    named = {str(path) for path in inputs}
+    assert {"paper/paper.typ", "paper/references.bib", "results/claims.csv", "results/hac/fig9.pdf"} <= named
+
+
+def test_prose_follows_the_data(copy):
+    """The verdicts decide which sentence is printed."""
+    before = text_of(copy, document="supplement")
+    claims = pd.read_csv(copy / "results" / "claims.csv", dtype=str, keep_default_na=False)
+    claims.loc[claims["id"] == "mq.fig7.gain_order", "verdict"] = "reproduced"
+    claims.to_csv(copy / "results" / "claims.csv", index=False)
+    after = text_of(copy, document="supplement")
+    assert "They do not rank by cache size" in before and "They rank by cache size" in after
+    fit = pd.read_csv(copy / "results" / "mq" / "fit.csv").assign(at_bound=True)
+    fit.to_csv(copy / "results" / "mq" / "fit.csv", index=False)
+    assert "The model cannot reach it" in text_of(copy, document="supplement") and "cannot reach it" not in after
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_code_is_printed(folder, document):
+    """A line break before a method ends a Typst statement, and the rest is typeset as text."""
+    leaks = re.findall(
+        r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder, document=document)
+    )
+    assert not leaks, f"set as text: {leaks}"
+
+
+def test_every_study_is_counted(folder):
+    text = text_of(folder)
+    for study in ("Multi-Queue", "SARC", "HAC", "EPCM", "Virtual log", "Delayed hits", "S3-FIFO, SIEVE", "Mooncake"):
+        assert study in text
+
+
+def test_the_totals_are_those_of_the_claims(folder):
+    """Three numbers of each row of the table of totals, counted again in pandas."""
+    text = text_of(folder)
+    claims = pd.read_csv(folder / "results" / "claims.csv").query("role == 'claim'")
+    tested = claims[claims["verdict"] != "not_testable"]
+    for study, title in (("mq", "Multi-Queue"), ("hac", "HAC"), ("kvcache", "Mooncake")):
+        cells = [
+            part if (part := f"{(own['verdict'] == 'reproduced').sum()}/{len(own)}") != "0/0" else "–"
+            for form in ("number", "comparison")
+            for basis in ("free", "calibrated", "fitted")
+            for own in [tested[(tested["study"] == study) & (tested["form"] == form) & (tested["basis"] == basis)]]
+        ]
+        untestable = len(claims[(claims["study"] == study) & (claims["verdict"] == "not_testable")])
+        ties = len(claims[(claims["study"] == study) & (claims["verdict"] == "tie")])
+        assert f"{title} {' '.join(cells)} {ties} {untestable}" in text
+
+
+def numbers_of(source):
+    """Decimal numbers in a Typst source, prose and code, except lengths, sections of papers and releases."""
+    text = re.sub(r"//[^\n]*|§[\d.]+|Linux [\d.]+", "", source.read_text())
+    return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\d|\.|pt|em|mm|fr)", text))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_result_is_typed(source):
+    """No published value, no decimal number at all and no count of claims is in the text itself."""
+    assert not numbers_of(source), "read it from a result file"
+    text = re.sub(r"//[^\n]*", "", source.read_text())
+    published = pd.read_csv(ROOT / "data" / "published" / "mq_table4.csv")
+    gains = pd.read_csv(ROOT / "data" / "published" / "mq_fig7.csv")
+    typed = {f"{value:g}" for value in [*published["hit_ratio_pct"], *gains["normalized_rate"].dropna()]} - {"1"}
+    ledger = yaml.safe_load((ROOT / "data" / "published" / "claims.yaml").read_text())
+    studies = [claim["study"] for claim in ledger]
+    typed |= {str(len(ledger)), *(str(studies.count(study)) for study in set(studies))} - {"100"}  # of per cent
+    sizes = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["mq"]["cache_mb"]
+    typed |= {f"{size} MB" for size in sizes}
+    found = [value for value in sorted(typed) if re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", text)]
+    assert not found, f"{source.name} has typed {found}: read it from a result file"
+
+
+def test_the_guard_against_typed_results_sees_one(tmp_path):
+    source = tmp_path / "bad.typ"
+    source.write_text("MQ hits 44.34 % of the reads. // 1.23\n#v(0.5em)\n")
+    assert numbers_of(source) == {"44.34"}
+
+
+def test_fonts_are_embedded_ones():
+    fonts = set(re.findall(r'font: "([^"]+)"', "".join(path.read_text() for path in PAPER.rglob("*.typ"))))
+    import typst
+
+    assert fonts and fonts <= set(typst.Fonts(include_system_fonts=False).families())

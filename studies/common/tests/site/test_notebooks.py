@@ -1,0 +1,38 @@
+"""Pages of notebooks: nothing is fetched from elsewhere, pictures have words, and dead controls are absent."""
+
+import json
+import runpy
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from misspenalty_studies.common.notebook import WIDGET
+
+ROOT = Path(__file__).parents[4]
+page = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["page"]
+
+
+def with_controls(name):
+    """A saved notebook as it is before its live parts are removed."""
+    notebook = nbformat.reads((ROOT / "notebooks" / f"{name}.ipynb").read_text(), 4)
+    control = {"output_type": "display_data", "data": {WIDGET: {"model_id": "1"}}, "metadata": {}}
+    notebook.cells[-1] = nbformat.v4.new_code_cell("interact()", outputs=[nbformat.from_dict(control)])
+    state = {"state": {"1": {"model_name": "ImageModel"}}, "version_major": 2, "version_minor": 0}
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
+    return notebook
+
+
+@pytest.mark.parametrize("name", ["00-start-here", "whatif"])
+def test_a_page_is_whole_by_itself(browser, tmp_path, name):
+    path = tmp_path / f"{name}.html"
+    path.write_text(page(with_controls(name), name))
+    requests, shown = [], browser.new_page()
+    shown.on("request", lambda one: requests.append(one.url))
+    shown.goto(path.as_uri(), wait_until="networkidle")
+    assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
+    words = shown.eval_on_selector_all("img", "all => all.map((one) => one.alt)")
+    assert words and all(one.startswith("Figure of the section") for one in words)
+    assert shown.get_by_text("work in a running notebook").count() == 1
+    assert WIDGET not in json.dumps(path.read_text())
+    shown.close()

@@ -1,0 +1,136 @@
+"""The site of one study: complete, without a request to elsewhere, usable in a browser and on a phone."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from misspenalty.errors import InputError
+from misspenalty_studies.common.site.__main__ import main
+from misspenalty_studies.common.site.pages import build_site
+
+STUDY = "vlog"
+
+
+@pytest.fixture
+def page(browser):
+    """A page that fails the test on a script error or a request to anything other than files."""
+    context = browser.new_context(accept_downloads=True)
+    page, problems = context.new_page(), []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "request", lambda one: None if one.url.startswith(("file:", "data:", "blob:")) else problems.append(one.url)
+    )
+    yield page
+    context.close()
+    assert not problems
+
+
+def claims(site):
+    return pd.read_csv(site / "data" / "claims.csv", dtype=str, keep_default_na=False)
+
+
+def test_every_claim_has_a_page_with_its_statement_line_and_rows(site):
+    rows = claims(site)
+    assert len(rows) > 20
+    for row in rows.to_dict("records"):
+        text = (site / "claim" / f"{row['id']}.html").read_text()
+        assert f"<code>{row['id']}</code>" in text and "studies/vlog/claims.py:" in text
+        assert row["verdict"] == "not_testable" or "Rows that it reads" in text
+
+
+def test_every_link_leads_to_a_file(site):
+    assert len(list(site.rglob("*.html"))) > 3
+    for path in site.rglob("*.html"):
+        for link in re.findall(r"(?:href|src)=\"([^\"#]+)", path.read_text()):
+            if not link.startswith("data:"):
+                assert (path.parent / link).resolve().exists(), f"{path.relative_to(site)} links to {link}"
+
+
+def test_every_picture_has_a_text_and_every_page_one_heading(site):
+    assert len(list(site.rglob("*.html"))) > 3
+    for path in site.rglob("*.html"):
+        text = path.read_text()
+        assert all("alt=" in image for image in re.findall(r"<img[^>]*>", text)), path
+        if "docs" not in path.parts:
+            assert text.count("<h1>") == 1 and '<html lang="en">' in text, path
+
+
+def test_the_filters_of_claims_are_kept_in_the_address(site, page):
+    page.goto(f"file://{site}/claims.html")
+    everything = page.locator("table.claims tbody tr").count()
+    page.select_option("select[name=verdict]", "reproduced")
+    shown = page.locator("table.claims tbody tr:visible").count()
+    assert 0 < shown < everything == len(claims(site))
+    assert page.locator("form output").inner_text() == f"{shown} claims"
+    page.fill("input[name=words]", "no such words")
+    assert page.locator("table.claims tbody tr:visible").count() == 0
+    page.goto(page.url.split("#")[0] + "#verdict=reproduced&study=vlog")
+    page.reload()
+    assert page.locator("table.claims tbody tr:visible").count() == shown
+
+
+def test_a_figure_answers_to_pointer_scale_and_legend_and_can_be_taken_away(site, page):
+    page.goto(f"file://{site}/figure/{STUDY}/fig9.html")
+    page.wait_for_selector(".chart[data-drawn]")
+    charts = json.loads(re.search(r"\] = (\{.*\});", (site / "charts" / STUDY / "fig9.js").read_text())[1])
+    assert page.locator(".chart .panels svg").count() == len(charts["panels"])
+    bar = page.locator(".chart svg .mark-rect path").first
+    bar.hover()
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    assert "Series" in page.locator("#vg-tooltip-element").inner_text()
+    name = charts["series"][0]["name"]
+    page.get_by_role("button", name=name, exact=True).click()
+    with page.expect_download() as download:
+        page.click("[data-save=csv]")
+    taken = pd.read_csv(download.value.path())
+    assert name not in set(taken["series"]) and len(taken)
+    values = [row["value"] for panel in charts["panels"] for row in panel["data"]["values"] if row["series"] != name]
+    assert taken["value"].tolist() == pytest.approx(values)
+    with page.expect_download() as download:
+        page.click("[data-save=svg]")
+    assert Path(download.value.path()).read_text().startswith("<svg")
+    assert page.locator("[data-scale=y]").is_hidden()  # the names of the bars are there
+    page.click("[data-scale=x]")
+    page.wait_for_timeout(200)
+    assert page.locator(".chart .panels svg").count() == len(charts["panels"])
+
+
+@pytest.mark.parametrize(
+    "path", ["index.html", "claims.html", f"figure/{STUDY}/fig9.html", f"study/{STUDY}.html", "files.html"]
+)
+def test_no_page_is_wider_than_a_phone(site, page, path):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"file://{site}/{path}")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_two_buildings_are_equal_to_the_byte(root, site, tmp_path):
+    build_site(tmp_path / "again", root, extras={"docs": root / "docs"})
+    files = sorted(path.relative_to(site) for path in site.rglob("*") if path.is_file())
+    assert files == sorted(
+        path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file()
+    )
+    assert all((site / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in files)
+
+
+def test_without_results_there_is_one_line_that_says_what_to_do(tmp_path, capsys):
+    assert main(["--root", str(tmp_path), "--out", str(tmp_path / "site")]) == 2
+    assert "make reproduce" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_readings_it_says_how_to_make_them(root, tmp_path):
+    path = root / "results" / STUDY / "runs" / "readings.json"
+    text = path.read_text()
+    path.unlink()
+    try:
+        with pytest.raises(InputError, match="snakemake"):
+            build_site(tmp_path / "site", root)
+    finally:
+        path.write_text(text)

@@ -1,0 +1,336 @@
+"""The page "Press play" in a real browser gives what the package gives natively: formats, policies, devices, sizes."""
+
+import functools
+import http.server
+import json
+import runpy
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from tests.fuzz import corpus
+
+import misspenalty
+from misspenalty import ParameterError, byte_hit_ratio_curve, disks, penalty, simulate
+from misspenalty.policies.registry import known_policies
+from misspenalty.replay.cache_size import cache_sizes
+from misspenalty_studies.common.site.pages import build_site
+
+ROOT = Path(__file__).parents[4]
+POLICIES = list(known_policies())
+TIMED = [
+    name for name, definition in known_policies().items() if not definition.offline or name in ("opt", "opt_bypass")
+]
+COUNTED = ("requests", "hits", "delayed_hits", "misses")
+PARQUET = ("capture", "parquet")
+FORMATS = [name for name in corpus.TRACES if name not in PARQUET]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, root, zig):
+    """A site with the page."""
+    out = tmp_path_factory.mktemp("built") / "play"
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "play.py", "--out", out], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    build_site(out.parent / "site", root, extras={"play": out})
+    return out.parent / "site"
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    """It is served here."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/play/index.html"
+        server.shutdown()
+
+
+def opened(browser, address, width=1280, **settings):
+    """The page at an address with these settings, once it has run."""
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.on("request", lambda one: None if one.url.startswith(address[:17]) else pytest.fail(one.url))
+    page.goto(f"{address}?{urlencode(settings)}" if settings else address)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(address, browser):
+    page = opened(browser, address)
+    yield page
+    page.close()
+
+
+def status(page):
+    return page.locator("[role=status]").inner_text()
+
+
+def dropped(page, name, content, form="", size="1,50%"):
+    """A file dropped on the page: what the page then says."""
+    page.fill("input[name=size]", size)
+    page.locator("form.play details").evaluate("(one) => { one.open = true; }")
+    page.select_option("select[name=format]", form)
+    page.set_input_files("input[name=file]", {"name": name, "mimeType": "text/plain", "buffer": content})
+    page.wait_for_function("!document.querySelector('form.play button').disabled", timeout=120_000)
+    return status(page)
+
+
+def in_browser(page, trace, policy, size, device="", load="clients", amount="4", by_bytes=False):
+    values = {"trace": trace, "policy": policy, "size": size, "by_bytes": by_bytes}
+    values |= {"device": device, "load": load, "amount": amount}
+    return page.evaluate("(values) => call('replay', values)", values)
+
+
+def refused(page, action, **values):
+    """What the worker answers to values that it refuses."""
+    return page.evaluate(
+        "([action, values]) => call(action, values).then(() => '', (error) => error.message)", [action, values]
+    )
+
+
+@pytest.fixture(scope="module")
+def traces(page, tmp_path_factory):
+    """Three traces by name, opened in the browser too; the last one is a file of the reader's."""
+    small = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
+    prompts = misspenalty.open_trace(ROOT / "data" / "raw" / "kvcache" / "conversation.jsonl.xz")
+    for name in ("tpcc_small", "conversation"):
+        page.evaluate("(name) => open(name)", name)
+    numbers = np.random.default_rng(7).zipf(1.2, 50_000) % 5000
+    path = tmp_path_factory.mktemp("own") / "mine.txt"
+    path.write_text("\n".join(map(str, numbers)) + "\n")
+    own = misspenalty.open_trace(path)
+    call = "(text) => call('own', { name: 'own', file: new File([text], 'mine.txt'), form: '', block_size: '' })"
+    about = page.evaluate(call, path.read_text())
+    assert (about["references"], about["blocks"]) == (50_000, len(np.unique(numbers)))
+    return {"tpcc_small": small, "conversation": prompts, "own": own}
+
+
+def test_the_page_runs_by_itself_on_opening(page):
+    assert "replays of" in status(page)
+    assert page.locator("table.results tbody tr").count() == 24 and page.locator(".curve svg").count() == 1
+    first = page.locator("table.results tbody tr").first.inner_text().split("\t")
+    trace = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
+    native = simulate(trace, "arc", "1%")
+    assert first[0] == "arc" and first[3] == f"{native.misses:,}"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_misses_equal_native_ones(page, traces, policy):
+    assert traces
+    for name, trace in traces.items():
+        for share in (0.01, 0.1, 0.5):
+            capacity = max(1, int(share * trace.blocks))
+            native, there = simulate(trace, policy, capacity), in_browser(page, name, policy, capacity)
+            assert {key: there[key] for key in ("requests", "hits", "cold_misses", "evictions", "ghost_hits")} == {
+                key: getattr(native, key) for key in ("requests", "hits", "cold_misses", "evictions", "ghost_hits")
+            }, (name, capacity)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_read_as_natively(page, tmp_path, name):
+    """A dropped file of each format, and a compressed one: the same trace, and the same misses at the same sizes."""
+    content = corpus.TRACES[name]()
+    path = tmp_path / name
+    path.write_bytes(content)
+    try:
+        trace, form = misspenalty.open_trace(path), ""
+    except misspenalty.InputError:
+        trace, form = misspenalty.open_trace(path, name), name
+    said = dropped(page, name, content, form)
+    assert f"replays of {len(trace)} references" in said, said
+    assert page.evaluate("opened.get(document.querySelector('select[name=trace]').value).text") == repr(trace)[1:-1]
+    chosen = page.evaluate("document.querySelector('select[name=trace]').value")
+    for size in ("1", "2", "50%"):
+        if trace.object_bytes is not None:
+            (blocks,) = cache_sizes(trace, size, "bytes").sizes
+            native = byte_hit_ratio_curve(trace, "lru", blocks).iloc[0]
+            keys = ("requests", "hits", "hit_bytes", "requested_bytes", "refused")
+        else:
+            (blocks,) = cache_sizes(trace, size).sizes
+            native = simulate(trace, "lru", blocks).row()
+            keys = ("requests", "hits", "evictions")
+        there = in_browser(page, chosen, "lru", blocks, by_bytes=trace.object_bytes is not None)
+        assert [there[key] for key in keys] == [int(native[key]) for key in keys]
+
+
+@pytest.mark.parametrize(("suffix", "packed"), [("gz", "gzip"), ("xz", "lzma"), ("bz2", "bz2"), ("zst", None)])
+def test_compressed_files_are_read(page, suffix, packed):
+    text = b"7\n8\n7\n9\n"
+    if packed:
+        content = __import__(packed).compress(text)
+    else:
+        content = __import__("pyarrow").compress(text, codec="zstd", asbytes=True)
+    assert "4 references" in dropped(page, f"mine.txt.{suffix}", content)
+
+
+@pytest.mark.parametrize("name", PARQUET)
+def test_parquet_is_refused_with_a_remedy(page, name):
+    said = dropped(page, f"{name}.parquet", corpus.TRACES[name]())
+    assert "Parquet" in said and "command line" in said
+
+
+def compared(page, name, trace, policy, device, load="clients", amount="4"):
+    """A timed replay in the browser compared with the native one: counts are equal, and times to the last digit."""
+    capacity = max(1, trace.blocks // 20)
+    there = in_browser(page, name, policy, capacity, device, load, amount)
+    given = {} if load == "times" else {load: int(amount) if load == "clients" else amount}
+    native = penalty(trace, policy, capacity, device, **given).iloc[0]
+    assert {key: there[key] for key in COUNTED} == {key: int(native[key]) for key in COUNTED}
+    times = [key for key in there if key.endswith("_us")]
+    assert len(times) == 14
+    assert {key: there[key] for key in times} == pytest.approx({key: float(native[key]) for key in times}, rel=1e-12)
+
+
+def put(page, device):
+    page.evaluate("(name) => call('drive', manifest.drives.find((one) => one.name === name))", device)
+
+
+@pytest.mark.parametrize("policy", TIMED)
+def test_response_times_equal_native_ones_for_every_policy(page, traces, policy):
+    put(page, "cheetah9lp")
+    compared(page, "own", traces["own"], policy, "1ms")
+    compared(page, "tpcc_small", traces["tpcc_small"], policy, "cheetah9lp", amount="8")
+
+
+@pytest.mark.parametrize("device", disks.names())
+def test_response_times_equal_native_ones_for_every_device(page, traces, device):
+    put(page, device)
+    compared(page, "own", traces["own"], "lru", device, amount="1")
+
+
+@pytest.mark.parametrize(("device", "interval"), [("1ms", 300), ("cheetah9lp", 20_000)])
+def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
+    """Below and above the device's capacity: requests of an open loop do not wait for one another."""
+    if device == "cheetah9lp":
+        put(page, device)
+    compared(page, "own", traces["own"], "lru", device, "interval", f"{interval}us")
+    compared(page, "tpcc_small", traces["tpcc_small"], "mq", device, "interval", f"{interval // 100}us")
+
+
+def test_a_trace_is_timed_at_its_own_times(page, tmp_path):
+    content = corpus.TRACES["spc"]()
+    (tmp_path / "x.spc").write_bytes(content)
+    dropped(page, "x.spc", content)
+    name = page.evaluate("document.querySelector('select[name=trace]').value")
+    compared(page, name, misspenalty.open_trace(tmp_path / "x.spc"), "lru", "400ms", "times", "")
+
+
+def test_what_cannot_be_timed_is_refused_in_the_package_s_words(page, traces):
+    put(page, "hp97560")
+    values = {"trace": "conversation", "policy": "lru", "size": 10, "by_bytes": False, "load": "clients"}
+    with pytest.raises(ParameterError) as error:
+        penalty(traces["conversation"], "lru", 10, "hp97560", clients=1)
+    there = refused(page, "replay", **values, device="hp97560", amount="1")
+    assert there.partition(" has ")[2] == str(error.value).partition(" has ")[2] != ""
+    assert "from 1 to" in refused(page, "replay", **values, device="1ms", amount="0")
+    assert "expected a whole number" in refused(page, "replay", **values, device="1ms", amount="x")
+
+
+@pytest.mark.parametrize("sizes", ["64MB", "1%", "2.5%", "1%,5%", "1,2,100", "1.5GB", "8KB"])
+def test_sizes_are_those_of_the_command_line(page, traces, sizes):
+    plan = {"trace": "tpcc_small", "policies": ["lru"], "by_bytes": False, "device": ""}
+    there = page.evaluate("(values) => call('plan', values)", plan | {"sizes": sizes})
+    assert [size for _, size in there] == list(dict.fromkeys(cache_sizes(traces["tpcc_small"], sizes.split(",")).sizes))
+
+
+@pytest.mark.parametrize("sizes", ["", "0", "0.00001%", "200%", "1.5", "64XB", "-1", "1 2", "1%,,2%"])
+def test_sizes_are_refused_in_the_words_of_the_command_line(page, traces, sizes):
+    plan = {"trace": "tpcc_small", "policies": ["lru"], "by_bytes": False, "device": ""}
+    with pytest.raises(ParameterError) as error:
+        cache_sizes(traces["tpcc_small"], sizes.split(","))
+    assert refused(page, "plan", **plan, sizes=sizes) == str(error.value)
+
+
+def test_after_an_error_no_results_are_left_and_the_picker_shows_what_is_loaded(page):
+    page.select_option("select[name=trace]", "tpcc_small")
+    page.click("form.play button[type=submit]")
+    page.get_by_text("replays of").wait_for(timeout=120_000)
+    said = dropped(page, "bad.txt", b"7\nabc\n8\n")
+    assert said.startswith("Error: ") and "line 2" in said
+    assert page.locator("table.results").is_hidden() and page.locator(".curve svg").count() == 0
+    assert page.evaluate("document.querySelector('select[name=trace]').value") == "tpcc_small"
+    assert "bad.txt" not in page.locator("select[name=trace]").inner_text()
+
+
+def test_settings_live_in_the_address(page, address, browser):
+    first = opened(browser, address, trace="conversation", policy="lru,sieve", size="2%,64GB")
+    assert first.locator("table.results tbody tr").count() >= 2
+    again = browser.new_page()
+    again.goto(first.url)
+    again.wait_for_selector("body[data-ready]", timeout=120_000)
+    assert again.locator("table.results").inner_text() == first.locator("table.results").inner_text()
+    typed = again.locator(".command code").inner_text()
+    assert typed.startswith("misspenalty curve data/raw/kvcache/conversation.jsonl.xz --policy lru,sieve --size 2%")
+    for one in (first, again):
+        one.close()
+    timed = opened(
+        browser, address, trace="tpcc_small", policy="lru", size="5%", device="2ms", load="clients", amount="3"
+    )
+    assert "p99, µs" in timed.locator("table.results thead").inner_text()
+    timed.close()
+    odd = opened(browser, address, policy="lruu")
+    assert "lruu" in status(odd) and odd.locator("table.results").is_hidden()
+    odd.close()
+
+
+def test_no_request_leaves_for_a_file_of_ones_own(page):
+    requests = []
+    page.on("request", lambda one: requests.append(one.url))
+    assert "replays of 3 references" in dropped(page, "mine.txt", b"7\n8\n7\n")
+    assert [url for url in requests if not url.endswith("/static/icon.svg")] == []
+
+
+def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
+    text = "time,key,size\n" + "".join(f"{n},{n * n % 7},{100 + n % 5 * 50}\n" for n in range(40))
+    assert "replays of 40 references" in dropped(page, "web.csv", text.encode())
+    heads = page.locator("table.results thead").inner_text()
+    assert "Byte hit ratio" in heads and page.locator("table.results tbody tr").count() == 4 * 2
+    assert "--by-bytes" in page.locator(".command code").inner_text()
+
+
+def test_a_claim_is_judged_as_archived(page):
+    """A claim about the whole stream, replayed here, has its archived value and verdict."""
+    claims = json.loads(page.evaluate("JSON.stringify(manifest.claims)"))
+    made = page.evaluate("() => judge(manifest.claims[0])")
+    assert made["obtained"] == pytest.approx(float(claims[0]["archived"]), abs=0.0006)
+    assert "the same as the archived" in page.locator(".judged").inner_text()
+
+
+def test_the_page_is_below_20_mb(folder):
+    """Without the whole stream that claims are judged on, which is fetched when asked for."""
+    files = [path for part in ("play", "static") for path in (folder / part).rglob("*") if path.is_file()]
+    sizes = {path: path.stat().st_size for path in files}
+    assert sizes.pop(folder / "play" / "traces" / "128mb.bin") > 1e6 and 5e6 < sum(sizes.values()) < 20e6
+
+
+def test_what_the_page_lists_is_what_was_built():
+    tool = runpy.run_path(str(ROOT / "tools" / "play.py"))
+    claims = tool["claims"]()
+    assert len(claims) == 6 and all(claim["policy"] in POLICIES for claim in claims)
+    assert all(float(claim["archived"]) > 0 for claim in claims)
+    assert "-3" in tool["directives"]() and "boundscheck=False" in tool["directives"]()
+    packed = tool["imported"]()
+    assert {"misspenalty.policies.python_policy", "misspenalty.traces.dialects"} < set(packed)
+    assert not [name for name in packed if name.startswith("misspenalty_studies")]
+
+
+@pytest.mark.parametrize(
+    ("device", "load", "amount", "head", "said"),
+    [("", "clients", "4", "Hit ratio", "8 replays of"), ("hp97560", "clients", "4", "p99, µs", "8 timed replays of"),
+     ("1ms", "interval", "1ms", "p99, µs", "8 timed replays of")],
+)  # fmt: skip
+def test_the_page_fits_a_phone(browser, address, device, load, amount, head, said):
+    settings = {"trace": "tpcc_small", "size": "1%,10%", "device": device, "load": load, "amount": amount}
+    page = opened(browser, address, 390, **settings)
+    assert said in status(page)
+    assert head in page.locator("table.results thead").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()

@@ -1,0 +1,364 @@
+"""The configuration: what is made from the settings, what is refused before the first job, and how that is said."""
+
+import copy
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.documents import worst_error
+from misspenalty_studies.common import configuration
+
+ROOT = Path(__file__).parents[3]
+CONFIG = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+BUILDS = ROOT / "data" / "raw" / "builds"
+
+
+def merged(base, changes):
+    """What Snakemake makes of one configuration file over another."""
+    base = copy.deepcopy(base)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        base[key] = merged(base[key], value) if both else value
+    return base
+
+
+def check(study, **changes):
+    """Check the archived run's configuration with some keys of a study replaced."""
+    configuration.checked(CONFIG | {study: CONFIG[study] | changes}, data=ROOT / "data")
+
+
+def examples():
+    """Every configuration that the guide gives as an example."""
+    return [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", settings_guide(), re.DOTALL)]
+
+
+def settings_guide():
+    return (ROOT / "config" / "README.md").read_text()
+
+
+# --- what is made from the settings
+
+
+def test_files_made_from_the_settings_are_not_stale():
+    difference = configuration.stale(ROOT)
+    assert not difference, f"run `{configuration.COMMAND}`:\n{difference}"
+
+
+def test_a_stale_file_is_shown_and_written(tmp_path, capsys):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "README.md").write_text(settings_guide())
+    assert configuration.main(["--root", str(tmp_path), "--write"]) == 0
+    assert configuration.main(["--root", str(tmp_path)]) == 0
+    path = tmp_path / "config" / "config.yaml"
+    path.write_text(path.read_text().replace("warm_up: 0", "warm_up: 1"))
+    assert configuration.main(["--root", str(tmp_path)]) == 1
+    assert "-  warm_up: 1\n+  warm_up: 0\n" in capsys.readouterr().out
+
+
+def test_a_guide_without_markers_is_named(tmp_path):
+    (tmp_path / "config").mkdir()
+    with pytest.raises(InputError, match=r"README\.md: no such file.*--root"):
+        configuration.documents(tmp_path)
+    (tmp_path / "config" / "README.md").write_text("# Configuring a run\n")
+    with pytest.raises(InputError, match=r"README\.md: no markers <!-- keys -->"):
+        configuration.documents(tmp_path)
+
+
+def test_an_empty_configuration_is_the_archived_one():
+    filled = configuration.checked({})
+    assert filled == CONFIG
+    assert repr(filled) == repr(CONFIG)  # whole numbers stay whole: they become part of file names
+
+
+def objects(schema):
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield schema
+        for value in schema.values():
+            yield from objects(value)
+
+
+def test_the_schema_is_closed_and_described():
+    blocks = list(objects(SCHEMA))
+    assert len(blocks) > 20
+    for block in blocks:
+        assert block.get("additionalProperties", True) is not True, block
+        for name, value in block.get("properties", {}).items():
+            named = SCHEMA["$defs"][value["$ref"].removeprefix("#/$defs/")] | value if "$ref" in value else value
+            assert named.get("description"), name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"catpures": {}},
+        {"mq": {"cahce_mb": [128]}},
+        {"mq": {"policies": {"arc": {"policy": "arc", "parametres": {}}}}},
+        {"mq": {"writes": ["sometimes"]}},
+        {"mq": {"cache_mb": [0]}},
+        {"vlog": {"fig1_utilisations": [1]}},
+        {"captures": {"a/b": "x.spc"}},
+    ],
+)
+def test_the_schema_for_editors_refuses_what_the_models_refuse(change):
+    assert worst_error(CONFIG, SCHEMA) is None
+    wrong = merged(CONFIG, change)
+    assert worst_error(wrong, SCHEMA) is not None
+    with pytest.raises(ParameterError):
+        configuration.checked(wrong)
+
+
+# --- what is allowed
+
+
+def test_archived_configuration_passes():
+    assert configuration.checked(CONFIG, data=ROOT / "data") == CONFIG
+
+
+@pytest.mark.parametrize("path", [ROOT / "config" / "full.yaml"])
+def test_overlays_pass(path):
+    configuration.checked(merged(CONFIG, yaml.safe_load(path.read_text())), data=ROOT / "data")
+
+
+def test_small_runs_of_the_tests_pass():
+    config = copy.deepcopy(CONFIG)
+    for path in (ROOT / "tests" / "data" / "small").glob("*.yaml"):
+        config[path.stem] |= yaml.safe_load(path.read_text())
+    assert configuration.checked(config, data=ROOT / "data") == config  # nothing left out is filled in
+
+
+def test_examples_of_the_guide_pass():
+    assert len(examples()) >= 3
+    for changes in examples():
+        configuration.checked(merged(CONFIG, changes), data=ROOT / "data")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"policy": "mq", "parameters": {"queues": 8.0}},
+        {"policy": "fbr", "parameters": {"f_new": 0.7}, "grid": {"f_old": [0.1, 0.3]}},  # not with f_old's default
+    ],
+)
+def test_possible_policy_passes(entry):
+    check("mq", policies=CONFIG["mq"]["policies"] | {"mine": entry})
+
+
+def test_without_a_fit_any_replayed_sizes_pass():
+    configuration.checked(merged(CONFIG, {"mq": {"cache_mb": [256, 512]}}))
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("entry", "named"),
+    [
+        ({"policy": "nosuch"}, "unknown policy 'nosuch'"),
+        ({"policy": "mq", "parameters": {"quues": 4}}, "no parameter 'quues'"),
+        ({"policy": "mq", "parameters": {"queues": 0}}, "queues is 0"),
+        ({"policy": "mq", "parameters": {"queues": 2.5}}, "queues is 2.5"),
+        ({"policy": "mq", "grid": {"quues": [4]}}, "no parameter 'quues'"),
+        ({"policy": "mq", "grid": {"queues": [4, 99]}}, "queues is 99"),
+        ({"policy": "lru", "grid": {"history": [4]}}, "no parameter 'history'"),
+        ({"policy": "fbr", "grid": {"f_new": [0.1, 0.9], "f_old": [0.05, 0.5]}}, "f_new"),
+    ],
+)
+def test_impossible_policy_is_refused(entry, named):
+    with pytest.raises(ParameterError, match=rf"^mq\.policies\.mine: .*{named}.*misspenalty policies"):
+        check("mq", policies=CONFIG["mq"]["policies"] | {"mine": entry})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"server": "nosuch"}, r"mq\.server: 'nosuch' .*128mb.*captures"),
+        ({"server": "128"}, r"mq\.server: '128' .*did you mean 128mb\?"),
+        (
+            {"calibrated": {"capture": "nosuch", "reads": 9, "shown_mb": [64]}},
+            r"mq\.calibrated: 'nosuch' is not a capture",
+        ),
+        ({"client": "nosuch"}, r"mq\.client: 'nosuch'"),
+        ({"sensitivity": {"nosuch": [1]}}, r"mq\.sensitivity\.nosuch: mq has no parameter 'nosuch'"),
+        ({"sensitivity": {"queues": [4, 0]}}, r"mq\.sensitivity\.queues: .*queues is 0"),
+        ({"cache_mb": [96, 128, 256]}, r"mq\.cache_mb: 96 MB .*add it to mq\.table2_mb"),
+        ({"table3_mb": 96}, r"mq\.table3_mb: 96 MB .*add it to mq\.table2_mb"),
+        ({"cache_mb": [128, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to 256 MB"),
+        ({"cache_mb": [256, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to 256 MB"),
+        ({"cache_mb": [128, 128, 256]}, r"mq\.cache_mb: 128 is listed twice"),
+        ({"policies": {"mq": {"policy": "mq"}}}, r"mq\.policies: lru is missing"),
+        ({"writes": ["ignore"]}, r"mq\.writes: expected count first"),
+        ({"writes": ["sometimes"]}, r"mq\.writes\[0\]: 'sometimes'; expected count, ignore or refresh"),
+        ({"warm_up": -1}, r"mq\.warm_up: -1; expected a whole number, at least 0"),
+        ({"warm_up": True}, r"mq\.warm_up: True; expected a whole number, at least 0"),
+        ({"table3_mb": "5e2"}, r"mq\.table3_mb: '5e2'; expected a number, more than 0; YAML .* write 5\.0e\+02"),
+    ],
+)
+def test_impossible_settings_of_mq_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        check("mq", **changes)
+
+
+SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"files_on": ["sparc10_hpp"]}, r"vlog\.files_on: no platform called sparc10_hpp; did you mean sparc10_hp\?"),
+        ({"idle_ms": [50, 100]}, r"vlog\.idle_ms: 0 is missing"),
+        ({"large_file_mb": 500}, r"vlog\.large_file_mb: the file does not fit the disk of sparc10_hp"),
+        ({"workload": {"utilisation": 0.9999}}, r"vlog\.workload\.utilisation: \d+ blocks; the virtual log on"),
+        (
+            {"platforms": {"sparc10_hp": SPARC}},
+            r"vlog\.platforms\.sparc10_seagate: missing; expected a mapping of host",
+        ),
+        (
+            {"platforms": CONFIG["vlog"]["platforms"] | {"sparc10_hp": SPARC | {"host": "vax"}}},
+            r"vlog\.platforms\.sparc10_hp: no host called 'vax'",
+        ),
+        (
+            {"platforms": CONFIG["vlog"]["platforms"] | {"sparc10_hp": SPARC | {"cylinders": 99_999}}},
+            r"vlog\.platforms\.sparc10_hp: a slice of 99999 cylinders",
+        ),
+        (
+            {"what_if": {"platforms": {"mine": {"host": "sparc10", "drive": "dc_s3700"}}}},
+            r"vlog\.what_if\.platforms\.mine: expected either cylinders .* or blocks",
+        ),
+        (
+            {"what_if": {"platforms": {"mine": {"host": "sparc10", "drive": "dc_s3700", "cylinders": 9}}}},
+            r"vlog\.what_if\.platforms\.mine: .*dc_s3700 is of kind flash; expected blocks",
+        ),
+    ],
+)
+def test_impossible_settings_of_vlog_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        check("vlog", **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"divisor": 3}, r"sarc\.divisor: 3; expected 1, 2, 4, 8 or 16"),
+        ({"beyond": ["larc"]}, r"sarc\.beyond: unknown policy 'larc'"),
+        ({"beyond": ["opt"]}, r"sarc\.beyond: opt looks into the future"),
+        ({"beyond": ["sarc"]}, r"sarc\.beyond: .*always run"),
+        ({"values": {"treshold": 3}}, r"sarc\.values: the machine has no parameter 'treshold'"),
+        ({"values": {"phase_minutes": 3}}, r"sarc\.values: phases of 3 minutes"),
+        ({"values": {"strip_kb": 20}}, r"sarc\.values: .*strip_kb"),
+        ({"values": {"degree": [4]}}, r"sarc\.values\.degree: \[4\]; expected a number, text"),
+        ({"sensitivity": ["colour"]}, r"sarc\.sensitivity: .*no parameter 'colour'"),
+        ({"sensitivity": ["thresold"]}, r"sarc\.sensitivity: .*'thresold'; did you mean threshold\?"),
+        ({"sensitivity": ["arrays"]}, r"sarc\.sensitivity: .*lists no other values for arrays"),
+        (
+            {"values": {"degree": 5}, "sensitivity": ["trigger"]},
+            r"sarc\.sensitivity: trigger = 6: .*expected a trigger below the degree",
+        ),
+        ({"short": {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}}, r"sarc\.short: phases of 2"),
+    ],
+)
+def test_impossible_settings_of_sarc_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        check("sarc", **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"database": {"parts": 0}}, r"hac\.database\.parts: 0; expected a whole number, at least 1"),
+        ({"layouts": {"odd": {"levels": 99}}}, r"hac\.layouts\.odd\.levels: 99"),
+        ({"layouts": {"odd": {"parts": 100_000, "composites": 100_000}}}, r"hac\.layouts\.odd: .*33 million"),
+        ({"points_mb": {"T6": 0.155, "T1-": 5, "T1": 12, "T1+": 20}}, r"hac\.points_mb\.T6: 0\.155 MB is not in"),
+        ({"points_mb": {"T6": 0.16, "T1": 12, "T1+": 20}}, r"hac\.points_mb\.T1-: missing"),
+        ({"dynamic": {"mix": {"T1": 0.5}}}, r"hac\.dynamic\.mix: the shares add up to 0\.5"),
+        ({"dynamic": {"mix": {"T2": 1}}}, r"hac\.dynamic\.mix\.T2: unknown key"),
+    ],
+)
+def test_impossible_settings_of_hac_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        check("hac", **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"captures": {"andrew": "x.csv"}}, r"epcm\.captures\.andrew: 'x\.csv' is not a recorded build"),
+        ({"captures": {"andrew": "{build}.parquet"}}, r"epcm\.captures\.andrew: .* has braces"),
+        ({"fig8": {"partition_size": 64, "model_order": 44}}, r"epcm\.fig8: 64/44 is not a bar of Figure 7"),
+        ({"epcm_shares": [0.01]}, r"epcm\.epcm_shares: .*rounds to an order of 0"),
+        ({"threshold": float("nan")}, r"epcm\.threshold: nan; expected a number"),
+        ({"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}}, r".*andrew has 23 runs"),
+        (
+            {"captures": {"andrew": "x.parquet"}, "sensitivity": {**CONFIG["epcm"]["sensitivity"], "machine": ["ld"]}},
+            r"epcm\.sensitivity\.machine: 'ld' is not one of epcm\.captures",
+        ),
+    ],
+)
+def test_impossible_settings_of_epcm_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        check("epcm", **changes)
+
+
+def test_a_calibration_without_a_studys_fit_is_refused(tmp_path):
+    (tmp_path / "machines").symlink_to(ROOT / "data" / "machines")
+    text = (ROOT / "data" / "calibration.yaml").read_text()
+    (tmp_path / "calibration.schema.yaml").symlink_to(ROOT / "data" / "calibration.schema.yaml")
+    (tmp_path / "calibration.yaml").write_text(
+        yaml.safe_dump([fit for fit in yaml.safe_load(text) if fit["study"] not in ("hac", "sarc")])
+    )
+    with pytest.raises(ParameterError, match=r"(?s)data/calibration\.yaml has no target.*install_instructions"):
+        configuration.checked(CONFIG, data=tmp_path)
+
+
+# --- how it is said
+
+
+def refusal(tmp_path, merge, **files):
+    """What is said of a configuration that was merged from files of these contents."""
+    paths = []
+    for name, content in files.items():
+        paths.append(tmp_path / f"{name}.yaml")
+        paths[-1].write_text(yaml.safe_dump(content))
+    with pytest.raises(ParameterError) as caught:
+        configuration.checked(merge, paths)
+    return str(caught.value).replace(f"{tmp_path}/", "").splitlines()
+
+
+def test_every_error_names_its_file_key_value_and_what_is_allowed(tmp_path):
+    mine = {"mq": {"cahce_mb": [128], "warm_up": -1}, "hac": {"iterations": 1.5}}
+    lines = refusal(tmp_path, merged(CONFIG, mine), config=CONFIG, mine=mine)
+    assert sorted(lines) == [
+        "mine.yaml: hac.iterations: 1.5; expected a whole number, at least 2 and at most 100",
+        "mine.yaml: mq.cahce_mb: unknown key; did you mean cache_mb?",
+        "mine.yaml: mq.warm_up: -1; expected a whole number, at least 0",
+    ]
+
+
+def test_the_last_file_that_has_a_key_is_named(tmp_path):
+    first, second = {"mq": {"seed": -1, "warm_up": -1}}, {"mq": {"seed": -2}}
+    lines = refusal(tmp_path, merged(merged(CONFIG, first), second), config=CONFIG, first=first, second=second)
+    assert [line.split(";")[0] for line in lines] == ["first.yaml: mq.warm_up: -1", "second.yaml: mq.seed: -2"]
+
+
+def test_a_value_of_the_command_line_is_named_as_such(tmp_path):
+    lines = refusal(tmp_path, merged(CONFIG, {"mq": {"seed": -1}}), config=CONFIG)
+    assert lines == ["--config: mq.seed: -1; expected a whole number, at least 0"]
+    lines = refusal(tmp_path, CONFIG | {"sead": 1}, config=CONFIG)
+    keys = "captures, mirror, traces, mq, vlog, sarc, hac, epcm, kvcache, dispute, whatif"
+    assert lines == [f"--config: sead: unknown key; expected one of {keys}"]
+
+
+def test_a_bad_name_of_a_mapping_is_named(tmp_path):
+    mine = {"captures": {"a/b": "x.spc"}}
+    (line,) = refusal(tmp_path, merged(CONFIG, mine), config=CONFIG, mine=mine)
+    assert line.startswith("mine.yaml: captures: 'a/b' is not a valid name; expected a name of lower-case letters")
+
+
+def test_many_errors_are_cut_short(tmp_path):
+    (*lines, last) = refusal(tmp_path, {"mq": {f"key{i}": 1 for i in range(14)}})
+    assert len(lines) == 10
+    assert last == "… and 4 more"

@@ -1,0 +1,235 @@
+"""Figures: the same bytes every time, whatever part of a table is there, and clear words where one is unusable."""
+
+import hashlib
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from misspenalty.errors import InputError
+from misspenalty.plotting import curve, save_figure, style
+from misspenalty_studies.common import overview
+from misspenalty_studies.mq import figures as mq
+from misspenalty_studies.mq.published import published_rates
+
+ROOT = Path(__file__).parents[3]
+SYNTHETIC = ROOT / "tests" / "data" / "synthetic_results.py"
+PRINTED4 = pd.read_csv(ROOT / "data" / "published" / "mq_table4.csv")
+PRINTED7 = pd.read_csv(ROOT / "data" / "published" / "mq_fig7.csv")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return runpy.run_path(str(SYNTHETIC))["tables"]()
+
+
+def pair(tables, name):
+    return {"128mb": tables[name], "calibrated": tables[f"{name}_calibrated"]}
+
+
+def verdicts(reproduced):
+    rows = ["reproduced"] * reproduced + ["tie", "direction", "not_reproduced", "not_testable"]
+    bases = ["fitted", "fitted", *["free"] * (len(rows) - 2)]
+    roles = ["claim", "claim", "condition", *["claim"] * (len(rows) - 3)]
+    table = pd.DataFrame({"role": roles, "form": "number", "verdict": rows, "basis": bases})
+    parts = [table.assign(study=study) for study in ("mq", "sarc", "vlog")]
+    return pd.concat(
+        [*parts, table.assign(study="hac", verdict="not_testable"), table[:1].assign(study="mq", form="comparison")]
+    )
+
+
+TWO_CURVES = pd.DataFrame(
+    {"policy": ["lru", "lru", "mq"], "cache_blocks": [200, 100, 100], "hit_ratio": [0.5, 0.25, 0.4]}
+)
+DRAWN = {
+    "table2": lambda t: mq.table2(t["table2"]),
+    "table3": lambda t: mq.table3(t["table3"]),
+    "table4": lambda t: mq.table4(pair(t, "table4"), PRINTED4),
+    "fig2": lambda t: mq.distances(t["fig2"]),
+    "fig3": lambda t: mq.distances(t["fig3"]),
+    "fig4": lambda t: mq.fig4(t["fig4"]),
+    "fig7": lambda t: mq.fig7(pair(t, "fig7"), PRINTED7, [(256, "lru")]),
+    "fig7_components": lambda t: mq.fig7_components(t["fig7_components"]),
+    "fig7_sensitivity": lambda t: mq.sensitivity(t["fig7_sensitivity"], "normalized_rate", "Rate"),
+    "sensitivity": lambda t: mq.sensitivity(t["sensitivity"]),
+    "first_level": lambda t: mq.first_level(t["first_level"]),
+    "first_level_fit": lambda t: mq.first_level_fit(t["first_level_fit"], t["first_level_claims"], PRINTED4),
+    "curve": lambda t: mq.hit_ratio_curve(t["table4"]),
+    "hit_ratio": lambda t: curve.hit_ratio(TWO_CURVES),
+    "hit_ratio_sampled": lambda t: curve.hit_ratio(TWO_CURVES.assign(hit_ratio_error=0.02), 8192),
+    "overview": lambda t: overview.overview(
+        pair(t, "table4"), PRINTED4, pair(t, "fig7"), PRINTED7, {"128mb": verdicts(9), "calibrated": verdicts(5)}
+    ),
+}
+
+DRAW_ALL = """
+import runpy, sys
+test = runpy.run_path(sys.argv[1])
+tables = runpy.run_path(str(test["SYNTHETIC"]))["tables"]()
+for name, draw in test["DRAWN"].items():
+    test["save_figure"](draw(tables), sys.argv[2] + "/" + name)
+"""
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_everything_drawn_lies_within_the_figure(tables, name):
+    figure = DRAWN[name](tables)
+    assert isinstance(figure, Figure)
+    with matplotlib.rc_context(style.STYLE):
+        figure.draw_without_rendering()
+        drawn, page = figure.get_tightbbox(), figure.bbox_inches
+    slack = 0.02  # inches
+    assert drawn.x0 >= page.x0 - slack and drawn.x1 <= page.x1 + slack
+    assert drawn.y0 >= page.y0 - slack and drawn.y1 <= page.y1 + slack
+
+
+def test_two_processes_write_the_same_bytes(tmp_path):
+    """Sets and dicts of strings hash differently in the second process."""
+    digests = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        environment = {"PYTHONPATH": ":".join(filter(None, sys.path)), "HOME": str(tmp_path), "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-W", "error", "-c", DRAW_ALL, __file__, str(folder)]
+        subprocess.run(command, check=True, env=environment)
+        digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()})
+    assert digests[0] == digests[1]
+    assert sorted(digests[0]) == sorted(f"{name}.{form}" for name in DRAWN for form in ("pdf", "png", "svg"))
+
+
+def test_the_formats_are_what_they_say_and_hold_no_date(tables, tmp_path):
+    pdf, svg, png = save_figure(mq.fig4(tables["fig4"]), tmp_path / "deep" / "fig4")
+    assert pdf.read_bytes().startswith(b"%PDF") and b"CreationDate" not in pdf.read_bytes()
+    assert svg.read_text().count("<svg") == 1 and "dc:date" not in svg.read_text()
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert b"/Type3" not in pdf.read_bytes().replace(b" ", b"")  # TrueType: text can be searched
+
+
+def test_an_error_leaves_the_older_figures_as_they_were(tables, tmp_path, monkeypatch):
+    stem = tmp_path / "fig4"
+    before = {path: path.read_bytes() for path in save_figure(mq.fig4(tables["fig4"]), stem)}
+    figure = mq.fig4(tables["fig4"].head(3))
+    savefig = figure.savefig
+
+    def fail_on_png(path, **keywords):
+        if keywords["format"] == "png":
+            raise RuntimeError("out of ink")
+        savefig(path, **keywords)
+
+    monkeypatch.setattr(figure, "savefig", fail_on_png)
+    with pytest.raises(RuntimeError, match="out of ink"):
+        save_figure(figure, stem)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_unknown_format_is_refused(tables, tmp_path):
+    with pytest.raises(InputError, match=r"'gif'.*pdf, svg, png"):
+        save_figure(mq.fig4(tables["fig4"]), tmp_path / "x", formats=["gif"])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["table2", "table3", "table4", "fig7", "fig7_components", "curve", "overview"])
+def test_a_missing_policy_leaves_a_gap_and_no_error(tables, name):
+    partial = {key: table[table["policy"] != "mq"] if "policy" in table else table for key, table in tables.items()}
+    save_bytes(DRAWN[name](partial))
+
+
+@pytest.mark.parametrize("name", ["table4", "fig7", "overview"])
+def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(tables, name):
+    other = {
+        key: table.assign(cache_mb=table["cache_mb"] / 10) if "cache_mb" in table else table
+        for key, table in tables.items()
+    }
+    save_bytes(DRAWN[name](other))
+
+
+def test_overview_counts_the_claims_of_every_study_that_was_built_by_form_and_basis(tables):
+    numbers, comparisons = DRAWN["overview"](tables).axes[-2:]
+    labels = [label.get_text() for label in numbers.get_yticklabels()]
+    assert labels == ["MQ behind 128 MB", "MQ calibrated", "SARC", "Virtual log"]
+    assert [text.get_text() for text in numbers.texts][:6] == ["6", "2", "1", "1", "1", "1"]
+    shown = [text.get_text() for text in comparisons.texts]
+    assert shown[:2] == ["1", "1"] and shown[-5:] == [*["recordings"] * 2, *["generated"] * 2, "traces"]
+
+
+def test_the_overview_and_the_documentation_agree_on_where_traces_come_from():
+    rows = [line for line in (ROOT / "docs" / "studies.md").read_text().splitlines() if line.startswith("| `")]
+    listed = {line.split("`")[1]: line.split("|")[-2] for line in rows}
+    assert set(listed) >= set(overview.TRACES) == set(overview.STUDIES)
+    for study, source in overview.TRACES.items():
+        assert all(part in listed[study] for part in source.split(", ")), study
+
+
+def test_one_missing_cell_is_not_drawn(tables):
+    whole = len(mq.table4({"128mb": tables["table4"]}, PRINTED4).axes[0].patches)
+    assert len(mq.table4({"128mb": tables["table4"].iloc[1:]}, PRINTED4).axes[0].patches) == whole - 1
+
+
+def save_bytes(figure):
+    with matplotlib.rc_context(style.STYLE):
+        figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    ("draw", "table"),
+    [
+        (mq.table2, "table2"),
+        (mq.table3, "table3"),
+        (mq.distances, "fig3"),
+        (mq.fig4, "fig4"),
+        (mq.fig7_components, "fig7_components"),
+        (mq.sensitivity, "sensitivity"),
+        (mq.first_level, "first_level"),
+        (mq.hit_ratio_curve, "table4"),
+    ],
+)
+def test_an_unusable_table_is_named(tables, draw, table):
+    column = tables[table].columns[0]
+    with pytest.raises(InputError, match=f"no column {column}"):
+        draw(tables[table].drop(columns=column))
+    with pytest.raises(InputError, match="no rows"):
+        draw(tables[table].head(0))
+
+
+def test_published_rates_follow_from_the_printed_gains():
+    rates = published_rates(PRINTED7).set_index(["cache_mb", "policy"])
+    printed = rates[~rates["derived"]]["normalized_rate"].to_dict()
+    assert printed == {(128, "lru"): 1.0, (128, "mq"): 1.08, (256, "lru"): 1.08}
+    derived = rates[rates["derived"]]["normalized_rate"]
+    assert derived[256, "mq"] == pytest.approx(1.08 * 1.12)
+    assert derived[512, "lru"] == pytest.approx(1.08 * 1.12)  # "similar" to MQ with 256 MB
+    assert derived[512, "mq"] == pytest.approx(1.08 * 1.12 * 1.10)
+
+
+def test_marks_stand_at_the_published_values(tables):
+    axis = mq.table4({"128mb": tables["table4"]}, PRINTED4).axes[0]
+    marks = sorted(line.get_ydata()[0] for line in axis.lines if line.get_marker() == "D")
+    assert marks == sorted(PRINTED4["hit_ratio_pct"])
+
+
+def test_every_policy_differs_without_colour():
+    looks = [style.policy_line(label) for label in style._POLICIES]
+    assert len({(look["marker"], str(look["linestyle"])) for look in looks}) == len(looks)
+    weights = np.array([0.299, 0.587, 0.114])
+    grey = {name: weights @ matplotlib.colors.to_rgb(style.policy_bar(name)["facecolor"]) for name in ("mq", "lru")}
+    assert grey["lru"] - grey["mq"] > 0.4
+    assert style.policy_bar("lru")["hatch"] and "hatch" not in style.policy_bar("mq")
+
+
+def test_no_result_is_typed_into_a_figure():
+    source = "".join(path.read_text() for path in (ROOT / "studies").glob("*/figures*.py"))
+    printed = {f"{value:g}" for value in PRINTED4["hit_ratio_pct"]}
+    assert printed.isdisjoint(re.findall(r"\d+\.\d+", source))
+
+
+def test_a_single_size_shows_every_policy_and_its_own_tick():
+    table = pd.DataFrame({"policy": ["lru", "opt"], "cache_blocks": 18_688, "device": "5ms", "mean_us": [700.0, 200.0]})
+    axes = curve.response_time(table, 512).axes[0]
+    assert all(line.get_marker() not in ("", "None") for line in axes.get_lines())
+    assert list(axes.get_xticks()) == [18_688 * 512]

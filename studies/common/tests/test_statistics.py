@@ -1,0 +1,40 @@
+"""What several studies compute alike: confidence intervals, and tables as they read once written."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from misspenalty_studies.common.points import as_written, in_threads
+from misspenalty_studies.common.statistics import half_width
+
+
+@pytest.mark.parametrize("number, confidence", [(2, 0.9), (3, 0.95), (30, 0.99)])
+def test_half_width_is_that_of_students_interval(number, confidence):
+    sample = np.random.default_rng(number).normal(size=number)
+    low, high = stats.t.interval(confidence, number - 1, sample.mean(), stats.sem(sample))
+    assert half_width(sample.std(ddof=1), number, confidence) == pytest.approx((high - low) / 2)
+
+
+def test_a_single_value_has_no_half_width():
+    assert np.isnan(half_width(pd.Series([1.0]).std(), 1, 0.9))
+
+
+def test_a_table_reads_as_it_was_written():
+    table = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["a", ""]}, index=[5, 7])
+    read = as_written(table, keep_default_na=False)
+    assert list(read.columns) == ["x", "name"] and read["name"].tolist() == ["a", ""]
+    assert read["x"].tolist() == [0.3333333333, 2.0]
+    assert as_written(table)["name"].isna().tolist() == [False, True]
+
+
+def test_items_run_side_by_side_and_keep_their_order():
+    both = threading.Barrier(2, timeout=60)
+
+    def wait(item):
+        both.wait()
+        return -item
+
+    assert in_threads(wait, [3, 1, 2, 4], threads=2) == [-3, -1, -2, -4]

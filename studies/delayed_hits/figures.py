@@ -1,0 +1,77 @@
+"""Figures of the delayed-hits study: tidy tables in, a figure out."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from misspenalty.plotting.parts import SERIES, legend_above
+from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, policy_name, styled
+
+TRACES = {"sample": "authors' sample", "syn_zipf": "Zipf", "syn_bursts": "bursts"}
+MEAN, P99 = "#e8702a", "#d4e3f0"
+
+
+@styled
+def gains(table):
+    """Gain in mean latency from ranking by aggregate delay, over the fetch time; one line per trace and cache size.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``trace, cache_pct, fetch_steps, policy, gain_pct``; see `misspenalty_studies.delayed_hits.tables.gains`.
+    """
+    need(table, ["trace", "cache_pct", "fetch_steps", "policy", "gain_pct"], "gains")
+    policies = list(dict.fromkeys(table["policy"]))
+    figure = new_figure(PAGE, 2.6)
+    axes = figure.subplots(1, len(policies), sharey=True, squeeze=False)[0]
+    looks = dict(zip(dict.fromkeys(table["trace"]), SERIES, strict=False))
+    for axis, policy in zip(axes, policies, strict=True):
+        for (trace, _), line in table[table["policy"] == policy].groupby(["trace", "cache_pct"], sort=False):
+            axis.plot(line["fetch_steps"], line["gain_pct"], markersize=3, linewidth=0.8, **looks[trace])
+        axis.axhline(0, color=GREY, linewidth=0.7)
+        axis.set(xscale="log", xlabel="Fetch time (steps)", title=policy_name(policy))
+    axes[0].set_ylabel("Lower mean latency (%)")
+    legend_above(figure, [Line2D([], [], label=TRACES.get(trace, trace), **look) for trace, look in looks.items()])
+    return figure
+
+
+@styled
+def disagreement(table):
+    """Where the policy with the most hits is not the fastest: by mean, or by the 99th percentile only.
+
+    One cell per trace, cache size and device; numbers say by how many percent the mean request is slower with the
+    policy that has the most hits. Fixed times replay the trace at its own times, drives with 16 clients in a closed
+    loop.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``trace, cache_pct, device, mean_differs, p99_differs, slower_pct``; see
+        `misspenalty_studies.delayed_hits.tables.winners`.
+    """
+    need(table, ["trace", "cache_pct", "device", "mean_differs", "p99_differs", "slower_pct"], "disagreement")
+    devices = list(dict.fromkeys(table["device"]))
+    rows = list(dict.fromkeys(zip(table["trace"], table["cache_pct"], strict=True)))
+    figure = new_figure(PAGE, 0.8 + 0.17 * len(rows))
+    axis = figure.subplots()
+    for cell in table.itertuples():
+        x, y = devices.index(cell.device), rows.index((cell.trace, cell.cache_pct))
+        colour = MEAN if cell.mean_differs else P99 if cell.p99_differs else "white"
+        axis.barh(y, 0.94, left=x - 0.47, height=0.86, color=colour, edgecolor=GREY, linewidth=0.3)
+        if cell.mean_differs:
+            axis.text(x, y, f"{cell.slower_pct:.2g}", ha="center", va="center", fontsize=7, color=INK)
+    share = 100 * table.groupby("device", sort=False)[["mean_differs", "p99_differs"]].mean()
+    names = [f"{device}\n{share.mean_differs[device]:.0f} % / {share.p99_differs[device]:.0f} %" for device in devices]
+    axis.set_xticks(range(len(devices)), names)
+    axis.set_yticks(range(len(rows)), [f"{trace}, {pct:g} %" for trace, pct in rows])
+    axis.set(xlim=(-0.5, len(devices) - 0.5), ylim=(len(rows) - 0.5, -0.5), xlabel="Device; share by mean / p99")
+    axis.grid(visible=False)
+    axis.tick_params(length=0)
+    axis.set_ylabel("Trace and cache size, % of its blocks")
+    differ = 100 * np.mean(table["mean_differs"])
+    entries = {
+        f"most hits, not the fastest mean ({differ:.0f} % of the cells)": MEAN,
+        "by the 99th percentile only": P99,
+    }
+    legend_above(figure, [Patch(facecolor=c, edgecolor=GREY, linewidth=0.3, label=text) for text, c in entries.items()])
+    return figure

@@ -1,0 +1,99 @@
+"""The delayed-hits study: its traces, tables and figures."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import misspenalty
+from misspenalty.latency.steps import POLICIES
+from misspenalty_studies.common.claims import judge, load_ledger
+from misspenalty_studies.delayed_hits import claims, figures, runs, tables
+from misspenalty_studies.delayed_hits.workloads import bursts, read_steps
+
+DATA = Path(__file__).parents[3] / "data/raw/delayed_hits"
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return runs.step_runs(DATA / "sample.csv")
+
+
+def test_the_traces_are_those_of_the_published_runs():
+    """The sizes of these runs are shares of the most objects active at once, which were 242 and 65."""
+    assert runs.most_active(read_steps(DATA / "sample.csv")) == 242
+    assert runs.most_active(bursts()) == 65
+
+
+def test_step_runs_and_the_authors(steps):
+    assert len(steps) == 3 * 4 * 5 * len(POLICIES)
+    table = tables.authors_program(steps, pd.read_csv(DATA / "authors_runs.csv"))
+    assert len(table) == 359
+    assert table.loc[table["policy"].isin(["lru", "arc", "opt"]), "equal"].all()
+    assert (table["difference_pct"].abs() < 0.5).all()
+
+
+def test_gains(steps):
+    table = tables.gains(steps)
+    best = table.groupby("policy")["gain_pct"].max()
+    assert best.round(1).to_dict() == {"arc": 9.2, "lru": 17.3, "opt": 8.0}
+    row = table.query("policy == 'lru' and trace == 'sample' and cache_entries == 12 and fetch_steps == 20").iloc[0]
+    assert row["total_latency"] == 71355
+    assert row["gain_pct"] == 100 * (1 - row["total_latency_mad"] / 71355)
+    assert len(figures.gains(table).axes) == 3
+
+
+def test_claims(steps):
+    """All that a table decides holds, but for a maximum on other traces; none of the authors' counts is typed here."""
+    ledger = [c for c in load_ledger(DATA.parents[1] / "published/claims.yaml") if c.study == "delayed_hits"]
+    verdicts = judge(ledger, {"delayed_hits": claims}, {"delayed_hits_runs": steps}).set_index("id")["verdict"]
+    undecided = {"delayed_hits.abstract.offline", "delayed_hits.abstract.cdn"}
+    assert set(verdicts.index[verdicts == "not_testable"]) == undecided
+    assert verdicts["delayed_hits.abstract.online"] == "direction"
+    assert (verdicts.drop([*undecided, "delayed_hits.abstract.online"]) == "reproduced").all(), verdicts
+    wrong = steps.assign(total_latency=steps["total_latency"] + 700)
+    verdicts = judge(ledger, {"delayed_hits": claims}, {"delayed_hits_runs": wrong}).set_index("id")["verdict"]
+    assert verdicts["delayed_hits.simulator.sample_lru_12_z20"] != "reproduced"
+    assert verdicts["delayed_hits.definition.misses"] != "reproduced"
+
+
+def times():
+    """Two policies on two devices: `a` has the most hits, `b` is faster on the second."""
+    rows = [("a", 0.6, "1ms", 400.0, 1000.0), ("b", 0.5, "1ms", 500.0, 1000.0)]
+    rows += [("a", 0.6, "d", 440.0, 900.0), ("b", 0.5, "d", 400.0, 800.0)]
+    frame = pd.DataFrame(rows, columns=["policy", "hit_ratio", "device", "mean_us", "p99_us"])
+    return frame.assign(trace="t", cache_pct=5, cache_blocks=10, load="open")
+
+
+def test_winners_and_disagreement():
+    table = tables.winners(times())
+    assert table["best_hit_ratio"].tolist() == ["a", "a"]
+    assert table["best_mean"].tolist() == ["a", "b"]
+    assert table["mean_differs"].tolist() == table["p99_differs"].tolist() == [False, True]
+    assert table["slower_pct"].tolist() == pytest.approx([0, 10])
+    share = tables.disagreement(table).set_index(["grouped_by", "group"])
+    assert share.loc[("all", "all"), "mean_differs_pct"] == 50
+    assert share.loc[("device", "d"), "slower_max_pct"] == pytest.approx(10)
+    assert figures.disagreement(table).axes
+
+
+def test_a_tie_is_no_disagreement():
+    """Two policies with the most hits, one of them fastest."""
+    tied = times().assign(hit_ratio=0.5)
+    assert not tables.winners(tied)["mean_differs"].any()
+
+
+def test_response_times(tmp_path):
+    """A small capture run through everything: every policy on every device, and its first part as a separate trace."""
+    random = np.random.default_rng(2)
+    lines = [f"0,{8 * block},4096,R,{i / 1000:.3f}" for i, block in enumerate(random.integers(0, 300, 2000))]
+    path = tmp_path / "x.spc"
+    path.write_text("\n".join(lines) + "\n")
+    part = runs.head(misspenalty.open_trace(path), 500)
+    assert len(part) == 500 and part.blocks == int(part.ids.max()) + 1
+    table = runs.response_times({"x": path}, references=1000, sizes_pct=(10,), spc1_bsus=(2,))
+    assert len(table) == 2 * len(runs.ONLINE) * len(runs.DEVICES)
+    assert (table["requests"] > 0).all()
+    assert set(table["load"]) == {"open", "closed"}
+    assert len(tables.winners(table)) == 2 * len(runs.DEVICES)

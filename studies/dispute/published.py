@@ -1,0 +1,403 @@
+"""The published results aggregated again: which traces count, what each policy gains over FIFO, and how sure that is.
+
+Definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss ratios
+if it is a gain, and (FIFO - policy) / policy if it is a loss: it is never below -1. A trace counts at a size by
+the rules of `steps`; the script looks at 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
+
+Chosen before anything was computed: percentiles interpolate linearly, as theirs do; an interval is the central 95 % of
+the percentile bootstrap. Traces are drawn with replacement, all policies on the same draw. Traces of one data set are
+not independent of each other, so a second interval draws whole data sets.
+"""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.io.external import open_copy
+from misspenalty_studies.common.statistics import CONFIDENCE
+from misspenalty_studies.dispute.always_missed import always_missed
+
+POLICIES = {  # our names for the columns of the table
+    "FIFO": "fifo",
+    "LRU": "lru",
+    "LeCaR": "lecar",
+    "LHD": "lhd",
+    "LIRS": "lirs",
+    "ARC": "arc",
+    "Clock": "clock",
+    "TwoQ": "2q",
+    "S4LRU(25:25:25:25)": "slru",
+    "FIFO_Merge_FREQUENCY": "fifo_merge",
+    "S3FIFO": "s3fifo",
+    "WTinyLFU-w0.01-SLRU": "wtinylfu",
+    "WTinyLFU-w0.10-SLRU": "wtinylfu_10",
+    "Cacheus": "cacheus",
+    "B-LRU": "b_lru",
+    "S3FIFO-d-1": "s3fifo_d_1",
+    "S3FIFO-d": "s3fifo_d",
+    "clock2": "clock_2bits",
+    "S3FIFO-1": "s3fifo_1",
+    "LRB": "lrb",
+}
+FIGURE_6 = (
+    "s3fifo",
+    "wtinylfu",
+    "wtinylfu_10",
+    "lirs",
+    "2q",
+    "slru",
+    "arc",
+    "cacheus",
+    "lecar",
+    "lhd",
+    "fifo_merge",
+    "clock",
+    "b_lru",
+    "lru",
+)
+FIGURE_7 = ("s3fifo", "arc", "2q", "wtinylfu_10", "lirs", "cacheus", "lhd")
+EVERY = tuple(name for name in POLICIES.values() if name != "fifo")
+SIZES = (0.001, 0.01, 0.1, 0.4)
+ALL_SIZES = 8
+LEAST_OBJECTS = 1000
+SIEVE_SOURCES = ("CDN1", "CDN2", "TencentPhoto", "Twitter", "Wiki", "meta_cdn", "meta_kv")
+WEB = (*SIEVE_SOURCES, "SocialNetwork1")
+AGGREGATED = ("reductions", "datasets", "selection", "examples", "always_missed")  # tables that `aggregate` makes
+BATCH = 25  # draws held in memory at a time
+
+
+def aggregate(table, resamples, seed):
+    """Every table made from the published results.
+
+    Parameters
+    ----------
+    table : path-like
+        The packed results, see `packing.pack`.
+    resamples : int
+        Draws of the bootstrap.
+    seed : int
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``reductions`` from `reductions` and ``datasets`` from `datasets`, with a column ``selection``: by the authors'
+        rules (``authors``), every trace (``all``), or by their rules in the seven sources of the SIEVE paper
+        (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`; ``always_missed`` from
+        `always_missed.always_missed`.
+    """
+    results = read(table)
+    web = results[results["dataset"].isin(SIEVE_SOURCES)]
+    chosen = (("authors", results, FIGURE_6), ("all", results, None), ("sieve", web, FIGURE_6))
+    gains = [reductions(rows, policies, resamples, seed).assign(selection=name) for name, rows, policies in chosen]
+    chosen = (("authors", results, FIGURE_7), ("all", results, None))
+    sets = [datasets(rows, policies, resamples, seed).assign(selection=name) for name, rows, policies in chosen]
+    return {
+        "reductions": pd.concat(gains, ignore_index=True)[["selection", *REDUCTIONS]],
+        "datasets": pd.concat(sets, ignore_index=True)[["selection", *DATASETS]],
+        "selection": selection(results),
+        "examples": examples(results),
+        "always_missed": always_missed(results, FIGURE_6),
+    }
+
+
+def read(path):
+    """The packed results with our names for the policies, and whether a row counts by the rules on the trace alone."""
+    with open_copy(path) as stream:
+        table = pd.read_csv(stream).rename(columns=POLICIES)
+    keys = ["dataset", "trace"]
+    ratios = table.pivot(index=keys, columns="size_ratio", values="fifo")
+    objects = table.pivot(index=keys, columns="size_ratio", values="cache_objects")
+    facts = pd.DataFrame(
+        {
+            "whole": table.groupby(keys).size() == ALL_SIZES,
+            "falls": ratios[0.1] != ratios[0.2],
+            "large": objects[0.4] >= LEAST_OBJECTS,
+        }
+    )
+    return table.merge(facts, left_on=keys, right_index=True)
+
+
+def steps(results, size, policies):
+    """The rules of the authors' script, each on top of those before it.
+
+    Parameters
+    ----------
+    results : DataFrame
+        From `read`.
+    size : float
+        Cache size, as a share of the objects.
+    policies : sequence of str
+        Policies that are plotted.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By rule: the rows of that size that are left.
+    """
+    rows = results[results["size_ratio"] == size]
+    left = {"result files": rows}
+    for rule, holds in (
+        ("all eight sizes", lambda rows: rows["whole"]),
+        ("FIFO misses less often at 20 % than at 10 %", lambda rows: rows["falls"]),
+        ("1,000 objects in the cache at 40 %", lambda rows: rows["large"]),
+        ("1,000 objects in the cache at this size", lambda rows: rows["cache_objects"] >= LEAST_OBJECTS),
+        ("FIFO misses sometimes, not always", lambda rows: ~rows["fifo"].isin([0, 1])),
+        ("a result of every plotted policy", lambda rows: rows[list(policies)].notna().all(axis=1)),
+    ):
+        rows = rows[holds(rows)]
+        left[rule] = rows
+    return left
+
+
+def chosen_rows(results, size, policies):
+    """The rows that count at a size: by the authors' rules or, if `policies` is None, all rows where FIFO misses."""
+    if policies is None:
+        return results[(results["size_ratio"] == size) & (results["fifo"] > 0)]
+    return list(steps(results, size, policies).values())[-1]
+
+
+def reduction(rows, policies=EVERY):
+    """Reduction of the miss ratio from FIFO's, %, as a table of the policies; see the module.
+
+    Examples
+    --------
+    >>> reduction(pd.DataFrame({"fifo": [0.4, 0.4], "lru": [0.3, 0.5]}), ["lru"])["lru"].tolist()
+    [25.0, -20.0]
+    """
+    values = rows[list(policies)]
+    gain = -values.sub(rows["fifo"], axis=0)
+    return (100 * gain.div(values.where(gain < 0, rows["fifo"], axis=0))).round(10)
+
+
+REDUCTIONS = [
+    "size_ratio",
+    "policy",
+    "traces",
+    "mean",
+    "ci95_low",
+    "ci95_high",
+    "datasets_ci95_low",
+    "datasets_ci95_high",
+    "mean_of_datasets",
+    "unbounded_mean",
+    "p10",
+    "p25",
+    "median",
+    "p75",
+    "p90",
+    "worse_than_fifo_pct",
+    "worse_than_lru_pct",
+    "behind_s3fifo",
+    "behind_ci95_low",
+    "behind_ci95_high",
+    "behind_datasets_ci95_low",
+    "behind_datasets_ci95_high",
+]
+
+
+def reductions(results, policies, resamples, seed):
+    """The reduction from FIFO over traces, per size and policy.
+
+    Parameters
+    ----------
+    results : DataFrame
+        From `read`.
+    policies : sequence of str, or None
+        Policies whose results a trace must have; None: every trace where FIFO misses.
+    resamples, seed : int
+        Parameters of the bootstrap.
+
+    Returns
+    -------
+    DataFrame
+        Columns `REDUCTIONS`, all in % except sizes and counts: ``mean`` with its interval over traces (``ci95_low,
+        ci95_high``) and over data sets (``datasets_ci95_low, datasets_ci95_high``); the mean of the data sets' means;
+        the mean without the bound on losses; percentiles; how often the policy is worse than FIFO and than LRU; and how
+        far the mean is behind S3-FIFO's on the same traces, with its intervals over traces and over data sets.
+    """
+    parts = []
+    for size in SIZES:
+        rows = chosen_rows(results, size, policies)
+        gains = reduction(rows)
+        behind = (-gains.sub(gains["s3fifo"], axis=0)).add_suffix("_behind")
+        low, high = over_traces(pd.concat([gains, behind], axis=1), resamples, seed)
+        low_sets, high_sets = over_datasets(pd.concat([gains, behind], axis=1), rows["dataset"], resamples, seed)
+        quantiles = gains.quantile([0.1, 0.25, 0.5, 0.75, 0.9])
+        unbounded = 100 * (1 - rows[list(EVERY)].div(rows["fifo"], axis=0))
+        worse = rows[list(EVERY)].gt(rows["lru"], axis=0).where(rows[list(EVERY)].notna())
+        part = pd.DataFrame(
+            {
+                "traces": gains.count(),
+                "mean": gains.mean(),
+                "ci95_low": low[: len(EVERY)],
+                "ci95_high": high[: len(EVERY)],
+                "datasets_ci95_low": low_sets[: len(EVERY)],
+                "datasets_ci95_high": high_sets[: len(EVERY)],
+                "mean_of_datasets": gains.groupby(rows["dataset"]).mean().mean(),
+                "unbounded_mean": unbounded.mean(),
+                **dict(zip(("p10", "p25", "median", "p75", "p90"), quantiles.to_numpy(), strict=True)),
+                "worse_than_fifo_pct": 100 * (gains < 0).where(gains.notna()).mean(),
+                "worse_than_lru_pct": 100 * worse.astype(float).mean(),
+                "behind_s3fifo": behind.mean().to_numpy(),
+                "behind_ci95_low": low[len(EVERY) :],
+                "behind_ci95_high": high[len(EVERY) :],
+                "behind_datasets_ci95_low": low_sets[len(EVERY) :],
+                "behind_datasets_ci95_high": high_sets[len(EVERY) :],
+            }
+        )
+        parts.append(part.rename_axis("policy").reset_index().assign(size_ratio=size))
+    return pd.concat(parts, ignore_index=True)[REDUCTIONS]
+
+
+def over_traces(values, resamples, seed):
+    """Interval of each column's mean, rows drawn with replacement.
+
+    Columns without missing values share each draw; for the others, only their present values are drawn. NaN where a
+    column has fewer than two values.
+
+    Returns
+    -------
+    low, high : float array, shape (columns,)
+
+    Examples
+    --------
+    >>> low, high = over_traces(pd.DataFrame({"x": [1.0, 1.0, 1.0], "y": [0.0, 1.0, 2.0]}), 100, seed=1)
+    >>> low.tolist()[0], high.tolist()[0], bool(0 <= low[1] < 1 < high[1] <= 2)
+    (1.0, 1.0, True)
+    """
+    numbers = values.to_numpy(dtype=float).T
+    whole = ~np.isnan(numbers).any(axis=1)
+    low, high = np.full((2, len(numbers)), np.nan)
+    for columns in (np.flatnonzero(whole), *np.flatnonzero(~whole)[:, None]):
+        sample = numbers[columns]
+        sample = sample[:, ~np.isnan(sample[0])] if len(sample) else sample
+        if len(sample) and sample.shape[1] > 1:
+            found = _bootstrap(
+                (sample,),
+                np.mean,
+                n_resamples=resamples,
+                batch=BATCH,
+                axis=1,
+                confidence_level=CONFIDENCE,
+                method="percentile",
+                rng=np.random.default_rng(seed),
+            )
+            low[columns], high[columns] = found.confidence_interval.low, found.confidence_interval.high
+    return low, high
+
+
+def _bootstrap(*samples, **settings):
+    """That of `scipy.stats`, imported lazily: the import takes a second, which all users of the claims would pay."""
+    from scipy.stats import bootstrap
+
+    return bootstrap(*samples, **settings)
+
+
+def over_datasets(values, dataset, resamples, seed):
+    """Interval of each column's mean over rows, whole data sets drawn with replacement; NaN for fewer than two.
+
+    Returns
+    -------
+    low, high : float array, shape (columns,)
+    """
+    groups = values.groupby(dataset)
+    if groups.ngroups < 2:
+        return np.full((2, values.shape[1]), np.nan)
+    found = _bootstrap(
+        (groups.sum().to_numpy(dtype=float).T, groups.count().to_numpy(dtype=float).T),
+        lambda sums, counts, axis: sums.sum(axis=axis) / counts.sum(axis=axis),
+        n_resamples=resamples,
+        paired=True,
+        axis=1,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    return found.confidence_interval.low, found.confidence_interval.high
+
+
+DATASETS = [
+    "dataset",
+    "web",
+    "size_ratio",
+    "policy",
+    "traces",
+    "mean",
+    "ci95_low",
+    "ci95_high",
+    "median",
+    "rank",
+    "rank_of_all",
+]
+
+
+def datasets(results, policies, resamples, seed):
+    """The reduction from FIFO per data set, size and policy, and the policies' ranks there.
+
+    Parameters
+    ----------
+    results, policies, resamples, seed
+        See `reductions`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `DATASETS`: ``mean`` with its interval over the traces of the data set, in %; ``rank`` from 1 among the
+        seven policies of `FIGURE_7`, and ``rank_of_all`` among all.
+    """
+    parts = []
+    for size in SIZES:
+        rows = chosen_rows(results, size, policies)
+        for name, group in rows.groupby("dataset"):
+            gains = reduction(group)
+            mean = gains.mean()
+            low, high = over_traces(gains, resamples, seed)
+            part = pd.DataFrame(
+                {
+                    "traces": gains.count(),
+                    "mean": mean,
+                    "ci95_low": low,
+                    "ci95_high": high,
+                    "median": gains.median(),
+                    "rank": mean[list(FIGURE_7)].rank(ascending=False, method="min").reindex(mean.index),
+                    "rank_of_all": mean.rank(ascending=False, method="min"),
+                }
+            )
+            part = part.rename_axis("policy").reset_index()
+            parts.append(part.assign(dataset=name, web=name in WEB, size_ratio=size))
+    return pd.concat(parts, ignore_index=True)[DATASETS]
+
+
+def selection(results):
+    """What each rule of the selection leaves, and its effect on the result.
+
+    Returns
+    -------
+    DataFrame
+        ``size_ratio, rule, traces, datasets, s3fifo_mean, best_policy, best_mean``: means of the reduction, in %, and
+        the best of the fourteen policies of `FIGURE_6`; rules on top of each other, as in `steps`.
+    """
+    found = []
+    for size in SIZES:
+        for rule, rows in steps(results, size, FIGURE_6).items():
+            means = reduction(rows[rows["fifo"] > 0], FIGURE_6).mean()
+            found.append(
+                {
+                    "size_ratio": size,
+                    "rule": rule,
+                    "traces": len(rows),
+                    "datasets": rows["dataset"].nunique(),
+                    "s3fifo_mean": means["s3fifo"],
+                    "best_policy": means.idxmax(),
+                    "best_mean": means.max(),
+                }
+            )
+    return pd.DataFrame(found)
+
+
+def examples(results):
+    """Miss ratios of the two traces that the paper's Table 2 looks at, at 10 % of their objects."""
+    named = {"MSR": "hm_0.IQI.bin", "Twitter": "cluster52"}
+    rows = results[(results["size_ratio"] == 0.1) & results["trace"].isin(named.values())]
+    return rows.melt(
+        ["dataset", "trace", "cache_objects"], list(POLICIES.values()), var_name="policy", value_name="miss_ratio"
+    )

@@ -1,0 +1,180 @@
+"""The dispute study on a small table of results made by hand."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from misspenalty.errors import InputError
+from misspenalty_studies.common.claims import judge, load_ledger
+from misspenalty_studies.dispute import claims, figures, packing, published, runs, tables, variants
+
+ROOT = Path(__file__).parents[3]
+
+
+def results(fifo, **others):
+    """Packed results of one trace per value, at every size."""
+    rows = []
+    for number, size in product(range(len(fifo)), map(float, packing.RATIOS)):
+        row = {"dataset": "MSR", "trace": f"t{number}", "requests": 10**6, "size_ratio": size}
+        row |= {"cache_objects": int(size * 10**7), "FIFO": fifo[number] * (1 - size)}
+        row |= {name: others.get(name, fifo)[number] * (1 - size) for name in packing.ALGORITHMS[1:]}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def test_a_loss_is_divided_by_the_policys_own_misses(tmp_path):
+    results([0.4, 0.4], S3FIFO=[0.3, 0.5]).to_csv(tmp_path / "r.csv", index=False)
+    made = published.aggregate(tmp_path / "r.csv", resamples=50, seed=1)["reductions"]
+    row = made[(made["policy"] == "s3fifo") & (made["size_ratio"] == 0.1) & (made["selection"] == "authors")].iloc[0]
+    assert row["mean"] == pytest.approx((25 - 20) / 2)
+    assert row["unbounded_mean"] == pytest.approx(0)
+    assert row["worse_than_fifo_pct"] == 50
+    stated = pd.read_csv(ROOT / "data/published/dispute_stated.csv")
+    assert len(figures.means(made, stated).axes) == 2
+    assert -20 <= row["ci95_low"] <= row["mean"] <= row["ci95_high"] <= 25
+
+
+def test_intervals_are_those_of_the_policy_next_to_them(tmp_path):
+    results([0.4, 0.4], S3FIFO=[0.3, 0.3], ARC=[0.2, 0.2], LRB=[0.1, 0.1]).to_csv(tmp_path / "r.csv", index=False)
+    made = published.aggregate(tmp_path / "r.csv", resamples=20, seed=1)
+    table = made["datasets"]
+    assert np.allclose(table["ci95_low"], table["mean"]) and np.allclose(
+        table["ci95_high"], table["mean"]
+    )  # equal traces
+    ranks = table[(table["selection"] == "authors") & (table["size_ratio"] == 0.1)].set_index("policy")
+    assert ranks.loc[["arc", "s3fifo"], "rank"].tolist() == [1, 2]
+    assert ranks.loc[["lrb", "arc", "s3fifo"], "rank_of_all"].tolist() == [1, 2, 3]
+    chosen = made["reductions"][made["reductions"]["selection"] == "authors"]
+    assert np.allclose(chosen["ci95_low"], chosen["mean"]) and np.allclose(chosen["ci95_high"], chosen["mean"])
+
+
+def test_each_rule_of_the_selection_leaves_out_what_it_names(tmp_path):
+    table = results([0.4, 0.5, 0.6])
+    flat = table["trace"].eq("t1") & table["size_ratio"].isin([0.1, 0.2])
+    table.loc[flat, "FIFO"] = 0.3
+    table = table[~(table["trace"].eq("t2") & table["size_ratio"].eq(0.001))]
+    table.to_csv(tmp_path / "r.csv", index=False)
+    left = published.steps(published.read(tmp_path / "r.csv"), 0.1, published.FIGURE_6)
+    assert [len(rows) for rows in left.values()] == [3, 2, 1, 1, 1, 1, 1]
+
+
+def test_results_are_packed_as_printed(tmp_path):
+    (tmp_path / "MSR").mkdir()
+    line = "x {} cache size {:8d}, 500 req, miss ratio {}, byte miss ratio 0.1000\n"
+    text = line.format("FIFO", 20, "0.5000") + line.format("FIFO", 40, "0.2500") + line.format("LRU", 40, "0.2000")
+    (tmp_path / "MSR" / "a.txt").write_text(text)
+    packing.pack(tmp_path, tmp_path / "out.csv")
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert table[["size_ratio", "FIFO"]].to_numpy().tolist() == [[0.4, 0.5], [0.8, 0.25]]
+    assert table["LRU"].dropna().tolist() == [0.2]
+
+
+def test_a_file_without_fifo_is_refused(tmp_path):
+    (tmp_path / "MSR").mkdir()
+    (tmp_path / "MSR" / "a.txt").write_text("nothing\n")
+    with pytest.raises(InputError, match="0 cache sizes"):
+        packing.pack(tmp_path, tmp_path / "out.csv")
+
+
+@pytest.fixture
+def replays():
+    capture = ROOT / "data/raw/builds/andrew.parquet"
+    what = {"a": {"kind": "block"}}
+    return runs.replay_file(capture, "a", what, [0.01, 0.1], threads=1)
+
+
+def test_every_policy_is_replayed_at_every_size_and_none_beats_opt(replays):
+    assert not replays.duplicated(["policy", "cache_blocks"]).any()
+    wide = replays.pivot(index="cache_blocks", columns="policy", values="misses")
+    assert set(wide.columns) == set(runs.POLICIES)
+    assert (wide.min(axis=1) == wide["opt"]).all()
+
+
+def test_cells_and_kinds_agree_with_the_replays(replays):
+    again = pd.concat([replays, replays.assign(trace="b")])
+    kinds = tables.replayed_reductions(again, 20, 1)
+    assert set(kinds["kind"]) == {tables.EVERY_TRACE, "block"}
+    assert np.allclose(kinds["ci95_low"], kinds["ci95_high"])  # both traces are the same
+    one = tables.trace_comparisons(replays).iloc[0]
+    at = replays[replays["size_ratio"] == one["size_ratio"]].set_index("policy")["misses"]
+    assert one["sieve_below_lru_pct"] == pytest.approx(100 * (1 - at["sieve"] / at["lru"]))
+
+
+def test_without_tables_no_claim_is_decided():
+    ledger = [claim for claim in load_ledger(ROOT / "data/published/claims.yaml") if claim.study == "dispute"]
+    assert set(judge(ledger, {"dispute": claims}, {})["verdict"]) == {"not_testable"}
+
+
+@pytest.fixture
+def aggregated(tmp_path):
+    table = pd.concat(
+        [results([0.4, 0.5], S3FIFO=[0.3, 0.4], ARC=[0.35, 0.45]).assign(dataset=name) for name in ("MSR", "Wiki")]
+    )
+    table.to_csv(tmp_path / "r.csv", index=False)
+    return published.aggregate(tmp_path / "r.csv", resamples=20, seed=1)
+
+
+def test_what_is_made_of_the_published_results_is_listed_for_the_workflow(aggregated):
+    assert tuple(aggregated) == published.AGGREGATED
+
+
+def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, tmp_path):
+    counts = pd.DataFrame({"trace": "a", "cache_blocks": replays["cache_blocks"].min(), "policy": ["slru", "lru"],
+                           "misses": 1, "definition": "unique"})  # fmt: skip
+    made = aggregated | {
+        "replayed_reductions": tables.replayed_reductions(pd.concat([replays, replays.assign(trace="b")]), 20, 1),
+        "program": tables.program(replays, counts),
+    }
+    assert made["program"].value_counts(["policy", "reading"]).to_dict() == {
+        ("lru", "own"): 1,
+        ("slru", "own"): 1,
+        ("slru", "program"): 1,
+    }
+    names = ("reductions", "datasets", "selection", "replayed_reductions", "program", "examples")
+    for name in names:
+        made[name].to_csv(tmp_path / f"{name}.csv", index=False)
+    under = variants.conditions(*(tmp_path / f"{name}.csv" for name in names))
+    assert all(set(under[name].columns) == {*made[name].columns, "condition"} for name in names)
+    keys = {"selection": "authors", "size_ratio": 0.1, "policy": "s3fifo"}
+    base = made["reductions"].set_index(list(keys)).loc[tuple(keys.values())]
+    rows = under["reductions"].set_index(["condition", *keys])
+    assert rows.loc[(variants.MEDIANS, *keys.values()), "mean"] == base["median"]
+    assert np.isnan(rows.loc[(variants.MEDIANS, *keys.values()), "behind_ci95_low"])
+    other = made["reductions"].set_index(list(keys)).loc[("authors", 0.4, "s3fifo")]
+    for size in (0.1, 0.001):
+        found = rows.loc[(variants.OTHER_SIZES[0.4], "authors", size, "s3fifo"), "mean"]
+        assert found == pytest.approx(other["mean"])
+    web = made["reductions"].set_index(list(keys)).loc[("sieve", 0.1, "arc")]
+    assert rows.loc[(variants.OF_TRACES, "sieve", 0.1, "arc"), "mean_of_datasets"] == pytest.approx(web["mean"])
+    judged = under["program"].set_index("policy")["misses"]
+    by_program = made["program"].set_index(["policy", "reading"])["misses"]
+    assert judged.to_dict() == {"slru": by_program["slru", "program"], "lru": by_program["lru", "own"]}
+    ranks = under["datasets"][under["datasets"]["condition"] == variants.MEDIANS]
+    first = ranks[(ranks["rank"] == 1) & (ranks["selection"] == "authors")]
+    assert set(first["policy"]) == {"s3fifo"}
+
+
+def test_figures_have_the_published_values_as_marks(aggregated, replays):
+    stated = pd.read_csv(ROOT / "data/published/dispute_stated.csv")
+    reductions = aggregated["reductions"]
+    left, right = figures.worse(reductions, stated).axes
+    marks = [
+        line.get_xdata().tolist() for axis in (left, right) for line in axis.lines if line.get_label() == "published"
+    ]
+    assert marks == [[20], [50]]
+    assert len(figures.datasets(aggregated["datasets"]).axes) == 2
+    cells = tables.trace_comparisons(pd.concat([replays, replays.assign(trace="b")]))
+    left, right = figures.sieve(reductions, cells, stated).axes
+    found = {line.get_label(): line.get_ydata().tolist() for line in left.lines}
+    assert found["published"] == [0, 1, 2, 3, 4] and found["mean over traces"] == [0, 1, 2, 3, 4]
+    assert [label.get_text() for label in right.get_yticklabels()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("item", ["reductions", "datasets"])
+def test_archived_intervals_hold_the_means(item):
+    table = pd.read_csv(ROOT / f"results/dispute/{item}.csv").dropna(subset=["ci95_low", "ci95_high"])
+    inside = (table["ci95_low"] <= table["mean"] + 1e-9) & (table["mean"] <= table["ci95_high"] + 1e-9)
+    assert inside.all()

@@ -1,0 +1,198 @@
+"""The EPCM study's jobs: recorded builds in, tables of runs out."""
+
+import sys
+from dataclasses import replace
+
+import pandas as pd
+
+from misspenalty_studies.common.claims.ledger import load_calibration
+from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.common.points import as_written
+from misspenalty_studies.epcm import conditions, recordings, runs, sensitivity, setup, tables
+from misspenalty_studies.epcm.file_client.client import ClientMachine
+
+KERNELS = {"linux22": True, "linux24": False}  # with the buffer-to-page copy, and without
+
+
+def _machine(path, schema):
+    return load_machine(path, schema, ClientMachine)
+
+
+WHOLE_RUN = 1024  # events that perfect foresight knows on the surface: most of an Andrew run
+COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
+
+
+def _value(path):
+    """The value of a table of a fit."""
+    return float(pd.read_csv(path)["value"].item())
+
+
+def _copy_times(path):
+    """The copy times of the table of `copy_fit`, by parameter of the machine."""
+    return {name: float(value) for name, value in pd.read_csv(path).set_index("parameter")["value"].items()}
+
+
+def _row(fit, build, value, target, reached):
+    row = {"parameter": fit.parameter, "benchmark": build, "value": value, "unit": fit.unit, "target": target}
+    return pd.DataFrame([row | {"reached": reached}])
+
+
+def copy_fit(capture, machine, schema, calibration, build, settings):
+    """Fit the times to copy a KB to the published hot read latency.
+
+    Parameters
+    ----------
+    capture : sequence of path-like
+        Calls, files and processes of the recorded build.
+    machine, schema : path-like
+        ``epcm_client.yaml`` and its schema.
+    calibration : path-like
+        ``data/calibration.yaml``.
+    build : str
+        Name of the build.
+    settings : dict
+        The study's block of the configuration.
+
+    Returns
+    -------
+    DataFrame
+        One row per copy time: ``parameter, benchmark, value, unit, target, reached``.
+    """
+    fits = [fit for fit in load_calibration(calibration) if fit.parameter in COPY_TIMES]
+    target = fits[0].published[0]["value"]
+    testbed = _machine(machine, schema).testbed
+    study, _ = setup.set_up(build, setup.recorded(capture[0]), testbed, **setup.options(settings))
+    values = runs.fit_copy(study, target, {fit.parameter: fit.range for fit in fits})
+    reached = runs.hot_read_us(study, values)
+    return pd.concat([_row(fit, build, values[fit.parameter], target, reached) for fit in fits], ignore_index=True)
+
+
+def _scale_fit(study, calibration):
+    """Fit the factor on recorded compute to the published compute of the cold run."""
+    (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "compute_scale"]
+    (target,) = [cell["value"] for cell in fit.published if cell["where"]["benchmark"] == study.benchmark]
+    value = runs.fit_scale(study, target, *fit.range)
+    return _row(fit, study.benchmark, value, target, runs.cold_compute_s(study._replace(scale=value)))
+
+
+def play(capture, machine, schema, today, calibration, copying, published, build, settings, threads=1):
+    """Every bar of Figure 7 for one build, with and without the buffer copy, facts of the build, and the build today.
+
+    Parameters
+    ----------
+    capture, machine, schema, calibration, build, settings
+        As in `copy_fit`.
+    today : path-like
+        ``epcm_today.yaml``.
+    copying : path-like
+        The table of `copy_fit`.
+    published : path-like
+        ``data/published/epcm_workloads.csv``.
+    threads : int
+        Settings replayed in parallel; the result does not depend on it.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``scale`` (the fit of the factor on compute), ``linux22``, ``linux24`` (runs), ``accuracy`` (of the predictors),
+        ``workload`` (facts of the build), ``today`` (Figure 7 on a machine of today).
+    """
+    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    recorded, options, bars = setup.recorded(capture[0]), setup.options(settings), setup.bars(settings)
+    study, _ = setup.set_up(build, recorded, testbed, **options)
+    found = {"scale": as_written(_scale_fit(study, calibration))}
+    study = study._replace(scale=float(found["scale"]["value"].item()))
+    for kernel, copies in KERNELS.items():
+        found[kernel] = runs.simulate(study._replace(machine=replace(testbed, separate_buffers=copies)), bars, threads)
+        print(f"{build}, {kernel}: {len(found[kernel])} runs", file=sys.stderr)
+    found["accuracy"] = tables.accuracy(build, study.workload, study.training, study.measured, bars)
+    found["workload"] = tables.workload_facts(study, recorded, pd.read_csv(published))
+    del study
+    study, _ = setup.set_up(build, recorded, _machine(today, schema).testbed, **options)
+    return found | {"today": tables.fig7(runs.simulate(study, setup.varied(settings), threads))}
+
+
+def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
+    """Every other reading of the paper on one build, one at a time, and perfect foresight; parameters as in `play`.
+
+    Parameters
+    ----------
+    scale : path-like
+        The table ``scale`` of `play`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``table`` and ``limits``.
+    """
+    testbed = _machine(machine, schema)
+    testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
+    choices, limits = settings["sensitivity"], settings["limits"]
+    recorded = setup.recorded(capture[0])
+    options = setup.options(settings) | {"scale": _value(scale), "between": True}
+    study, placement = setup.set_up(build, recorded, testbed.testbed, **options)
+    variations = sensitivity.variations_of(choices, testbed if build in choices["machine"] else None)
+    variations = [one for one in variations if one.parameter != "passes" or build in settings["walked"]]
+    told = [runs.Setting("foresight", None, ahead) for ahead in limits["ahead"]]
+    ceilings = [
+        conditions.surface(queued, told, [0], limits["head_start"], choices["runs"], threads).assign(demand_first=first)
+        for first, queued in both_queues(study).items()
+    ]
+    return {
+        "limits": pd.concat(ceilings, ignore_index=True).drop(columns="training"),
+        "table": sensitivity.sensitivity(
+            study, recorded, setup.varied(settings), variations, placement, choices["runs"], threads
+        ),
+    }
+
+
+def both_queues(study):
+    """The study with a disk queue that treats demand and prefetching alike, and with one that serves demand first."""
+    return {first: study._replace(machine=replace(study.machine, demand_first=first)) for first in (False, True)}
+
+
+def judge_otherwise(
+    capture, others, machine, schema, calibration, copying, scale, baselines, reductions, build, settings, threads=1
+):
+    """Andrew under other conditions, over training runs and head start, and from other recordings.
+
+    Parameters
+    ----------
+    others : sequence of path-like
+        Calls, files and processes of each other recording.
+    baselines, reductions : path-like
+        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``.
+    capture, machine, schema, calibration, copying, scale, build, settings, threads
+        As in `vary` and `play`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig7, fig8`` with the column ``condition``; ``surface``, ``learning``, ``recordings``.
+    """
+    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
+    study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
+    measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
+    found = conditions.under_conditions(study, recorded, bars, placement, **settings["fig8"], threads=threads)
+    told = runs.Setting("foresight", None, WHOLE_RUN)
+    predictors = [bar for bar in setup.varied(settings) if bar.model not in runs.BASELINES]
+    surface = settings["surface"]
+    found["surface"] = conditions.surface(
+        study, [*predictors, told], surface["training"], surface["head_start"], measured, threads
+    )
+    found["learning"] = conditions.learning(study, bars, threads)
+    published = recordings.published(pd.read_csv(baselines), pd.read_csv(reductions), build)
+    parts = [recordings.facts(recorded.name, study, bars, published)]
+    for path in others[::3]:
+        name, study = _other_recording(path, testbed, calibration, build, settings)
+        parts.append(recordings.facts(name, study, bars, published))
+    return found | {"recordings": pd.concat(parts, ignore_index=True)}
+
+
+def _other_recording(path, testbed, calibration, build, settings):
+    """Name and study of another recording, with a factor on compute of its own."""
+    recorded = setup.recorded(path)
+    study, _ = setup.set_up(build, recorded, testbed, **setup.options(settings))
+    scale = as_written(_scale_fit(study, calibration))["value"].item()
+    return recorded.name, study._replace(scale=float(scale))

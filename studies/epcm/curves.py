@@ -1,0 +1,144 @@
+"""Figures of the EPCM study over training, head start and the events known to perfect foresight; see `figures`."""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from misspenalty.plotting.parts import legend_above
+from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, need, new_figure, styled
+from misspenalty_studies.epcm.figures import BENCHMARKS, KEYS, MODELS
+
+STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # by head start
+LINES = {16: ":", 32: "--", 64: "-"}  # by partition size; others are solid
+
+
+@styled
+def surface(table):
+    """I/O wait removed and mean read call, run by run of training, with and without a head start; and over both.
+
+    Above, a line per predictor without a head start (solid) and with the longest (dashed). Perfect foresight knows the
+    largest number of events in the table. Below, EPCM over training runs and head start.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/surface.csv``.
+    """
+    columns = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
+    need(table, [*KEYS, "training", "head_start_s", *columns], "surface")
+    told = table["model"] == "foresight"
+    table = table[~told | (table["model_order"] == table.loc[told, "model_order"].max())]
+    figure = new_figure(PAGE, 4.2)
+    curves, grids = figure.subplots(2, 2)
+    shown = [model for model in ("last_successor", "pcm", "epcm", "foresight") if model in set(table["model"])]
+    starts = (table["head_start_s"].min(), table["head_start_s"].max())
+    trainings = sorted(table["training"].unique())
+    for axis, grid, (column, words) in zip(curves, grids, columns.items(), strict=True):
+        for model in shown:
+            _, colour, _, marker = MODELS[model]
+            for start, line in zip(starts, ("-", "--"), strict=True):
+                mine = table[(table["model"] == model) & (table["head_start_s"] == start)].sort_values("training")
+                place = [trainings.index(value) for value in mine["training"]]
+                axis.plot(place, mine[column], color=colour, marker=marker, linestyle=line, markersize=3)
+        axis.set_xticks(range(len(trainings)), trainings, fontsize=7)
+        axis.set_xlabel("Training runs")
+        axis.set_ylabel(words)
+        cells = table[table["model"] == "epcm"].pivot_table(index="head_start_s", columns="training", values=column)
+        image = grid.imshow(cells, origin="lower", aspect="auto", cmap="Blues")
+        grid.set_xticks(range(cells.shape[1]), cells.columns, fontsize=7)
+        grid.set_yticks(range(cells.shape[0]), [f"{start:g}" for start in cells.index], fontsize=7)
+        grid.set_xlabel("Training runs")
+        grid.set_ylabel("Head start (s)")
+        figure.colorbar(image, ax=grid).set_label(f"EPCM: {words}")
+    marks = [Line2D([], [], color=MODELS[m][1], marker=MODELS[m][3], label=MODELS[m][0]) for m in shown]
+    marks.append(Line2D([], [], color=INK, linestyle="--", label=f"{starts[1]:g} s of head start"))
+    legend_above(figure, marks)
+    return figure
+
+
+@styled
+def learning(table):
+    """I/O wait removed and mean read call of each recorded run of the Andrew benchmark, by the number of runs that the
+    models have learnt from before it.
+
+    For PCM and EPCM, the setting of the largest order is shown for each partition size, as far as they differ.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/learning.csv``.
+    """
+    columns = {"io_reduction_pct": "I/O wait removed (%)", "read_latency_us": "Mean read call (µs)"}
+    need(table, [*KEYS, "training", *columns], "learning")
+    largest = table.groupby(["model", "partition_size"], dropna=False)["model_order"].transform("max")
+    table = table[table["model_order"].isna() | (table["model_order"] == largest)]
+    largest = table["partition_size"].max()
+    table = table[(table["model"] != "pcm") | (table["partition_size"] == largest)]
+    figure = new_figure(PAGE, 2.3)
+    entries = {}
+    for axis, (column, words) in zip(figure.subplots(1, 2), columns.items(), strict=True):
+        for (model, size), mine in table.groupby(["model", "partition_size"], sort=False, dropna=False):
+            name, colour, _, _ = MODELS[model]
+            order = mine["model_order"].iloc[0]
+            label = name if pd.isna(size) else f"{name} {size:.0f}/{order:.0f}"
+            (entries[label],) = axis.plot(
+                mine["training"], mine[column], color=colour, linestyle=LINES.get(size, "-"), linewidth=1.0, label=label
+            )
+        axis.set_xlabel("Training runs")
+        axis.set_ylabel(words)
+        axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
+        axis.axhline(0, color=INK, linewidth=0.6)
+    legend_above(figure, list(entries.values()))
+    return figure
+
+
+@styled
+def limits(table, bars, reductions):
+    """I/O wait that perfect foresight of the coming opens and execs removes, by how many of them it knows and by the
+    head start, with the same engine and disk as the predictors.
+
+    Solid: one queue for all requests, as in Linux 2.2; dotted: demand reads first. Dashed: the best EPCM of Figure 7.
+    Dash-dotted: the paper's printed value for its best EPCM.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``results/epcm/limits.csv``.
+    bars : DataFrame
+        ``results/epcm/fig7.csv``.
+    reductions : DataFrame
+        ``data/published/epcm_reductions.csv``.
+    """
+    need(table, [*KEYS, "head_start_s", "demand_first", "io_reduction_pct"], "limits")
+    names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
+    figure = new_figure(PAGE, 2.2)
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    starts = dict(zip(sorted(table["head_start_s"].unique()), STARTS, strict=False))
+    told = sorted(table["model_order"].unique())
+    epcm = bars[(bars["model"] == "epcm") & bars["buffer_copy"]].groupby("benchmark")["io_reduction_pct"].max()
+    said = reductions[(reductions["model"] == "epcm") & (reductions["quantity"] == "io_reduction")]
+    said = said.set_index("benchmark")["value"]
+    for axis, name in zip(axes, names, strict=True):
+        mine = table[table["benchmark"] == name]
+        for (start, first), rows in mine.groupby(["head_start_s", "demand_first"]):
+            line = rows.set_index("model_order")["io_reduction_pct"].reindex(told)
+            look = {"linestyle": ":"} if first else {"marker": "o", "markersize": 2.5}
+            axis.plot(range(len(told)), line, color=starts[start], linewidth=0.9, **look)
+        axis.axhline(epcm.get(name), color=GREY, linestyle="--", linewidth=0.8)
+        axis.axhline(said.get(name), color=PUBLISHED, linestyle="-.", linewidth=0.9)
+        axis.axhline(0, color=INK, linewidth=0.6)
+        axis.set_xticks(range(len(told)), [f"{number:.0f}" for number in told], fontsize=7, rotation=45)
+        axis.set_title(BENCHMARKS[name], fontsize=7)
+    figure.supxlabel("Opens and execs known in advance", fontsize=7)
+    axes[0].set_ylabel("I/O wait removed (%)")
+    marks = [
+        Line2D([], [], color=colour, marker="o", markersize=2.5, label=f"clock started after {start:g} s")
+        for start, colour in starts.items()
+    ]
+    marks.append(Line2D([], [], color=INK, linestyle=":", linewidth=0.9, label="demand first"))
+    marks.append(Line2D([], [], color=GREY, linestyle="--", linewidth=0.8, label="best EPCM"))
+    marks.append(Line2D([], [], color=PUBLISHED, linestyle="-.", linewidth=0.9, label="published EPCM"))
+    legend_above(figure, marks)
+    return figure
+
+
+__all__ = ["learning", "limits", "surface"]

@@ -1,0 +1,54 @@
+# Files in memory: inodes, their pages and the walk to them, on top of the block layer.
+
+from libc.stdint cimport int32_t, int64_t
+
+from misspenalty_studies.epcm.file_client._block_layer cimport BlockLayer
+from misspenalty_studies.epcm.file_client._file_calls cimport COMPONENTS
+
+
+cdef struct inode_t:
+    int64_t size                    # bytes; NOTHING = does not exist
+    int64_t ahead                   # when the engine last began to prefetch it, ns; NOTHING = not since its last use
+    int64_t due                     # event of the run by which it is used if the prediction was right; valid with `ahead`
+    int32_t first                   # its first entry
+    int32_t pages                   # entries
+    int32_t present                 # pages in the page cache or being read into it
+    bint awaited                    # prefetched, and not opened or executed since
+    int32_t stored                  # leading pages that were on disk before the run
+
+
+cdef class PageCache(BlockLayer):
+    cdef inode_t* inodes            # one per path
+    cdef int32_t* inode_of          # by path
+    cdef int32_t* owners            # by entry: its inode; blocks of metadata have none
+    cdef Py_ssize_t paths
+    cdef const int64_t[::1] walk_at # by path: start of its metadata blocks in `walks`; one more at the end
+    cdef const int32_t[::1] walks   # blocks of metadata, from the root down; a path's own inode last
+    cdef int64_t kilobyte           # time to copy 1024 bytes to the reader, ns
+    cdef int64_t buffer_kilobyte    # time to copy 1024 bytes from a buffer to a page, ns
+    cdef int64_t block              # bytes of a block of the file system
+    cdef int64_t[COMPONENTS] spent  # ns
+    cdef readonly int64_t copied    # blocks copied from buffers to pages in read calls
+    cdef readonly int64_t copied_ahead  # by the engine
+    cdef readonly int64_t copied_in_faults
+    cdef readonly int64_t pages_used    # pages brought by the engine that were used
+    cdef readonly int64_t leads     # files used after a prefetch
+    cdef readonly int64_t lead_time # total time from prefetch to use, ns
+    cdef readonly int64_t foretold  # files used when the predictor said they would be
+    cdef readonly int64_t foretold_time # total time from prefetch to use of those, ns
+    cdef int64_t event              # events of the run so far that the predictor has seen
+
+    # The walk to a file.
+    cdef int64_t walk(self, int32_t path, bint found, int64_t now, int32_t waits) except -1 nogil
+    cdef int64_t new_inode(self, int32_t path, int64_t now) except -1 nogil
+    cdef int64_t rename(self, int32_t path, int32_t target, int64_t now) except -1 nogil
+    cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil
+    # Its pages.
+    cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil
+    cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil
+    cdef int64_t need(self, inode_t* inode, int64_t page, int64_t cluster, int64_t now, int32_t copies,
+                      int32_t waits) except -1 nogil
+    cdef void note_use(self, inode_t* inode, int64_t now) noexcept nogil
+    cdef int64_t write(self, inode_t* inode, int64_t at, int64_t length, int64_t now) except -1 nogil
+    cdef int64_t wait_read(self, int32_t entry, int64_t now) except -1 nogil
+    cdef int64_t cut(self, inode_t* inode, int64_t page, int64_t now) except -1 nogil

@@ -1,0 +1,22 @@
+# The prefetch engine: fetches predicted files into the page cache.
+
+from libc.stdint cimport int32_t, int64_t
+
+from misspenalty.prefetch.predictors._predictor cimport Predictor
+from misspenalty_studies.epcm.file_client._read_ahead cimport ReadAhead
+
+
+cdef class PrefetchEngine(ReadAhead):
+    cdef int32_t* path_of           # by the predictor's file: the path it was last seen under
+    cdef Py_ssize_t files           # of the predictor
+    cdef Predictor predictor        # None = no prefetching
+    cdef int64_t engine_time        # model and engine for each open and exec, ns
+    cdef int64_t most_pages         # most pages prefetched per file
+    cdef readonly int64_t files_ahead   # prefetches that had anything to do
+    cdef readonly int64_t pages_ahead   # pages brought by the engine
+    cdef readonly int64_t right     # events that were the first file just predicted
+    cdef readonly int64_t right_time    # total time from prediction to event of those, ns
+    cdef int64_t predicted_at       # when the predictor's current list was made
+
+    cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil
+    cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil

@@ -1,0 +1,244 @@
+"""A file client of 1999: one processor, Linux 2.2's page and buffer cache, one disk, and a prefetch engine.
+
+Recorded calls of serial programs are replayed one after another, with the recorded compute between them. The time of a
+call follows from the state of the caches and of the disk:
+
+- **Two caches** (fs/buffer.c, mm/filemap.c of Linux 2.2). Reads and mappings go through the page cache. Written data
+  goes into the buffer cache, and to a page only if the page cache has it already (`update_vm_cache`). A page that is
+  absent while its buffers are present is filled by copying them, block by block, inside the call that needs it
+  (`brw_page`): the buffer-to-page copy. With `separate_buffers` off, as in Linux 2.4, written data is in the page cache
+  at once and nothing is copied. Both share `memory_mb`; a clock evicts frames not used since its hand passed.
+- **Read-ahead** as in `do_generic_file_read` and `generic_file_readahead`: synchronous after a page that has to
+  be fetched, asynchronous when the reader reaches the last window, doubling from 3 up to 31 pages, back to 3 when a
+  page is missing within a window.
+- **Page faults** ask for the aligned cluster of 16 pages around an absent page (`filemap_nopage`).
+- A hole (an unwritten page of a file made in the run) is available at once; so is a new file's inode.
+- **Paths** are walked directory by directory; inodes and directory blocks come through the buffer cache.
+- **Requests** are merged with queued neighbours up to 254 sectors and sorted by the one-way elevator (`make_request`,
+  `add_request`); an idle queue is plugged until a process waits. Dirty blocks are written when they are 30 s old.
+- **Prefetching**: after each successful open and exec the predictor is given the file, which takes `engine_us`, and
+  the engine requests everything absent of each predicted file, its metadata and then its pages in order, and starts the
+  disk without waiting.
+
+Sources: T. M. Kroeger, D. D. E. Long, USENIX ATC 2001, sections 3 and 4; the Linux 2.2 sources for the functions named.
+
+Deviations and decisions:
+
+- One thread of control. Builds are serial; what parent and child did concurrently is replayed in the order recorded.
+- Processor time of read calls is `read_call_us`, `copy_us_per_kb` for each KB moved to the reader and
+  `buffer_copy_us_per_kb` for each KB copied from a buffer to a page; all other calls keep their
+  recorded, scaled processor time. That includes the copying of writes.
+- Files are contiguous: indirect blocks, fragments and reading a block before a part of it is overwritten are left out.
+- The table of requests has no limit of 128. Between runs everything is written back.
+- Predicted files that do not exist, so that the file system does not know their size, are skipped.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty_studies.epcm.file_client._file_client import CALL, FileClient
+
+PAGE_BYTES = 4096
+SECTOR_BYTES = 512
+CALLS = (
+    "compute", "exec", "interpreter", "open", "create", "read", "write", "fault", "lookup", "search", "truncate",
+    "unlink", "rename",
+)  # fmt: skip
+COMPONENTS = (
+    "compute", "read_call", "copy_read", "copy_fault", "copy_ahead", "engine", "wait_read", "wait_fault", "wait_open",
+    "wait_exec", "wait_other",
+)  # fmt: skip
+HIT, PARTIAL, MISS = range(3)
+CLASSES = ("hit", "partial", "miss")
+
+
+@dataclass(frozen=True)
+class ClientMachine:
+    """Parameters of the client, in the units their names end in; the schema of the machine's file explains each."""
+
+    memory_mb: float
+    block_kb: int
+    separate_buffers: bool
+    cluster_pages: int
+    least_ahead_pages: int
+    most_ahead_pages: int
+    read_call_us: float
+    copy_us_per_kb: float | None
+    buffer_copy_us_per_kb: float | None
+    engine_us: float
+    writeback_age_s: float
+    writeback_interval_s: float
+    request_sectors: int
+    demand_first: bool
+    host_us: float
+    prefetch_kb: int | None
+    drive: str
+    device_depth: int
+    device_access_us: float
+    device_mb_per_s: float
+
+    def kernel(self):
+        """The parameters in the kernel's units: frames, sectors, ns.
+
+        Raises
+        ------
+        ParameterError
+            A copy time is not fitted yet, or a value is out of its range.
+        """
+        for name in ("copy_us_per_kb", "buffer_copy_us_per_kb"):
+            if getattr(self, name) is None:
+                raise ParameterError(f"{name} has no value; fit it first, or replace() it")
+        values = {
+            "room": int(self.memory_mb * 2**20 // PAGE_BYTES),
+            "block": 1024 * self.block_kb,
+            "separate": self.separate_buffers,
+            "cluster": self.cluster_pages,
+            "least_ahead": self.least_ahead_pages,
+            "most_ahead": self.most_ahead_pages,
+            "call_time": round(1000 * self.read_call_us),
+            "kilobyte": round(1000 * self.copy_us_per_kb),
+            "buffer_kilobyte": round(1000 * self.buffer_copy_us_per_kb),
+            "engine_time": round(1000 * self.engine_us),
+            "age": round(1e9 * self.writeback_age_s),
+            "interval": round(1e9 * self.writeback_interval_s),
+            "max_sectors": self.request_sectors,
+            "demand_first": self.demand_first,
+            "host": round(1000 * self.host_us),
+            "most_pages": 2**31 - 1 if self.prefetch_kb is None else -(-1024 * self.prefetch_kb // PAGE_BYTES),
+            "depth": self.device_depth if self.drive == "none" else 1,
+            "access": round(1000 * self.device_access_us),
+            "sector": round(1e3 * SECTOR_BYTES / self.device_mb_per_s),
+        }
+        small = {"room": 64, "cluster": 1, "interval": 1, "max_sectors": 8, "depth": 1, "most_pages": 1, "block": 1024}
+        for name, value in values.items():
+            if not small.get(name, 0) <= value < 2**62:
+                raise ParameterError(f"the client's {name} is {value}; expected at least {small.get(name, 0)}")
+        if self.block_kb not in (1, 2, 4):
+            raise ParameterError(f"block_kb is {self.block_kb}; expected 1, 2 or 4")
+        return values
+
+
+@dataclass(frozen=True)
+class ClientRun:
+    """Times and counts of one run.
+
+    Attributes
+    ----------
+    components : dict of str to int
+        Components of the elapsed time, ns; they add up to it.
+    latency, outcome, copies : int64, uint8, int32 arrays, shape (read calls,)
+        Time of each read call in ns, its class (`HIT`, `PARTIAL`, `MISS`), the blocks it copied from buffers.
+    counts : dict of str to int
+        Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
+        prefetches that asked for anything (`files_ahead`), their pages (`pages_ahead`), how many of those were used
+        (`pages_used`); files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same for
+        files used within as many events as their place among the predicted (`foretold`, `foretold_time`); files
+        prefetched and not opened or executed in the rest of the run (`wrong`); events that were the first file just
+        predicted, and the time from the prediction to them, ns, whether or not anything had to be fetched (`right`,
+        `right_time`); disk requests (`reads`, `writes`) and their sectors; frames evicted (`evictions`).
+    """
+
+    components: dict
+    latency: np.ndarray
+    outcome: np.ndarray
+    copies: np.ndarray
+    counts: dict
+
+    @property
+    def elapsed_s(self):
+        """Elapsed time."""
+        return sum(self.components.values()) / 1e9
+
+    @property
+    def io_wait_s(self):
+        """Time that the processor spent waiting for the disk."""
+        return sum(time for name, time in self.components.items() if name.startswith("wait_")) / 1e9
+
+    @property
+    def compute_s(self):
+        """Elapsed time without I/O wait."""
+        return self.elapsed_s - self.io_wait_s
+
+    @property
+    def read_latency_us(self):
+        """Mean time of a read call."""
+        return float(self.latency.mean() / 1000) if len(self.latency) else 0.0
+
+
+COUNTS = (
+    "copied", "copied_ahead", "copied_in_faults", "files_ahead", "pages_ahead", "pages_used", "leads", "lead_time",
+    "foretold", "foretold_time", "wrong", "right", "right_time", "reads", "writes", "read_sectors", "write_sectors",
+    "evictions",
+)  # fmt: skip
+
+
+class Client:
+    """The client with one workload's files on its disk.
+
+    Parameters
+    ----------
+    workload : FileWorkload
+        From `misspenalty_studies.epcm.file_client.workload.prepare`.
+    machine : ClientMachine
+    kind : Description, optional
+        Description of the drive, from `misspenalty.disks.load`; None = the fixed-service device that the machine
+        describes.
+    """
+
+    def __init__(self, workload, machine, kind=None):
+        self.workload, self.machine, self.kind = workload, machine, kind
+        values = machine.kernel()
+        if (kind is None) != (machine.drive == "none"):
+            raise ParameterError(
+                f"the machine's drive is {machine.drive!r}; give its description, or nothing for 'none'"
+            )
+        self.kernel = FileClient(
+            workload.lba, workload.sectors, workload.metadata, values, workload.first, workload.pages, workload.walk_at,
+            workload.walks, workload.files,
+        )  # fmt: skip
+
+    def run(self, number, *, cold, scale=1.0, predictor=None, start=0, resident=(), named=()):
+        """Replay one recorded run.
+
+        Parameters
+        ----------
+        number : int
+            Which run, from 0.
+        cold : bool
+            Whether all caches are emptied first.
+        scale : float
+            Factor on the recorded compute times.
+        predictor : Predictor, optional
+            A kernel of `misspenalty.prefetch`, which learns as it predicts; None = no prefetching.
+        start : int
+            Time of the start, ns: the phase of the drive's rotation.
+        resident : sequence of int
+            Paths that are still in memory when the caches have been emptied.
+        named : sequence of int
+            Paths whose directories and inode stay in memory, cold or not, outside the page and buffer caches.
+
+        Returns
+        -------
+        ClientRun
+        """
+        if cold:
+            self.kernel.begin_cold()
+        self.kernel.keep(np.asarray(named, np.int32))
+        if cold:
+            self.kernel.warm(np.asarray(resident, np.int32))
+        self.kernel.attach(None if self.kind is None else self.kind.drive())
+        calls = self.workload.run(number)
+        reads = int((calls["kind"] == CALLS.index("read")).sum())
+        latency, outcome, copies = np.zeros(reads, np.int64), np.zeros(reads, np.uint8), np.zeros(reads, np.int32)
+        self.kernel.run(
+            calls.view(np.uint8), self.workload.sizes[number], self.workload.known[number], scale, start, predictor,
+            latency, outcome, copies,
+        )  # fmt: skip
+        components = dict(zip(COMPONENTS, self.kernel.components.tolist(), strict=True))
+        counts = {name: getattr(self.kernel, name) for name in COUNTS}
+        return ClientRun(components, latency, outcome, copies, counts)
+
+
+__all__ = ["CALL", "CALLS", "CLASSES", "COMPONENTS", "HIT", "MISS", "PARTIAL", "Client", "ClientMachine", "ClientRun"]

@@ -1,0 +1,242 @@
+# The EPCM study: recorded builds replayed on a file client.
+
+EPCM_FILES = {
+    "machine": "data/machines/epcm_client.yaml",
+    "schema": "data/machines/epcm_client.schema.yaml",
+    "today": "data/machines/epcm_today.yaml",
+}
+EPCM_DRIVES = machine_drives(EPCM_FILES["machine"])
+EPCM_OTHERS = [part for path in EPCM["recordings"] for part in recorded_files(path)]
+
+TITLES["epcm"] = "EPCM (USENIX 2001)"
+TABLES["epcm"] = [
+    table(
+        "epcm.tables.from_runs",
+        "fig7",
+        "fig8",
+        "read_classes",
+        "components",
+        "lead_times",
+        runs=collect(
+            "results/epcm/runs/{build}_{kernel}.csv",
+            build=BUILDS,
+            kernel=["linux22", "linux24"],
+        ),
+        options=EPCM["fig8"],
+    ),
+    stacked(
+        "epcm",
+        "accuracy",
+        runs=collect("results/epcm/runs/accuracy_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "workloads",
+        runs=collect("results/epcm/runs/workload_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "sensitivity",
+        runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
+    ),
+    *[
+        stacked("epcm", item, runs=[f"results/epcm/runs/{item}.csv"])
+        for item in ("surface", "learning", "recordings")
+    ],
+    stacked(
+        "epcm",
+        "limits",
+        runs=collect("results/epcm/runs/limits_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "today",
+        runs=collect("results/epcm/runs/today_{build}.csv", build=BUILDS),
+    ),
+    stacked(
+        "epcm",
+        "fit",
+        runs=[
+            "results/epcm/runs/copy.csv",
+            *collect("results/epcm/runs/scale_{build}.csv", build=BUILDS),
+        ],
+    ),
+]
+FIGURES["epcm"] = [
+    figure(
+        "epcm.figures.fig7",
+        "fig7",
+        "Figure 7",
+        "elapsed time, read latency",
+        table="fig7",
+        baselines="data/published/epcm_baselines.csv",
+        reductions="data/published/epcm_reductions.csv",
+    ),
+    figure("epcm.figures.fig8", "fig8", "Figure 8", "read calls by time", table="fig8"),
+    figure(
+        "epcm.figures.components",
+        "components",
+        "Components",
+        "where the time goes",
+        table="components",
+    ),
+    figure(
+        "epcm.figures.sensitivity",
+        "sensitivity",
+        "Readings",
+        "I/O wait removed",
+        table="sensitivity",
+    ),
+    figure(
+        "epcm.curves.surface",
+        "surface",
+        "Training",
+        "training runs and head start",
+        table="surface",
+    ),
+    figure(
+        "epcm.curves.learning",
+        "learning",
+        "Learning",
+        "I/O wait removed run by run",
+        table="learning",
+    ),
+    figure(
+        "epcm.curves.limits",
+        "limits",
+        "Limits",
+        "perfect foresight",
+        table="limits",
+        bars="fig7",
+        reductions="data/published/epcm_reductions.csv",
+    ),
+    figure(
+        "epcm.figures.today", "today", "Today", "the same builds on NVMe", table="today"
+    ),
+]
+SOURCES += [
+    *dict.fromkeys(path for build in BUILDS for path in build_files(build)),
+    *EPCM_OTHERS,
+    *EPCM_FILES.values(),
+    *EPCM_DRIVES,
+    "data/published/epcm_andrew.csv",
+    "data/published/epcm_baselines.csv",
+    "data/published/epcm_reductions.csv",
+    "data/published/epcm_workloads.csv",
+]
+SEEDS["epcm"] = EPCM["seed"]
+CONDITIONS["epcm"] = ["fig7", "fig8"]
+
+
+rule epcm_copy_fit:
+    input:
+        capture=build_files("andrew"),
+        machine=EPCM_FILES["machine"],
+        schema=EPCM_FILES["schema"],
+        drives=EPCM_DRIVES,
+        calibration="data/calibration.yaml",
+    output:
+        table="results/epcm/runs/copy.csv",
+    log:
+        "results/logs/epcm_copy_fit.log",
+    benchmark:
+        "results/benchmarks/epcm_copy_fit.tsv"
+    priority: 3  # every other job of the study waits for it
+    conda:
+        "../../environment.yml"
+    params:
+        build="andrew",
+        settings=EPCM,
+        job=job("epcm.builds.copy_fit"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule epcm_runs:
+    input:
+        **EPCM_FILES,
+        capture=build_of,
+        drives=EPCM_DRIVES,
+        calibration="data/calibration.yaml",
+        copying="results/epcm/runs/copy.csv",
+        published="data/published/epcm_workloads.csv",
+    output:
+        scale="results/epcm/runs/scale_{build}.csv",
+        linux22="results/epcm/runs/{build}_linux22.csv",
+        linux24="results/epcm/runs/{build}_linux24.csv",
+        accuracy="results/epcm/runs/accuracy_{build}.csv",
+        workload="results/epcm/runs/workload_{build}.csv",
+        today="results/epcm/runs/today_{build}.csv",
+    log:
+        "results/logs/epcm_runs/{build}.log",
+    benchmark:
+        "results/benchmarks/epcm_runs/{build}.tsv"
+    priority: 2  # another long job waits for it
+    conda:
+        "../../environment.yml"
+    threads: 8  # of the settings that are played on each study
+    params:
+        settings=EPCM,
+        job=job("epcm.builds.play"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule epcm_sensitivity:
+    input:
+        capture=build_of,
+        machine=EPCM_FILES["machine"],
+        schema=EPCM_FILES["schema"],
+        drives=EPCM_DRIVES,
+        copying="results/epcm/runs/copy.csv",
+        scale="results/epcm/runs/scale_{build}.csv",
+    output:
+        table="results/epcm/runs/sensitivity_{build}.csv",
+        limits="results/epcm/runs/limits_{build}.csv",
+    log:
+        "results/logs/epcm_sensitivity/{build}.log",
+    benchmark:
+        "results/benchmarks/epcm_sensitivity/{build}.tsv"
+    priority: 2
+    conda:
+        "../../environment.yml"
+    threads: 8  # of the settings that are played on each study
+    params:
+        settings=EPCM,
+        job=job("epcm.builds.vary"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule epcm_under_conditions:
+    input:
+        capture=build_files("andrew"),
+        machine=EPCM_FILES["machine"],
+        schema=EPCM_FILES["schema"],
+        drives=EPCM_DRIVES,
+        calibration="data/calibration.yaml",
+        others=EPCM_OTHERS,
+        baselines="data/published/epcm_baselines.csv",
+        reductions="data/published/epcm_reductions.csv",
+        copying="results/epcm/runs/copy.csv",
+        scale="results/epcm/runs/scale_andrew.csv",
+    output:
+        fig7="results/epcm/runs/conditions/fig7.csv",
+        fig8="results/epcm/runs/conditions/fig8.csv",
+        surface="results/epcm/runs/surface.csv",
+        learning="results/epcm/runs/learning.csv",
+        recordings="results/epcm/runs/recordings.csv",
+    log:
+        "results/logs/epcm_under_conditions.log",
+    benchmark:
+        "results/benchmarks/epcm_under_conditions.tsv"
+    priority: 1
+    conda:
+        "../../environment.yml"
+    threads: 8  # of the settings that are played on each study
+    params:
+        build="andrew",
+        settings=EPCM,
+        job=job("epcm.builds.judge_otherwise"),
+    script:
+        "../../workflow/scripts/simulate.py"

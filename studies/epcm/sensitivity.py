@@ -1,0 +1,172 @@
+"""The EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
+
+Nothing here is judged: the criterion in `misspenalty_studies.epcm.runs` was fixed first. The tables show how much each
+choice matters, and which of them decide whether EPCM comes out ahead.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas as pd
+
+from misspenalty import disks
+from misspenalty.errors import ParameterError
+from misspenalty_studies.epcm.runs import Setting, simulate
+from misspenalty_studies.epcm.setup import kept, make, placed
+from misspenalty_studies.epcm.tables import fig7, leads
+
+MODEL, WORKLOAD, MACHINE, PROTOCOL = "model", "workload", "machine", "protocol"
+
+
+class Variation(NamedTuple):
+    """One choice made differently.
+
+    Attributes
+    ----------
+    what : str
+        ``model`` (a parameter of the predictors), ``workload``, ``machine`` or ``protocol``.
+    parameter : str
+    value
+        A value of the parameter's type.
+    """
+
+    what: str
+    parameter: str
+    value: object
+
+
+def variations_of(choices, machine=None):
+    """The variations that the configuration and the machine's file ask for.
+
+    Parameters
+    ----------
+    choices : dict of str to dict
+        Per kind of choice: parameter -> list of values; ``everywhere`` lists the machine's.
+    machine : Machine, optional
+        Machine whose file says what to vary; None = ``everywhere`` of the choices.
+
+    Returns
+    -------
+    list of Variation
+    """
+    listed = [
+        Variation(what, parameter, value)
+        for what in (MODEL, WORKLOAD, PROTOCOL)
+        for parameter, values in choices.get(what, {}).items()
+        for value in values
+    ]
+    if machine is None:
+        few = choices.get("everywhere", {})
+        return listed + [Variation(MACHINE, parameter, value) for parameter in few for value in few[parameter]]
+    listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
+    price = machine.testbed.copy_us_per_kb
+    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # the same price for both copies
+
+
+def sensitivity(study, capture, settings, variations, placement, runs, threads=1):
+    """Replay the settings under every variation.
+
+    Parameters
+    ----------
+    study : Study
+        The study as the criterion defines it.
+    capture : Capture
+        Its recorded calls; workloads are prepared from it again where a variation changes them. If more training runs
+        are asked for than were recorded before the measured ones, these are replayed again.
+    settings : list of Setting
+        From `misspenalty_studies.epcm.setup.varied`.
+    variations : list of Variation
+    placement : dict
+        ``runs, temporaries, seed`` of the study's own workload.
+    runs : int
+        How many of the last recorded runs are measured, whatever varies.
+    threads : int
+        Settings replayed in parallel; the result does not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        ``benchmark, varied, parameter, value, model, partition_size, model_order`` and, as in Figure 7, ``elapsed_s,
+        io_wait_s, read_latency_us, elapsed_reduction_s, io_reduction_pct, read_reduction_pct``, and ``lead_ms,
+        correct_lead_ms, never_used`` of `leads`. The first rows, parameter ``none``, are the study's own.
+
+    Raises
+    ------
+    ParameterError
+        A variation names an unknown parameter or leaves nothing to measure.
+    """
+    study = study._replace(measured=study.measured[-runs:])
+    tables = [_played(study, settings, Variation("none", "none", ""), threads)]
+    for variation in variations:
+        # do not bind the varied study to a name: it would stay in memory while the next is prepared
+        tables.append(_played(*_vary(study, capture, settings, variation, placement), variation, threads))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _vary(study, capture, settings, variation, placement):
+    """The study and the settings with one choice made differently."""
+    what, parameter, value = variation
+    if what == MODEL:
+        chosen = [
+            replace(setting, parameters={**setting.parameters, parameter: value})
+            for setting in settings
+            if parameter in MODELS.get(setting.model, ())
+        ]
+        return study, [Setting("cold"), *chosen]
+    return changed(study, capture, variation, placement), settings
+
+
+def changed(study, capture, variation, placement):
+    """The study with one choice other than the predictor's made differently; arguments as in `sensitivity`."""
+    what, parameter, value = variation
+    if what == PROTOCOL:
+        return _protocol(study, capture, parameter, value)
+    if what == WORKLOAD and parameter == "seed":
+        return study._replace(workload=placed(study.workload, study.machine, study.kind, value))
+    if what == WORKLOAD:
+        return study._replace(workload=make(capture, study.machine, study.kind, placement | {parameter: value}))
+    machine = replace(study.machine, **{parameter: value})
+    varied = study._replace(machine=machine, kind=disks.load(value, "disk") if parameter == "drive" else study.kind)
+    if parameter in ("drive", "block_kb"):
+        varied = varied._replace(workload=placed(study.workload, machine, varied.kind, placement["seed"]))
+    return varied
+
+
+MODELS = {
+    "pcm": ("threshold", "most", "order", "partition"),
+    "epcm": ("threshold", "most", "partition", "corrected", "product", "longest"),
+}
+
+
+def _protocol(study, capture, parameter, value):
+    if parameter == "training":
+        before = study.measured[0]
+        if value < 0 or (value and not before):
+            raise ParameterError(
+                f"{study.benchmark}: {value} training runs, of {before} before those that are measured"
+            )
+        return study._replace(training=tuple(run % before for run in range(value)))
+    if parameter == "head_start":
+        return study._replace(head_start=value)
+    if parameter == "resident":
+        return study._replace(**kept(capture, study.workload, value))
+    raise ParameterError(f"the protocol has no {parameter}; expected training, head_start or resident")
+
+
+def _played(study, settings, variation, threads):
+    """Figure 7's columns and lead times, under one variation."""
+    runs = simulate(study, settings, threads)
+    table = fig7(runs)[[*KEPT]]
+    keys = ["model", "partition_size", "model_order"]
+    lead = leads(runs)[[*keys, "lead_ms", "correct_lead_ms", "never_used"]]
+    table = table.merge(lead, on=keys, how="left")
+    for place, name in enumerate(("varied", "parameter", "value")):
+        text = str(variation[place]).lower() if isinstance(variation[place], bool) else str(variation[place])
+        table.insert(1 + place, name, text)
+    return table
+
+
+KEPT = (
+    "benchmark", "model", "partition_size", "model_order", "elapsed_s", "io_wait_s", "read_latency_us",
+    "elapsed_reduction_s", "io_reduction_pct", "read_reduction_pct",
+)  # fmt: skip

@@ -1,0 +1,212 @@
+"""The EPCM study's parts put together: a capture, a machine, a drive."""
+
+import re
+
+import numpy as np
+
+from misspenalty import disks
+from misspenalty.errors import ParameterError
+from misspenalty.traces import builds
+from misspenalty_studies.epcm.file_client.client import CALLS
+from misspenalty_studies.epcm.file_client.workload import prepare
+from misspenalty_studies.epcm.runs import Setting, Study, settings_of
+
+SECTORS = 2**30  # of a device without description: 512 GB
+
+
+def drive_of(machine):
+    """Description of the machine's drive; None if it has a fixed-service device."""
+    return None if machine.drive == "none" else disks.load(machine.drive, "disk")
+
+
+def recorded(path):
+    """A capture in little memory: only the columns of events that workloads need, as narrow as possible.
+
+    Parameters
+    ----------
+    path : path-like
+        File of its events.
+
+    Returns
+    -------
+    Capture
+    """
+    capture = builds.read(path)
+    for name in ("time_us", "process", "compute_us"):
+        del capture.events[name]
+    for name in ("offset", "length", "asked", "system_us", "gap_ns"):
+        if capture.events[name].max() < 2**31:  # none is negative
+            capture.events[name] = capture.events[name].astype(np.int32)
+    return capture
+
+
+def options(settings):
+    """Arguments of `set_up` from the configuration's block."""
+    return {
+        "temporaries": settings["temporaries"],
+        "resident": settings["resident"],
+        "seed": settings["seed"],
+        "walked": settings["walked"],
+        "training": settings["training_runs"],
+        "measured": settings["measured_runs"],
+    }
+
+
+def bars(settings):
+    """The bars of Figure 7 that the configuration's block asks for."""
+    return settings_of(
+        settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["threshold"]
+    )
+
+
+def varied(settings):
+    """The settings that are varied: the baselines, one bar of each model, and perfect foresight as a ceiling."""
+    size, threshold = settings["fig8"]["partition_size"], settings["threshold"]
+    return [
+        Setting("cold"),
+        Setting("hot"),
+        Setting("last_successor"),
+        Setting("pcm", size, settings["pcm_orders"][-1], {"threshold": threshold}),
+        Setting("epcm", size, settings["fig8"]["model_order"], {"threshold": threshold}),
+        *(Setting("foresight", None, ahead) for ahead in FORESIGHT),
+    ]
+
+
+FORESIGHT = (1, 64)  # events that perfect foresight knows
+
+
+def set_up(
+    benchmark, capture, machine, *, temporaries, resident, seed, training, measured, walked=(), scale=1.0, between=False
+):
+    """The study of one workload.
+
+    Parameters
+    ----------
+    benchmark : str
+    capture : Capture
+        From `misspenalty.traces.builds.read`.
+    machine : ClientMachine
+    temporaries : str
+        As in `misspenalty_studies.epcm.file_client.workload.prepare`.
+    resident : str
+        What is in memory in cold runs; see `kept`.
+    seed : int
+        Seed of the placement of directories and of the phases of the drive.
+    training, measured : int
+        How many of the capture's first runs train, and how many of the last are measured, as far as there are that
+        many.
+    walked : sequence of str
+        Benchmarks whose files lie on disk in the order in which they are first opened.
+    scale : float
+        Factor on recorded compute.
+    between : bool
+        Whether the workload also includes the runs in between, for longer training.
+
+    Returns
+    -------
+    study : Study
+    placement : dict
+        What `misspenalty_studies.epcm.sensitivity.sensitivity` needs to prepare the workload again.
+
+    Raises
+    ------
+    InputError, ParameterError
+        The capture, its runs or an option is invalid.
+    """
+    runs = capture.runs
+    if len(runs) <= training:
+        raise ParameterError(f"{benchmark}: {len(runs)} runs, of which {training} train; expected more to measure")
+    measured = min(measured, len(runs) - training)
+    if not between:
+        runs = runs[:training] + runs[-measured:]
+    order = "opened" if benchmark in walked else "names"
+    placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "resident": resident, "order": order}
+    kind = drive_of(machine)
+    workload = make(capture, machine, kind, placement)
+    first, rest = tuple(range(training)), tuple(range(len(runs) - measured, len(runs)))
+    study = Study(benchmark, workload, machine, kind, first, rest, scale, seed)
+    return study._replace(**kept(capture, workload, resident)), placement
+
+
+RESIDENT = ("mapped", "none", "names", "programs")
+MAPPED = re.compile(r"/(ld-linux[^/]*|libc)\.so\.\d+$|/bin/(sh|dash|bash)$")
+
+
+def kept(capture, workload, resident):
+    """What is in memory in cold runs.
+
+    Parameters
+    ----------
+    capture : Capture
+    workload : FileWorkload
+        Workload made from it.
+    resident : str
+        ``none``; ``names``, directories and inodes; ``mapped``, these and what a long-lived process has mapped: the
+        shell, the C library and the dynamic linker; ``programs``, these and all other programs and libraries.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        `resident` and `named` of `Study`.
+
+    Raises
+    ------
+    ParameterError
+        `resident` is not one of those.
+    """
+    if resident not in RESIDENT:
+        raise ParameterError(f"resident is {resident!r}; expected one of {', '.join(RESIDENT)}")
+    held = []
+    if resident == "mapped":
+        held = [number for number, path in enumerate(capture.files["path"].astype(str)) if MAPPED.search(path)]
+    elif resident == "programs":
+        held = programs_of(workload)
+    return {"resident": tuple(held), "named": () if resident == "none" else tuple(range(len(workload.first)))}
+
+
+def programs_of(workload):
+    """Paths of programs and libraries: executed, or faulted in through a mapping."""
+    kinds = [CALLS.index(name) for name in ("exec", "interpreter", "fault")]
+    paths = [calls["path"][np.isin(calls["kind"], kinds)] for calls in workload.records]
+    return np.unique(np.concatenate(paths)).tolist()
+
+
+def make(capture, machine, kind, placement):
+    """The workload of a capture on a machine's disk.
+
+    Parameters
+    ----------
+    capture : Capture
+    machine : ClientMachine
+    kind : Description or None
+        Description of the drive; without one the disk has `SECTORS`.
+    placement : dict
+        ``runs, temporaries, seed`` and optionally ``programs, order, passes``; see
+        `misspenalty_studies.epcm.file_client.workload.prepare`. Other keys are ignored.
+
+    Returns
+    -------
+    FileWorkload
+    """
+    return prepare(
+        capture,
+        runs=placement["runs"],
+        temporaries=placement["temporaries"],
+        programs=placement.get("programs", 1.0),
+        order=placement.get("order", "names"),
+        passes=placement.get("passes", "recorded"),
+        **_disk(machine, kind, placement["seed"]),
+    )
+
+
+def placed(workload, machine, kind, seed):
+    """The calls of a workload on another disk or with another seed; parameters as in `make`."""
+    return workload.placed(**_disk(machine, kind, seed))
+
+
+def _disk(machine, kind, seed):
+    return {
+        "sectors": kind.blocks if kind else SECTORS,
+        "block_kb": machine.block_kb,
+        "generator": np.random.default_rng(seed),
+    }

@@ -1,0 +1,141 @@
+"""The HAC study's jobs beyond Figures 9 to 11: what the workflow calls, from files to tables."""
+
+import pandas as pd
+
+from misspenalty_studies.hac import measured, projections, variants
+from misspenalty_studies.hac.prices import Costs, load_fitted
+from misspenalty_studies.hac.runs import database
+from misspenalty_studies.hac.seeds import each_seed, mean_over_seeds, samples
+from misspenalty_studies.hac.tables import KEYS, runs_at
+
+DYNAMIC_SYSTEMS = ("hac", "fpc", "gom")
+
+
+def _means(tables, keys):
+    """Means over seeds of each of several tables; `tables` has the tables of each seed, `keys` those of each table."""
+    return {name: mean_over_seeds([each[name] for each in tables], keys[name]) for name in tables[0]}
+
+
+def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
+    """The projections of section 4.4, and elapsed times, from the points of Figure 9; means over seeds.
+
+    Parameters
+    ----------
+    sweeps : sequence of path-like
+        HAC's sweeps, in the order of `STATIC`.
+    machine, fit : path-like
+        ``hac_testbed.yaml`` and the table of the fit.
+    points_mb : dict of str to float
+        Traversal -> client cache.
+    iterations : int
+    sizes : dict
+        Sizes of the database.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``projections, projections_by_seed`` and ``elapsed``.
+    """
+    every = list(samples(sweeps, machine, fit, sizes))
+    tables = [
+        {
+            "projections": projections.projections(
+                runs_at(one.sweeps, points_mb), one.costs, projections.other_runs(one.data, points_mb, iterations)
+            ),
+            "elapsed": variants.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
+        }
+        for one in every
+    ]
+    made = _means(tables, KEYS | {"elapsed": ["traversal", "cache_mb", "run", "system"]})
+    by_seed = each_seed([each["projections"] for each in tables], [one.seed for one in every])
+    return made | {"projections_by_seed": by_seed}
+
+
+def other_tables(
+    sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes
+):
+    """Hit time, updates, the server's cache, varied unit costs, and the dynamic traversal; as in `at_points`.
+
+    Parameters
+    ----------
+    hit_time_mb, updates_mb : float
+        Client caches of Table 3 and of the traversals with updates.
+    server_mb : sequence of float
+        Page caches of the server.
+    dynamic_mb : sequence of float
+        Client caches of the dynamic traversal, which runs on a database of two modules.
+    dynamic : dict
+        Settings of the dynamic traversal.
+    shares : sequence of float
+        Splits of the dual buffer that are tried; the split of each size is chosen on the first seed.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``hit_time, updates, server, cost_sensitivity, dynamic``.
+    """
+    tables, best = [], {}
+    for one in samples(sweeps, machine, fit, sizes):
+        two = database(one.seed, **{**sizes, "modules": 2})
+        tables.append(
+            {
+                "hit_time": variants.hit_time(one.data, hit_time_mb, one.costs),
+                "updates": variants.updates(one.data, updates_mb, one.costs),
+                "server": variants.server(one.sweeps, points_mb, one.costs, server_mb),
+                "cost_sensitivity": variants.cost_sensitivity(one.sweeps, points_mb, one.costs),
+                "dynamic": variants.dynamic(two, one.seed, DYNAMIC_SYSTEMS, dynamic_mb, dynamic, shares, best),
+            }
+        )
+    keys = {
+        "hit_time": ["traversal", "cache_mb", "line"],
+        "updates": ["traversal", "cache_mb"],
+        "server": ["server_cache_mb", "page_order", "traversal"],
+        "cost_sensitivity": SENSITIVITY_KEYS,
+        "dynamic": ["traversal", "system", "cache_mb", "share"],
+    }
+    return _means(tables, keys)
+
+
+SENSITIVITY_KEYS = ["kind", "parameter", "value", "traversal"]
+
+
+def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seeds):
+    """One traversal as HAC's parameters and the database vary; means over seeds.
+
+    Parameters
+    ----------
+    machine, fit, points_mb, sizes
+        As in `at_points`.
+    traversal : str
+    settings : dict of str to sequence
+        Parameter of HAC -> values.
+    layouts : dict of str to dict
+        Name -> the sizes in which another database differs.
+    seeds : sequence of int
+    """
+    testbed, point = load_fitted(machine, fit), (traversal, points_mb[traversal])
+    tables = []
+    for seed in seeds:
+        data, others = database(seed, **sizes), {n: {"seed": seed, **sizes, **new} for n, new in layouts.items()}
+        costs = Costs(testbed, len(data.pages), seed)
+        varied = [
+            variants.algorithm_sensitivity(data, *point, costs, 2, settings),
+            variants.layout_sensitivity(*point, costs, 2, others),
+        ]
+        tables.append(pd.concat(varied, ignore_index=True))
+    return mean_over_seeds(tables, SENSITIVITY_KEYS)
+
+
+def measured_times(seed, sizes, hit_time_mb, points_mb, iterations):
+    """Hit time and the operations of a fetch, measured on the machine at hand; parameters as in `at_points`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``hit_time`` and ``penalty``.
+    """
+    data = database(seed, **sizes)
+    return {
+        "hit_time": measured.hit_time(data, hit_time_mb),
+        "penalty": measured.penalty(data, points_mb, iterations),
+    }

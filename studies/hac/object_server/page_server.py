@@ -1,0 +1,187 @@
+"""A page server and its clients in time: network, server processor, page cache, disk, and the clients' own work.
+
+Clients are given as streams of fetches: the page, and the client's processor time before the request. Each fetch
+crosses the network to the server, takes its processor, is found in the page cache (LRU) or read from the drive, and
+comes back. Wire, server processor and drive are first come, first served; with one client there are no queues. The
+drive is `misspenalty.disks`' model with its own cache: contiguous pages may already have been read ahead when they are
+requested.
+
+Time is in whole nanoseconds; events at equal times are processed in the order in which they were scheduled.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from misspenalty import disks
+from misspenalty.errors import ParameterError
+from misspenalty.policies._lru import LRU
+from misspenalty_studies.hac.object_server._page_server import Replay
+from misspenalty_studies.hac.objects.format import PAGE
+
+COMPONENTS = ("client", "server", "disk", "network")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The fetches and processor times of one client.
+
+    Attributes
+    ----------
+    page : int64 array, shape (n,)
+        Page of each fetch.
+    before : int64 array, shape (n + 1,)
+        Processor time before each fetch and after the last, ns.
+    register : int
+        Time to register a page, ns.
+    """
+
+    page: np.ndarray
+    before: np.ndarray
+    register: int
+
+
+@dataclass(frozen=True)
+class FetchTimes:
+    """Times of the fetches of one client.
+
+    Attributes
+    ----------
+    ns : int64 array, shape (n, 4)
+        By component (`COMPONENTS`), including waiting for others.
+    begun : int64 array, shape (n + 1,)
+        When each fetch began, and when the client finished, ns.
+    hit : bool array, shape (n,)
+        Whether the page was in the server's page cache.
+    """
+
+    ns: np.ndarray
+    begun: np.ndarray
+    hit: np.ndarray
+
+
+def message_ns(testbed, payload, rate=None):
+    """(processor time of sender and receiver that the wire does not hide, time on the wire), ns.
+
+    Packets are sent, transmitted and received in a pipeline: its slowest stage counts for every packet, the other
+    processor's work once.
+    """
+    rate = testbed["network_mbit_per_s"] if rate is None else rate
+    packets = -(-payload // testbed["packet_bytes"])
+    wire = 8000 * (payload + packets * testbed["packet_overhead_bytes"]) / rate
+    processor = 1000 * testbed["packet_us"]
+    return round(2 * processor + max(0.0, packets * processor - wire)), round(wire)
+
+
+class PageServer:
+    """Replays streams of fetches on one testbed.
+
+    Parameters
+    ----------
+    testbed : ObjectServerTestbed
+    pages : int
+        Pages of the database, ids from 1.
+    rate : float, optional
+        Rate of the network, 10^6 bits/s; the testbed's by default.
+    hit_share : float, optional
+        Instead of the page cache, each fetch is a hit with this probability, drawn from `generator`.
+    generator : numpy.random.Generator, optional
+        Needed for `hit_share` and for pages in random order.
+
+    Raises
+    ------
+    ParameterError
+        The database does not fit the drive, or `hit_share` is not between 0 and 1.
+    """
+
+    def __init__(self, testbed, pages, *, rate=None, hit_share=None, generator=None):
+        if hit_share is not None and not 0 <= hit_share <= 1:
+            raise ParameterError(f"hit_share is {hit_share}; expected 0 to 1")
+        self.testbed, self.hit_share, self.generator = testbed, hit_share, generator
+        self.request, self.reply = (message_ns(testbed, size, rate) for size in (testbed["request_bytes"], PAGE))
+        self.capacity = int(testbed["server_cache_mb"] * 2**20) // PAGE
+        self.page_ns = round(1000 * testbed["server_page_us"])
+        self.drive = disks.load(testbed["drive"], "disk")
+        self.count = PAGE // self.drive.data["geometry"]["sector_bytes"]
+        self.block = self._placed(pages)
+
+    def _placed(self, pages):
+        """First block of every page, by its id."""
+        slots = self.drive.blocks // self.count
+        order, first = self.testbed["page_order"], int(self.testbed["database_at"] * slots)
+        if order != "contiguous" and self.generator is None:
+            raise ParameterError(f"{order} pages are drawn at random; expected a generator")
+        match order:
+            case "scattered":
+                chosen = self.generator.choice(slots, pages, replace=False)
+            case "shuffled":
+                chosen = first + self.generator.permutation(pages)
+            case _:
+                chosen = first + np.arange(pages)
+        if chosen.max(initial=0) >= slots:
+            raise ParameterError(f"{pages} pages do not fit drive {self.drive.name}")
+        return np.concatenate([[-1], chosen * self.count])
+
+    def run(self, streams, earlier=(), enough=None):
+        """Replay all streams together.
+
+        Parameters
+        ----------
+        streams : sequence of Stream
+        earlier : sequence of int
+            Pages that went through the page cache before the clock starts, in this order.
+        enough : int, optional
+            Stop once each client has fetched that many pages; later fetches are not filled in.
+
+        Returns
+        -------
+        list of FetchTimes
+
+        Raises
+        ------
+        ParameterError
+            A page is not in the database, or a time is negative.
+        """
+        first, page, before, register = self._joined(streams)
+        cache, given = self._cache(earlier), self._hits(len(page))
+        ns, hit = np.zeros((len(page), len(COMPONENTS)), np.int64), np.zeros(len(page), bool)
+        begun = np.zeros(len(before), np.int64)
+        costs = dict(zip(("request_processor", "request_wire"), self.request, strict=True))
+        costs |= dict(zip(("reply_processor", "reply_wire"), self.reply, strict=True)) | {"page": self.page_ns}
+        kernel = Replay(self.drive.drive(), cache, **costs)
+        kernel.run(
+            *(first, register, page.astype(np.uint32), self.block[page], self.count, before, given),
+            *(-1 if enough is None else enough, ns, begun, hit.view(np.uint8)),
+        )
+        rows = [slice(first[i], first[i + 1]) for i in range(len(streams))]
+        return [FetchTimes(ns[at], begun[at.start + i : at.stop + i + 1], hit[at]) for i, at in enumerate(rows)]
+
+    def _joined(self, streams):
+        """The streams one after another: first fetch of each, pages, times before them, and times to register."""
+        first = np.cumsum([0, *(len(stream.page) for stream in streams)])
+        page, before = (
+            np.concatenate([np.asarray(getattr(stream, name), np.int64) for stream in streams])
+            for name in ("page", "before")
+        )
+        register = np.array([stream.register for stream in streams], np.int64)
+        if any(len(stream.before) != len(stream.page) + 1 for stream in streams):
+            raise ParameterError("expected one time before each fetch of a stream and one after the last")
+        if min(before.min(), register.min()) < 0:
+            raise ParameterError("a time of a stream is negative")
+        pages = len(self.block) - 1
+        if len(page) and not 1 <= page.min() <= page.max() <= pages:
+            raise ParameterError(f"pages {page.min()} to {page.max()}; the database has pages 1 to {pages}")
+        return first, page, before, register
+
+    def _cache(self, earlier):
+        """The page cache, or None if hits are drawn or there is no room for a page."""
+        if self.hit_share is not None or not self.capacity:
+            return None
+        cache = LRU(self.capacity, len(self.block))
+        cache.replay(np.asarray(earlier, np.uint32), np.empty(len(earlier), np.uint8))
+        return cache
+
+    def _hits(self, number):
+        """Whether each fetch is a hit, in the order in which they are looked up, if no cache tells."""
+        share = self.hit_share or 0
+        return (self.generator.random(number) < share if share else np.zeros(number, bool)).view(np.uint8)

@@ -1,0 +1,146 @@
+# The common part of client caches: frames of real memory, an indirection table, the program's stack. A policy is a
+# subclass that defines how a frame is freed. References are followed here, inlined into the traversals.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from misspenalty_studies.hac.objects._format cimport MODIFIED, PAGE_SHIFT, SWIZZLED, USED, class_t, word
+from misspenalty_studies.hac.objects._table cimport IndirectionTable, counts_t
+
+cdef enum:
+    FREE = 0                        # frame: nothing in it
+    INTACT = 1                      # frame: a page as it was fetched
+    MIXED = 2                       # frame: objects that survived compaction
+    BUFFER = 3                      # frame: part of an object buffer
+    NONE = -1                       # of a frame number
+
+
+cdef extern from *:
+    """
+    #include <time.h>
+    #if defined(__x86_64__)
+    #include <x86intrin.h>
+    static inline int64_t ticks(void) { return (int64_t)__rdtsc(); }
+    #else
+    static inline int64_t ticks(void) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return 1000000000LL * t.tv_sec + t.tv_nsec;
+    }
+    #endif
+    """
+    int64_t ticks() noexcept nogil
+
+cdef enum:                          # what is timed if a cache is asked to
+    REGISTER = 0                    # copying the page into its frame
+    STACK = 1
+    USAGE = 2
+    COMPACTION = 3
+    CONVERSION = 4                  # installing and swizzling
+    TIMED = 5
+
+
+cdef struct frame_t:
+    uint32_t kind                   # FREE, INTACT, MIXED, BUFFER
+    uint32_t page                   # INTACT: its page id
+    uint32_t objects                # in it, including copies that are not installed
+    uint32_t installed              # installed objects
+    uint32_t end                    # offset of the end of the last object
+    int64_t pinned                  # last fetch at which the stack referred to it; 0 = never
+    int64_t used                    # tick of its last use, if the policy asks for it
+    bint modified                   # an object was modified in it since the last commit; it may have moved since
+
+
+cdef struct log_t:
+    int64_t page                    # fetched; 0 = the state at the end of a run
+    counts_t before                 # counts when the fetch began
+
+
+cdef class ObjectCache(IndirectionTable):
+    cdef class_t[16] classes
+    cdef uint8_t* pages             # the server's database, page id 1 first
+    cdef Py_ssize_t page_count
+    cdef object database            # keeps the pages alive
+    cdef uint8_t* memory            # the frames
+    cdef frame_t* frames
+    cdef uint32_t* free_frames      # stack of them
+    cdef uint32_t* frame_of         # by page id: frame + 1 of the intact page, 0 = none
+    cdef Py_ssize_t frame_count     # frames that the budget could pay for without a table
+    cdef Py_ssize_t free_count
+    cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
+    cdef bint counts_table
+    cdef int tracks                 # action of each access besides the usage bit: 0 nothing, 1 stamp, 2 touch
+    cdef int64_t tick
+    cdef int64_t* stack             # the program's activation records, words
+    cdef Py_ssize_t stack_top       # words in use
+    cdef Py_ssize_t stack_room
+    cdef Py_ssize_t activation      # words of an activation record
+    cdef Py_ssize_t incoming        # frame that a page is being fetched into; NONE
+    cdef bint timed                 # whether the operations are timed on the machine at hand
+    cdef int64_t[5] spent           # ticks so far, by operation
+    cdef int64_t* timings           # `spent` at every row of the log; NULL = not timed
+    cdef log_t* log
+    cdef Py_ssize_t log_size
+    cdef Py_ssize_t log_room
+
+    # Core method, each policy's own: free one frame; 0, or -1 where none can be.
+    cdef int free_one(self) noexcept nogil
+    # Called once per fetch, while waiting for the page.
+    cdef int prepare(self) noexcept nogil
+    # Called at each access if `tracks` is 2.
+    cdef void touch(self, uint8_t* thing) noexcept nogil
+    cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil
+    cdef uint8_t* bring(self, uint32_t index) noexcept nogil
+    cdef int fetch(self, uint32_t page) noexcept nogil
+    cdef int make_room(self) noexcept nogil
+    cdef int64_t lap(self, int what, int64_t begin) noexcept nogil
+    cdef int record(self, int64_t page) noexcept nogil
+    cdef void scan_stack(self) noexcept nogil
+    cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
+    cdef void evict(self, Py_ssize_t frame) noexcept nogil
+    cdef void give_back(self, Py_ssize_t frame) noexcept nogil
+    # Ships a policy's own objects at a commit, besides the frames of pages and survivors; adds to (bytes, objects).
+    cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
+    cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
+    cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil
+    cdef int64_t* push(self) noexcept nogil
+
+    cdef inline uint8_t* at(self, uint32_t index) noexcept nogil:
+        """The object of a table entry, fetched if need be and marked as used; NULL if that failed."""
+        cdef uint8_t* thing
+        cdef uint32_t address = self.entries[index].address
+        self.counts.accesses += 1
+        if address == 0:
+            thing = self.bring(index)
+            if thing == NULL:
+                return NULL
+        else:
+            thing = self.memory + address
+        (<uint32_t*>thing)[0] |= USED
+        if self.tracks:
+            self.track(thing)
+        return thing
+
+    cdef inline uint8_t* follow(self, uint8_t* field) noexcept nogil:
+        """The object that a field refers to. Whoever holds the field has to be on the stack."""
+        cdef uint32_t reference = word(field)
+        if not reference & SWIZZLED:
+            reference = self.swizzle(field)
+            if reference == 0:
+                return NULL
+        return self.at(reference & ~SWIZZLED)
+
+    cdef inline void track(self, uint8_t* thing) noexcept nogil:
+        if self.tracks == 1:
+            self.tick += 1
+            self.frames[(thing - self.memory) >> PAGE_SHIFT].used = self.tick
+        else:
+            self.touch(thing)
+
+    cdef inline void modify(self, uint8_t* thing) noexcept nogil:
+        """Mark an object as changed by the running transaction; it stays until the commit."""
+        self.counts.modified += not word(thing) & MODIFIED
+        (<uint32_t*>thing)[0] |= MODIFIED
+        self.frames[(thing - self.memory) >> PAGE_SHIFT].modified = True
+
+    cdef inline void pop(self) noexcept nogil:
+        self.stack_top -= self.activation

@@ -1,0 +1,232 @@
+"""Pages and objects as bytes: how a database is laid out, written and read back.
+
+A page has 8192 bytes: a header (page id, 32 bits; number of objects and offset of the end of the last one, 16 bits
+each), the objects one after another, and at its end, growing downwards, the 16-bit offset of every object. No object
+crosses a page. An object begins with a 32-bit header, its class and its number in the page (oid), and takes a multiple
+of 8 bytes; arrays of references and strings of bytes have their length in the second word, all other words are fields.
+A reference is an *oref*: the page id above 9 bits of oid, or 0 for no object.
+
+Source: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems",
+SOSP 1997, sections 2 and 3: pages of 8 KB, references of 32 bits, no object across a page, larger objects as trees.
+The split of an oref (22 and 9 bits), the 32-bit header and the page header that maps oids to 16-bit offsets are
+recollected; rounding to 8 bytes and the length word are ours.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty_studies.hac.objects import _layout
+
+PAGE = 8192
+PAGE_HEADER = 8
+OID_BITS = 9
+CLASS_SHIFT = 22
+ARRAY = 14
+STRING = 15
+FIRST_PAGE = 1  # so that no oref is 0
+LARGEST = PAGE - PAGE_HEADER - 2  # bytes of an object that fills a page
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of objects with fields of 4 bytes.
+
+    Attributes
+    ----------
+    name : str
+    fields : tuple of str
+        Names in order, first word first.
+    references : frozenset of str
+        Those that hold orefs; the others hold unsigned integers.
+    """
+
+    name: str
+    fields: tuple
+    references: frozenset
+
+    @property
+    def size(self):
+        """Bytes of an object, including header and rounding."""
+        return (4 + 4 * len(self.fields) + 7) & ~7
+
+    @property
+    def mask(self):
+        """Bit w is set if word w of an object is a reference; word 0 is the header."""
+        return sum(1 << (i + 1) for i, field in enumerate(self.fields) if field in self.references)
+
+    def word(self, field):
+        """The word of an object that holds a field."""
+        return self.fields.index(field) + 1
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object read back from its page.
+
+    Attributes
+    ----------
+    oref : int
+    kind : int
+        Number of its class; ``ARRAY`` and ``STRING`` in addition to those of the database.
+    values : tuple of int or bytes
+        Fields, references or characters.
+    """
+
+    oref: int
+    kind: int
+    values: object
+
+
+class Pages:
+    """A database being written: objects placed in the order of their serial numbers, then filled field by field.
+
+    Parameters
+    ----------
+    classes : sequence of Class
+        At most 14; class k has number k.
+    kinds : array of int
+        Class of each object, in the order of placement.
+    lengths : array of int
+        References of an array, bytes of a string, 0 for others.
+
+    Attributes
+    ----------
+    pages : uint8 array, shape (pages, 8192)
+        The page with id p is row p - 1.
+    orefs : uint32 array, shape (objects,)
+
+    Raises
+    ------
+    ParameterError
+        An object does not fit into a page.
+    """
+
+    def __init__(self, classes, kinds, lengths):
+        kinds, lengths = np.asarray(kinds, np.uint32), np.asarray(lengths, np.uint32)
+        sizes = np.array([one.size for one in classes] + [0] * (STRING + 1 - len(classes)), np.uint32)[kinds]
+        sizes = np.where(kinds == ARRAY, (8 + 4 * lengths + 7) & ~np.uint32(7), sizes)
+        sizes = np.where(kinds == STRING, (8 + lengths + 7) & ~np.uint32(7), sizes).astype(np.uint32)
+        if len(sizes) and sizes.max() > LARGEST:
+            raise ParameterError(f"an object of {sizes.max()} bytes does not fit a page; the largest is {LARGEST}")
+        self.orefs = np.empty(len(kinds), np.uint32)
+        offsets = np.empty(len(kinds), np.uint32)
+        count = _layout.place(np.ascontiguousarray(sizes), self.orefs, offsets, FIRST_PAGE)
+        self.pages = np.zeros((count, PAGE), np.uint8)
+        row = (self.orefs >> OID_BITS).astype(np.int64) - FIRST_PAGE
+        oid = (self.orefs & ((1 << OID_BITS) - 1)).astype(np.int64)
+        self._words = self.pages.reshape(-1).view(np.uint32)
+        self._at = row * (PAGE // 4) + offsets // 4
+        self._write_headers(row, oid, offsets, sizes)
+        self._words[self._at] = kinds << np.uint32(CLASS_SHIFT) | oid.astype(np.uint32)
+        sized = kinds >= ARRAY
+        self._words[self._at[sized] + 1] = lengths[sized]
+
+    def _write_headers(self, row, oid, offsets, sizes):
+        halves = self.pages.reshape(-1).view(np.uint16)
+        halves[row * (PAGE // 2) + PAGE // 2 - 1 - oid] = offsets
+        last = np.flatnonzero(np.diff(row, append=-1))
+        self._words[row[last] * (PAGE // 4)] = row[last] + FIRST_PAGE
+        halves[row[last] * (PAGE // 2) + 2] = oid[last] + 1
+        halves[row[last] * (PAGE // 2) + 3] = offsets[last] + sizes[last]
+
+    def fill(self, serials, word, values):
+        """Write word number `word` of some objects (1 is the first field; elements of arrays begin at 2)."""
+        self._words[self._at[serials] + word] = values
+
+    def fill_text(self, serials, text):
+        """Write the same characters into some strings of that length."""
+        padded = np.frombuffer(text + b"\0" * (-len(text) % 4), np.uint32)
+        self._words[self._at[serials][:, None] + 2 + np.arange(len(padded))] = padded
+
+
+def read_object(pages, classes, oref):
+    """Read an object back.
+
+    Parameters
+    ----------
+    pages : uint8 array, shape (pages, 8192)
+    classes : sequence of Class
+    oref : int
+
+    Returns
+    -------
+    Object
+
+    Raises
+    ------
+    ParameterError
+        No object has this oref.
+    """
+    row, oid = (oref >> OID_BITS) - FIRST_PAGE, oref & ((1 << OID_BITS) - 1)
+    if not 0 <= row < len(pages) or oid >= int(pages[row, 4:6].view(np.uint16)[0]):
+        raise ParameterError(f"no object has the oref {oref:#x}")
+    page = pages[row]
+    at = int(page[PAGE - 2 * (oid + 1) : PAGE - 2 * oid].view(np.uint16)[0])
+    words = page[at:].view(np.uint32)
+    kind = int(words[0]) >> CLASS_SHIFT & 15
+    if kind == STRING:
+        return Object(oref, kind, page[at + 8 : at + 8 + int(words[1])].tobytes())
+    fields = words[2 : 2 + int(words[1])] if kind == ARRAY else words[1 : 1 + len(classes[kind].fields)]
+    return Object(oref, kind, tuple(int(value) for value in fields))
+
+
+def object_sizes(pages):
+    """Where every object of a database is, and how many bytes it takes.
+
+    Parameters
+    ----------
+    pages : uint8 array, shape (pages, 8192)
+
+    Returns
+    -------
+    (uint32 array, int64 array), each of shape (objects,)
+        Orefs in ascending order; bytes, including rounding.
+    """
+    halves = pages.reshape(-1).view(np.uint16).reshape(len(pages), -1)
+    count, end = halves[:, 2].astype(np.int64), halves[:, 3].astype(np.int64)
+    row = np.repeat(np.arange(len(pages)), count)
+    oid = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    begin = halves[row, PAGE // 2 - 1 - oid].astype(np.int64)
+    stop = np.append(begin[1:], 0)
+    last = oid == count[row] - 1
+    stop[last] = end[row[last]]
+    return ((row + FIRST_PAGE) << OID_BITS | oid).astype(np.uint32), stop - begin
+
+
+def references_by_page(database):
+    """How many references each page holds, and to how many distinct pages they lead.
+
+    Parameters
+    ----------
+    database : Database
+
+    Returns
+    -------
+    (int64 array, int64 array), each of shape (pages,)
+        References that are not null; pages that they lead to, not counting the page itself.
+    """
+    words = database.pages.reshape(-1).view(np.uint32)
+    halves = database.pages.reshape(-1).view(np.uint16)
+    count = halves.reshape(len(database.pages), -1)[:, 2].astype(np.int64)
+    row = np.repeat(np.arange(len(count)), count)
+    oid = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    at = row * (PAGE // 4) + halves[row * (PAGE // 2) + PAGE // 2 - 1 - oid] // 4
+    kind = words[at] >> CLASS_SHIFT & 15
+    fields = [
+        (row[kind == number], at[kind == number] + one.word(field))
+        for number, one in enumerate(database.classes)
+        for field in one.fields
+        if field in one.references
+    ]
+    lengths = words[at[kind == ARRAY] + 1].astype(np.int64)
+    inside = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    fields.append((np.repeat(row[kind == ARRAY], lengths), np.repeat(at[kind == ARRAY] + 2, lengths) + inside))
+    source = np.concatenate([rows for rows, _ in fields])
+    target = words[np.concatenate([places for _, places in fields])]
+    source, target = source[target > 0], target[target > 0]
+    leads = (target >> OID_BITS).astype(np.int64) - FIRST_PAGE
+    size = len(database.pages)
+    pairs = np.unique((source * size + leads)[source != leads])
+    return np.bincount(source, minlength=size), np.bincount(pairs // size, minlength=size)

@@ -1,0 +1,175 @@
+"""OO7's traversals as a program that runs on a client cache.
+
+T1 visits every atomic part below a module depth first, T6 the root part of each composite part only, T2a and T2b are T1
+and swap x and y of the root part or of every part; "T1 iterative" visits without recursion. HAC's paper adds T1- and
+T1+ and dynamic traversals. What those do is recollected: T1- stops after half of a composite part's atomic parts (and
+then reads nothing more of that composite), T1+ also reads all its other objects except the document; a dynamic
+traversal is a series of operations on two modules, a hot and a cold one that swap roles part-way, each a random path to
+a composite part and one of the static visits to it. "T1- by calls" is another reading of T1-: once half of the parts
+have been visited a call returns at once, but the parts that are being visited still follow their connections.
+"""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from misspenalty.errors import ParameterError
+from misspenalty_studies.hac.objects import _hit_time
+from misspenalty_studies.hac.objects._traversals import Traversals
+
+BY_CALLS = "T1- by calls"
+KINDS = {"T6": 0, "T1": 1, "T1-": 2, "T1+": 3, "T2a": 4, "T2b": 5, "T1 iterative": 6, BY_CALLS: 7}
+STATIC = ("T6", "T1-", "T1", "T1+")
+HIT_STEPS = ("traversal", "indirection", "swizzling", "residency", "usage", "concurrency", "exception")
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """A dynamic traversal; all its numbers are assumptions.
+
+    Attributes
+    ----------
+    operations : int
+    shift : float
+        Share of the operations after which hot and cold module swap roles.
+    hot : float
+        Share of the operations on the hot module.
+    mix : dict of str to float
+        Share of each visit.
+    """
+
+    operations: int = 7500
+    shift: float = 0.5
+    hot: float = 0.8
+    mix: dict = field(default_factory=lambda: {"T1-": 0.8, "T1": 0.2})
+
+
+class Program:
+    """A program that holds the modules of an OO7 database and runs on one cache.
+
+    Parameters
+    ----------
+    cache : ClientCache
+    database : Database
+        The database that the cache was made for.
+
+    Raises
+    ------
+    ParameterError
+        It is a different database.
+    """
+
+    def __init__(self, cache, database):
+        if cache.database is not database:
+            raise ParameterError("the cache was made for another database; make both from the same one")
+        p = database.parameters
+        self.cache, self.parameters = cache, p
+        parts = p.modules * p.composites * p.parts
+        self._kernel = Traversals(cache.kernel, parts, max(p.parts // 2, 1), p.parts * p.connections + 1)
+        self._modules = [self._kernel.hold(root) for root in database.roots]
+
+    def run(self, name, module=0):
+        """Run a static traversal once.
+
+        Returns
+        -------
+        int
+            Atomic parts visited (T1, T1-, T1+), roots (T6) or swaps (T2a, T2b).
+
+        Raises
+        ------
+        ParameterError
+            There is no such traversal, or the cache is too small for the program's stack.
+        """
+        if name not in KINDS:
+            raise ParameterError(f"traversal {name!r}; expected one of {', '.join(KINDS)}")
+        self.cache.check()
+        done = self._kernel.traverse(self._modules[module], KINDS[name])
+        self.cache.kernel.end_run()
+        self.cache.check()
+        return done
+
+    def run_dynamic(self, dynamic, generator):
+        """Run a dynamic traversal; returns the atomic parts visited in each operation, int64."""
+        p = self.parameters
+        if p.modules < 2:
+            raise ParameterError("a dynamic traversal needs a database of two modules")
+        if abs(sum(dynamic.mix.values()) - 1) > 1e-9 or not set(dynamic.mix) <= set(STATIC):
+            raise ParameterError(f"mix {dynamic.mix}: expected shares of {', '.join(STATIC)} that add up to 1")
+        n = dynamic.operations
+        swapped = np.arange(n) >= dynamic.shift * n
+        module = (generator.random(n) >= dynamic.hot) ^ swapped
+        kinds = generator.choice([KINDS[kind] for kind in dynamic.mix], n, p=list(dynamic.mix.values()))
+        choices = generator.integers(0, p.fan_out, (n, p.levels), np.uint8)
+        choices[:, -1] = generator.integers(0, p.composites_per_base, n, np.uint8)
+        done = np.empty(n, np.int64)
+        for i in range(n):
+            done[i] = self._kernel.descend(self._modules[int(module[i])], choices[i], int(kinds[i]))
+            self.cache.check()
+        self.cache.kernel.end_run()
+        return done
+
+    def walk(self, oref, steps):
+        """Follow references of any object; see the kernel. Returns the number of objects met."""
+        entry = self._kernel.hold(oref)
+        self.cache.check()  # no page has such an object
+        met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
+        self.cache.kernel.end_run()
+        self.cache.check()
+        return met
+
+    @property
+    def checksum(self):
+        """Sum of the values read; equal for equal content, whatever the cache."""
+        return self._kernel.checksum
+
+
+class Ladder:
+    """A traversal of the contents of a program's cache, compiled once per `HIT_STEPS`: each adds one mechanism.
+
+    Parameters
+    ----------
+    program : Program
+        Program that has run the traversal on a cache that holds all of it. The ladder works on a copy.
+    name : {"T1", "T6"}
+
+    Raises
+    ------
+    ParameterError
+        The traversal is another one.
+    """
+
+    def __init__(self, program, name):
+        if name not in ("T1", "T6"):
+            raise ParameterError(f"hit time of {name!r}; expected T1 or T6")
+        p = program.parameters
+        self._roots = name == "T6"
+        self._kernel = _hit_time.Ladder(program.cache.kernel, program._modules[0], p.modules * p.composites * p.parts)
+
+    def run(self, step):
+        """Run one traversal after `prepare`; returns (parts or roots visited, sum of the values read)."""
+        return self._kernel.run(step, self._roots)
+
+    def prepare(self, step):
+        """Copy the cache's contents again, with references in the form that this step reads."""
+        self._kernel.prepare(step)
+
+    def round(self):
+        """Seconds of processor time of every step, each on its own fresh copy and after a run that is not timed."""
+        return [self._seconds(step) for step in range(len(HIT_STEPS))]
+
+    def _seconds(self, step):
+        self.prepare(step)
+        self.run(step)
+        begin = time.thread_time()
+        self.run(step)
+        return time.thread_time() - begin
+
+
+def ticks_per_second(seconds=0.05):
+    """Rate of the tick counter that `Ladder` uses, measured with the system's clock for `seconds`."""
+    begin, ticks = time.perf_counter(), _hit_time.now()
+    while time.perf_counter() - begin < seconds:
+        pass
+    return (_hit_time.now() - ticks) / (time.perf_counter() - begin)

@@ -1,0 +1,277 @@
+"""The HAC study's times: the fetches of a run, priced for a processor and sent through the page server.
+
+Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
+1997, section 4.4. Miss penalty = fetch time + replacement overhead + conversion overhead, means per fetch. One cost is
+fitted, the instructions of installing an object, to one published share; all others are the testbed's.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty_studies.hac.object_server.object_client import REPLACEMENT, Prices, load_testbed
+from misspenalty_studies.hac.object_server.page_server import COMPONENTS, PageServer, Stream
+from misspenalty_studies.hac.runs import hot_iterations
+
+
+class Penalty(NamedTuple):
+    """Mean times and counts per fetch.
+
+    Attributes
+    ----------
+    us : dict of str to float
+        Fetch time by component (``client, server, disk, network``), ``fetch``, replacement by component,
+        ``replacement``, ``conversion``, and ``total``: the miss penalty, measured as clock time minus hit time.
+    fetches : float Of one iteration.
+    counts : dict of str to float
+        Counts, mean per fetch.
+    hit_pct, run_hit_pct : float
+        Hit rate of the server's page cache, in these iterations and in all iterations so far.
+    visible_us : float
+        Replacement that is not hidden behind the wait for the reply.
+    elapsed_s : float
+        Elapsed time of one iteration, with replacement in the foreground.
+    hit_s : float
+        Time of the traversal itself within `elapsed_s`.
+    """
+
+    us: dict
+    fetches: float
+    counts: dict
+    hit_pct: float
+    run_hit_pct: float
+    visible_us: float
+    elapsed_s: float
+    hit_s: float
+
+
+class Costs(NamedTuple):
+    """Parameters for pricing a run.
+
+    Attributes
+    ----------
+    testbed : ObjectServerTestbed
+        The testbed, with `install_instructions` set.
+    pages : int
+        Pages of the database.
+    seed : int
+        Seed of the random parts: the server's hits if their share is given, the places of scattered pages.
+    """
+
+    testbed: object
+    pages: int
+    seed: int
+
+
+def load_fitted(machine, fit):
+    """The testbed with its fitted cost.
+
+    Parameters
+    ----------
+    machine : path-like
+        ``hac_testbed.yaml``.
+    fit : path-like or DataFrame
+        The table of `misspenalty_studies.hac.tables.fit`.
+    """
+    found = fit if isinstance(fit, pd.DataFrame) else pd.read_csv(fit)
+    return load_testbed(machine).with_values(install_instructions=float(found["value"].iloc[0]))
+
+
+def priced(fetches, cache_mb, costs, processor=None):
+    """Time of every row of a run's fetches.
+
+    Parameters
+    ----------
+    fetches : DataFrame
+        `TraversalRun.fetches`.
+    cache_mb : float
+    costs : Costs
+    processor : Processor, optional
+
+    Returns
+    -------
+    DataFrame
+        ns, float: replacement by component, ``replacement, conversion, hit``.
+    """
+    prices, size = Prices(costs.testbed, processor), cache_mb * 2**20
+    table = prices.replacement(fetches, size)
+    table["replacement"] = table[list(REPLACEMENT)].sum(axis=1)
+    table["conversion"] = prices.conversion(fetches, size)
+    table["hit"] = prices.hit_time(fetches, size).sum(axis=1)
+    return table
+
+
+def penalty(
+    fetches,
+    cache_mb,
+    costs,
+    *,
+    cold=False,
+    processor=None,
+    rate=None,
+    hit_share=None,
+    clients=1,
+    background=False,
+    times=None,
+):
+    """Mean miss penalty of a run's hot iterations, or of its cold one.
+
+    Parameters
+    ----------
+    fetches, cache_mb, costs, processor
+        As in `priced`.
+    cold : bool
+    rate, hit_share
+        As in `PageServer`.
+    clients : int
+        Number of clients that run the same program, each starting at another point of its hot iterations; with more
+        than one, times are means over each client's fetches up to the point where the next one began, which together
+        cover all fetches once. The fetches of one client before its hot iterations go through the server's cache
+        beforehand, so that sharing is measured warm, as with one client; the drive's own cache starts empty.
+    background : bool
+        Whether replacement is done during the wait, as far as it fits; by default it is in the foreground, as reported.
+    times : DataFrame, optional
+        What `priced` gives for these fetches, costs and processor, where it is known.
+
+    Returns
+    -------
+    Penalty
+
+    Raises
+    ------
+    ParameterError
+        There are no fetches.
+    """
+    iterations = int(fetches["iteration"].max()) + 1
+    wanted = [0] if cold else list(hot_iterations(iterations))
+    until = fetches["iteration"] <= wanted[-1]
+    used = fetches[until].reset_index(drop=True)
+    times = priced(used, cache_mb, costs, processor) if times is None else times[until].reset_index(drop=True)
+    fetch = used["page"].to_numpy() > 0
+    chosen = used["iteration"].isin(wanted).to_numpy()
+    if not (fetch & chosen).any():
+        raise ParameterError(f"no fetches with {cache_mb:g} MB")
+    generator = np.random.default_rng(costs.seed)
+    server = PageServer(costs.testbed, costs.pages, rate=rate, hit_share=hit_share, generator=generator)
+    register = round(Prices(costs.testbed, processor).client_page_ns())
+    ours = chosen[fetch]
+    if clients == 1:
+        outcome = server.run([_stream(used, times, fetch, register, background)])[0]
+        ns, hit, begun = outcome.ns[ours], outcome.hit[ours], outcome.begun
+        run_hit = 100 * outcome.hit.mean()
+    else:
+        streams = _shifted(used[chosen], times[chosen], register, clients)
+        enough = -(-len(streams[0].page) // clients)
+        outcomes = server.run(streams, used["page"].to_numpy()[fetch & ~chosen], enough)
+        ns = np.concatenate([one.ns[:enough] for one in outcomes])
+        hit = np.concatenate([one.hit[:enough] for one in outcomes])
+        begun, run_hit = None, 100 * hit.mean()
+    return _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, len(wanted))
+
+
+def _stream(used, times, fetch, register, background):
+    """The stream of one client, iterations one after another."""
+    work = (times["hit"] + times["conversion"]).to_numpy()
+    if not background:
+        work = work + times["replacement"].to_numpy()
+    group = np.cumsum(fetch)  # the work that follows fetch k, rows of page 0 included
+    before = np.bincount(group, weights=work, minlength=fetch.sum() + 1)
+    return Stream(used["page"].to_numpy()[fetch], np.rint(before).astype(np.int64), register)
+
+
+def _shifted(used, times, register, clients):
+    """The same hot fetches for several clients, each beginning elsewhere."""
+    fetch = used["page"].to_numpy() > 0
+    stream = _stream(used, times, fetch, register, False)
+    n = len(stream.page)
+    return [
+        Stream(np.roll(stream.page, -at), np.append(np.roll(stream.before[:n], -at), 0), register)
+        for at in (client * n // clients for client in range(clients))
+    ]
+
+
+def _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, iterations):
+    rows = fetch & chosen
+    number = rows.sum()
+    us = {name: value / 1000 for name, value in zip(COMPONENTS, ns.mean(0), strict=True)}
+    us["fetch"] = ns.sum() / len(ns) / 1000
+    spent = times[chosen].sum() / number / 1000
+    us |= {name: spent[name] for name in (*REPLACEMENT, "replacement", "conversion")}
+    hit_s = times.loc[chosen, "hit"].sum() / iterations / 1e9
+    wait = ns.sum(1) - ns[:, COMPONENTS.index("client")]
+    visible, elapsed = np.nan, np.nan
+    if begun is not None:
+        first = np.flatnonzero(ours)[0]
+        last = np.flatnonzero(ours)[-1] + 1
+        lead = times.loc[chosen & ~fetch, "hit"].sum() - times.loc[chosen & ~fetch, "hit"].iloc[0]
+        inside = (begun[last] - begun[first] - times.loc[rows, "hit"].sum() - lead) / number / 1000
+        us["total"] = inside
+        visible = np.maximum(times.loc[rows, "replacement"].to_numpy() - wait, 0).mean() / 1000
+        elapsed = (us["fetch"] + us["replacement"] + us["conversion"]) * number / iterations / 1e6 + hit_s
+    counts = used[chosen].drop(columns=["iteration", "page"]).sum() / number
+    return Penalty(us, number / iterations, counts.to_dict(), 100 * hit.mean(), run_hit, visible, elapsed, hit_s)
+
+
+def client_us(fetches, cache_mb, costs, processor=None):
+    """Replacement, by component and in total, and conversion of `penalty`'s hot iterations, without the fetches."""
+    wanted = list(hot_iterations(int(fetches["iteration"].max()) + 1))
+    used = fetches[fetches["iteration"].isin(wanted)].reset_index(drop=True)
+    spent = priced(used, cache_mb, costs, processor).sum() / (used["page"] > 0).sum() / 1000
+    return {name: spent[name] for name in (*REPLACEMENT, "replacement", "conversion")}
+
+
+class InstallFit(NamedTuple):
+    """The one fitted cost.
+
+    Attributes
+    ----------
+    value : float
+        Instructions of installing an object.
+    target, reached : float
+        Conversion over fetch time, %.
+    at_bound : bool
+        Whether the target is out of the range's reach.
+    """
+
+    value: float
+    target: float
+    reached: float
+    at_bound: bool
+
+
+def fit_install(runs, cache_mb, target, low, high):
+    """Instructions of installing an object at which conversion has the published share of the fetch time on average.
+
+    Parameters
+    ----------
+    runs : sequence of (DataFrame, Costs)
+        The fetches of each seed, as in `penalty`, and its costs, whose testbed has no `install_instructions`.
+    cache_mb : float
+    target : float
+        Share, %.
+    low, high : float
+        Range.
+
+    Returns
+    -------
+    InstallFit
+    """
+
+    def shares(value):
+        """For each seed, conversion over fetch time, and its growth per instruction."""
+        rows = []
+        for fetches, costs in runs:
+            with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
+            found = penalty(fetches, cache_mb, with_value)
+            each = Prices(costs.testbed).processor.instruction_ns * found.counts["installed"] / 1000
+            rows.append((found.us["conversion"] / found.us["fetch"], each / found.us["fetch"]))
+        return np.mean(rows, axis=0)
+
+    value = low
+    for _ in range(3):  # the fetch time hardly depends on it: only through what the drive reads ahead meanwhile
+        share, slope = shares(value)
+        value += (target / 100 - share) / slope
+    bounded = float(min(max(value, low), high))
+    return InstallFit(bounded, target, float(100 * shares(bounded)[0]), bool(bounded != value))

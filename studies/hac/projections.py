@@ -1,0 +1,230 @@
+"""The HAC study's projections: what section 4.4 says about other machines, networks, servers, programs and systems.
+
+Each case changes one aspect of the points of Figure 9 and prices or runs them again. Cases that the paper names without
+a number (a faster network, many clients) get their numbers from ``data/machines/hac_testbed.yaml``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from misspenalty_studies.hac.object_server.object_client import Prices
+from misspenalty_studies.hac.objects.format import FIRST_PAGE, references_by_page
+from misspenalty_studies.hac.prices import client_us
+from misspenalty_studies.hac.runs import run
+from misspenalty_studies.hac.tables import Point
+
+SERVER_HIT = 0.23  # Blaze's hit rate of file servers, which section 4.4 assumes (setup, not a result)
+
+
+class OtherRuns(NamedTuple):
+    """Runs that the projections need besides those of Figure 9.
+
+    Attributes
+    ----------
+    iterative : Point
+        HAC's T1 without recursion.
+    mapped, cold : Point
+        A cache of whole pages: T6, and a first T1.
+    entries, pointers : int array
+        For every page: number of pages it refers to, and of references on it.
+    """
+
+    iterative: Point
+    mapped: Point
+    cold: Point
+    entries: np.ndarray
+    pointers: np.ndarray
+
+
+def other_runs(data, points_mb, iterations):
+    """The runs on one database.
+
+    Parameters
+    ----------
+    data : Database
+    points_mb : dict of str to float
+        Cache sizes of Figure 9.
+    iterations : int
+        Iterations of the traversal without recursion.
+
+    Returns
+    -------
+    OtherRuns
+    """
+    pointers, entries = references_by_page(data)
+
+    def point(system, traversal, size, repeats):
+        return Point(run(data, system, traversal, size, repeats).fetches, size)
+
+    return OtherRuns(
+        point("hac", "T1 iterative", points_mb["T1"], iterations),
+        point("clock", "T6", points_mb["T6"], 3),
+        point("clock", "T1", points_mb["T1"], 1),
+        entries,
+        pointers,
+    )
+
+
+PENTIUM_PRO = {"pentium_pro": "ppro", "pentium_pro_larger_l2": "ppro_larger_l2"}  # case -> processor
+
+
+def projections(runs, costs, others, *, brief=False):
+    """All cases.
+
+    Parameters
+    ----------
+    runs : dict of str to Point
+        HAC's runs at the points of Figure 9, by traversal.
+    costs : Costs
+    others : OtherRuns
+    brief : bool
+        Leave out other networks, several clients and a busy processor.
+
+    Returns
+    -------
+    DataFrame
+        ``case, traversal, quantity, value``.
+    """
+    rows = _Rows(runs, costs)
+    base = rows.everywhere()
+    for name, one in base.items():
+        rows.add("fig9_point", name, **_counted(one))
+        if not brief:
+            rows.add("busy_processor", name, replacement_visible_us=rows.visible(name, idle=0))
+    _servers(rows, base, brief)
+    _processors(rows, base)
+    stack = client_us(others.iterative.fetches, others.iterative.cache_mb, costs)["stack_scanning"]
+    rows.add("iterative_traversal", "T1", stack_scanning_us=stack)
+    _quickstore(rows, others, costs)
+    return rows.table()
+
+
+def processors(runs, costs):
+    """The cases of the Pentium Pro, as far as they are about the client alone.
+
+    Parameters
+    ----------
+    runs, costs
+        As in `projections`.
+
+    Returns
+    -------
+    DataFrame
+        ``case, traversal, quantity, value``: replacement and conversion, in per cent of the Alpha's.
+    """
+    rows = []
+    for name, one in runs.items():
+        alpha = client_us(one.fetches, one.cache_mb, costs)
+        for case, which in PENTIUM_PRO.items():
+            found = client_us(one.fetches, one.cache_mb, costs, costs.testbed.processor(which))
+            rows += [
+                (case, name, f"{part}_over_alpha_pct", 100 * found[part] / alpha[part])
+                for part in ("conversion", "replacement")
+            ]
+    return pd.DataFrame(rows, columns=["case", "traversal", "quantity", "value"])
+
+
+class _Rows:
+    """The table being made, and the points it is made from."""
+
+    def __init__(self, runs, costs):
+        self.runs, self.costs, self.found = runs, costs, []
+
+    def add(self, case, traversal, **values):
+        self.found += [(case, traversal, quantity, value) for quantity, value in values.items()]
+
+    def everywhere(self, **change):
+        """Penalties of all traversals with something changed, as in `penalty`."""
+        return {name: run.penalty(self.costs, **change) for name, run in self.runs.items()}
+
+    def visible(self, name, idle):
+        """Replacement per fetch that does not fit into the share `idle` of the wait in which the processor is free."""
+        one = self.runs[name].penalty(self.costs)
+        wait = one.us["fetch"] - one.us["client"]
+        return max(0.0, one.us["replacement"] - idle * wait)
+
+    def table(self):
+        return pd.DataFrame(self.found, columns=["case", "traversal", "quantity", "value"])
+
+
+def _counted(one):
+    c = one.counts
+    return {
+        "server_cache_hit_pct": one.hit_pct,
+        "installed_objects_per_fetch": c["installed"],
+        "swizzled_pointers_per_fetch": c["swizzled"],
+        "surviving_fraction_of_page": c["page_survivors"] / c["page_objects"],
+        "whole_page_evictions_pct": 100 * c["whole_evictions"] / c["frames_compacted"],
+        **_ratio(one),
+    }
+
+
+def _ratio(one):
+    return {
+        "replacement_plus_conversion_over_fetch_pct": 100
+        * (one.us["replacement"] + one.us["conversion"])
+        / one.us["fetch"]
+    }
+
+
+def _servers(rows, base, brief):
+    """Other servers and networks with the client unchanged, and all offsets of a faster network."""
+    testbed = rows.costs.testbed
+    slower, faster = testbed["slower_mbit_per_s"], testbed["faster_mbit_per_s"]
+    clients = testbed["shared_clients"]
+    offsets = {"rate": faster, "hit_share": SERVER_HIT, "clients": clients, "processor": testbed.processor("ppro")}
+    cases = {"server_hit_23": {"hit_share": SERVER_HIT}}
+    others = {
+        "slower_network": {"rate": slower},
+        "faster_network": {"rate": faster},
+        "shared_server": {"clients": clients},
+        "faster_network_and_offsets": offsets,
+    }
+    for case, change in (cases if brief else cases | others).items():
+        for name, one in rows.everywhere(**change).items():
+            rows.add(case, name, **_ratio(one), fetch_us=one.us["fetch"])
+            if case == "server_hit_23":
+                share = 100 * base[name].us["replacement"] / one.us["disk"]
+                rows.add(case, name, server_cache_hit_pct=one.hit_pct, replacement_over_disk_pct=share)
+
+
+def _processors(rows, base):
+    testbed = rows.costs.testbed
+    for case, which in PENTIUM_PRO.items():
+        for name, one in rows.everywhere(processor=testbed.processor(which)).items():
+            alpha = base[name].us
+            rows.add(
+                case,
+                name,
+                conversion_over_alpha_pct=100 * one.us["conversion"] / alpha["conversion"],
+                replacement_over_alpha_pct=100 * one.us["replacement"] / alpha["replacement"],
+                **_ratio(one),
+            )
+
+
+def _quickstore(rows, others, costs):
+    """QuickStore's conversion: hot T6 mapped as recorded, and a cold T1 whose pages can or cannot be mapped so."""
+    prices, cold = Prices(costs.testbed), others.cold.fetches
+    in_t6 = _page_conversion(others.mapped.fetches, 1, others.entries, prices)
+    rows.add("quickstore_mapped", "T6", conversion_us=in_t6 / 1000)
+    pages = cold.loc[cold["page"] > 0, "page"].to_numpy() - FIRST_PAGE
+    as_recorded = _page_conversion(cold, 0, others.entries, prices)
+    correction = prices.corrected_ns(others.pointers[pages], others.cold.cache_mb * 2**20).mean()
+    rows.add("quickstore_mapped", "T1", conversion_us=as_recorded / 1000)
+    one = others.cold.penalty(costs, cold=True)
+    # pages are not replaced object by object and nothing is installed: fetches, faults and the traversal remain
+    total_s = one.hit_s + one.fetches * (one.us["fetch"] + as_recorded / 1000) / 1e6
+    rows.add(
+        "quickstore_unmapped",
+        "T1",
+        conversion_us=(as_recorded + correction) / 1000,
+        total_time_increase_pct=100 * one.fetches * correction / 1e9 / total_s,
+    )
+
+
+def _page_conversion(fetches, iteration, entries, prices):
+    """Mean conversion of a page that is mapped where it was recorded, ns."""
+    chosen = fetches.loc[(fetches["page"] > 0) & (fetches["iteration"] == iteration), "page"].to_numpy()
+    return prices.mapped_ns(entries[chosen - FIRST_PAGE]).mean()

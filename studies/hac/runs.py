@@ -1,0 +1,253 @@
+"""The HAC study's runs: traversals on client caches, and the counts at every fetch.
+
+Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
+1997, section 4. Nothing is priced here.
+
+A run repeats one traversal on one cache: the first iteration is cold; *hot* is the mean of the others except the last
+(the second if there are two), as the benchmark's own program reports it.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty_studies.common.points import in_threads
+from misspenalty_studies.hac.object_server.object_client import load_testbed
+from misspenalty_studies.hac.objects import oo7
+from misspenalty_studies.hac.objects.cache import COUNTS, LEVELS, SYSTEMS
+from misspenalty_studies.hac.objects.traversals import Dynamic, Program
+
+MB = 2**20
+MISSES = ["traversal", "system", "cache_mb", "frames_mb", "table_mb", "share", "cold_misses", "hot_misses"]
+
+
+class TraversalRun(NamedTuple):
+    """A cache's fetches.
+
+    Attributes
+    ----------
+    fetches : DataFrame
+        One row per fetch, and before those of an iteration one with page 0 for the time before its first fetch:
+        ``iteration`` (0 is cold), ``page``, and the counts from there to the next row, by `COUNTS` (for `LEVELS`: the
+        value at the row).
+    memory : tuple of int
+        Bytes of frames and of the indirection table at the end.
+    """
+
+    fetches: pd.DataFrame
+    memory: tuple
+
+
+def database(seed, **sizes):
+    """The database of the study: OO7's medium one unless `sizes` say otherwise."""
+    return oo7.generate(oo7.Parameters(**sizes), np.random.default_rng(seed))
+
+
+def run(data, system, traversal, cache_mb, iterations, **parameters):
+    """Repeat one traversal on one cache.
+
+    Parameters
+    ----------
+    data : Database
+    system : str
+        One of `SYSTEMS`.
+    traversal : str
+        One of `KINDS`.
+    cache_mb : float
+        Size of the client cache, 2**20 bytes.
+    iterations : int
+    **parameters Parameters of the cache.
+
+    Returns
+    -------
+    TraversalRun
+
+    Raises
+    ------
+    ParameterError
+        The cache is too small for the traversal, or a name is unknown.
+    """
+    cache = make_cache(data, system, cache_mb, **parameters)
+    program = Program(cache, data)
+    tables, before = [], None
+    for iteration in range(iterations):
+        program.run(traversal)
+        pages, counts = cache.log()
+        tables.append(intervals(pages, counts, before))
+        tables[-1].insert(0, "iteration", iteration)
+        before = counts[-1]
+    return TraversalRun(pd.concat(tables, ignore_index=True), cache.memory_used)
+
+
+def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
+    """A dynamic traversal, once; its fetches have iteration 0. Parameters as in `run`."""
+    cache = make_cache(data, system, cache_mb, **parameters)
+    Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
+    table = intervals(*cache.log())
+    table.insert(0, "iteration", 0)
+    return TraversalRun(table, cache.memory_used)
+
+
+def make_cache(data, system, cache_mb, **parameters):
+    """A cache by its name and size in 2**20 bytes."""
+    if system not in SYSTEMS:
+        raise ParameterError(f"system {system!r}; expected one of {', '.join(SYSTEMS)}")
+    return SYSTEMS[system](data, int(cache_mb * MB), **parameters)
+
+
+def intervals(pages, counts, before=None):
+    """`TraversalRun.fetches` of one iteration, without its number, from a cache's log.
+
+    Parameters
+    ----------
+    pages, counts
+        From `ClientCache.log`.
+    before : int64 array, optional
+        Counts at the end of the previous iteration.
+    """
+    start = np.zeros((1, len(COUNTS)), np.int64) if before is None else before[None]
+    edges = np.concatenate([start, counts])
+    spent = np.diff(edges, axis=0)
+    levels = [COUNTS.index(name) for name in LEVELS]
+    spent[:, levels] = edges[:-1, levels]
+    table = pd.DataFrame(spent, columns=list(COUNTS))
+    table.insert(0, "page", np.concatenate([[0], pages[:-1]]))
+    return table
+
+
+def hot_iterations(iterations):
+    """Which iterations *hot* averages."""
+    return range(1, max(iterations - 1, 2))
+
+
+def misses(found):
+    """`count_misses` of a run."""
+    return count_misses(found.fetches)
+
+
+def count_misses(fetches):
+    """Fetches of the cold iteration, and mean of the hot ones (None if there are none)."""
+    number = fetches[fetches["page"] > 0].groupby("iteration").size()
+    count = int(fetches["iteration"].max()) + 1
+    number = number.reindex(range(count), fill_value=0)
+    hot = list(hot_iterations(count)) if count > 1 else []
+    return int(number[0]), float(number[hot].mean()) if hot else None
+
+
+def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=()):
+    """Misses of some systems at some cache sizes.
+
+    Parameters
+    ----------
+    data, traversal, iterations
+        As in `run`.
+    systems : sequence of str
+    sizes_mb : sequence of float
+    table : bool
+        Whether the size includes the indirection table.
+    shares : sequence of float
+        For ``gom``: splits to try; the one with the fewest hot misses is kept at each size.
+
+    Returns
+    -------
+    DataFrame
+        ``traversal, system, cache_mb, frames_mb, table_mb, share, cold_misses, hot_misses``; sizes too small to run are
+        left out.
+    """
+    rows = []
+    for system in systems:
+        for size in sizes_mb:
+            tried = [{"share": share} for share in shares] if system == "gom" else [{}]
+            found = []
+            for parameters in tried:
+                try:
+                    one = run(data, system, traversal, size, iterations, table=table, **parameters)
+                except ParameterError:  # too small
+                    continue
+                found.append((misses(one)[::-1], parameters.get("share"), one.memory))
+            if found:
+                (hot, cold), share, memory = min(found, key=lambda item: item[0])
+                rows.append((traversal, system, size, memory[0] / MB, memory[1] / MB, share, cold, hot))
+    return pd.DataFrame(rows, columns=MISSES)
+
+
+def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters):
+    """HAC's fetches of one traversal at several sizes, concatenated.
+
+    Parameters
+    ----------
+    data, traversal, iterations, **parameters
+        As in `run`.
+    sizes_mb, table
+        As in `sweep`.
+
+    Returns
+    -------
+    DataFrame
+        `TraversalRun.fetches` with ``cache_mb, frames_mb, table_mb``.
+    """
+    tables = []
+    for size in sizes_mb:
+        one = run(data, "hac", traversal, size, iterations, table=table, **parameters)
+        frames, rest = (part / MB for part in one.memory)
+        tables.append(one.fetches.astype("int32").assign(cache_mb=size, frames_mb=frames, table_mb=rest))
+        print(f"{traversal}, {size:g} MB: {misses(one)} cold and hot misses", file=sys.stderr)
+    return pd.concat(tables, ignore_index=True)
+
+
+def sweeps(
+    machine, traversal, seeds, sizes, iterations, total_mb, frames_mb=None, others_mb=None, shares=(), threads=1
+):
+    """Workflow job: one traversal on HAC, and on every other system, at every cache size, for every seed.
+
+    Parameters
+    ----------
+    machine : path-like
+        ``hac_testbed.yaml``.
+    traversal : str
+    seeds : sequence of int
+    sizes : dict
+        Sizes of the database.
+    iterations : int
+        Iterations of HAC's runs; the other systems have a cold and a hot one.
+    total_mb : dict of str to sequence of float
+        Traversal -> client caches whose size includes frames and indirection table.
+    frames_mb : dict of str to sequence of float, optional
+        The same for sizes of the frames only.
+    others_mb : dict of str to sequence of float, optional
+        Those of FPC and the dual buffer; without them only HAC is run.
+    shares : sequence of float
+        As in `sweep`; the split of each size is chosen on the first seed.
+    threads : int
+        Seeds at a time, after the first.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``total`` and, if asked for, ``frames``: HAC's fetches at every size; ``others``: misses of FPC and the dual
+        buffer. All have a column ``seed``.
+    """
+    words = load_testbed(machine)["activation_words"]
+    axes = {axis: chosen[traversal] for axis, chosen in (("total", total_mb), ("frames", frames_mb)) if chosen}
+    others_mb = others_mb[traversal] if others_mb else []
+    best = dict.fromkeys(others_mb, shares)
+
+    def of_seed(seed):
+        data = database(seed, **sizes)
+        found = {
+            axis: sweep_hac(data, traversal, chosen, iterations, table=axis == "total", activation_words=words)
+            for axis, chosen in axes.items()
+        }
+        if others_mb:
+            made = [sweep(data, ["fpc", "gom"], traversal, [size], 2, shares=best[size]) for size in others_mb]
+            found["others"] = pd.concat(made, ignore_index=True)
+        return {name: table.assign(seed=seed) for name, table in found.items()}
+
+    first = of_seed(seeds[0])
+    if others_mb:
+        best |= first["others"].query("system == 'gom'").groupby("cache_mb")["share"].apply(list).to_dict()
+    found = [first, *in_threads(of_seed, seeds[1:], threads)]
+    return {name: pd.concat([tables[name] for tables in found], ignore_index=True) for name in first}

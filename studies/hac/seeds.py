@@ -1,0 +1,137 @@
+"""The HAC study over several databases: OO7 draws its graphs at random, so every number is a mean over seeds.
+
+A seed draws the database, the operations of the dynamic traversal, and the random parts of the server's model.
+Everything is done separately for each seed; the tables are then averaged row by row, with the half width of a 95 %
+confidence interval of each mean (Student's t).
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
+from misspenalty_studies.common.statistics import half_width
+from misspenalty_studies.hac.objects.traversals import STATIC
+from misspenalty_studies.hac.prices import Costs, load_fitted
+from misspenalty_studies.hac.runs import database
+
+
+class Sample(NamedTuple):
+    """Results of one seed.
+
+    Attributes
+    ----------
+    seed : int
+    data : Database
+    sweeps : dict of str to DataFrame
+        HAC's runs by traversal.
+    costs : Costs
+    """
+
+    seed: int
+    data: object
+    sweeps: dict
+    costs: Costs
+
+
+def samples(paths, machine, fit, sizes):
+    """Every seed of stored sweeps, one after another.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        HAC's sweeps, in the order of `STATIC`.
+    machine, fit : path-like
+        ``hac_testbed.yaml`` and the table of the fit.
+    sizes : dict
+        Sizes of the database.
+
+    Yields
+    ------
+    Sample
+    """
+    for seed, sweeps in read_sweeps(paths).items():
+        data = database(seed, **sizes)
+        yield Sample(seed, data, sweeps, Costs(load_fitted(machine, fit), len(data.pages), seed))
+
+
+def read_sweeps(paths):
+    """Sweeps by seed and traversal, from files in the order of `STATIC`."""
+    return BySeed(dict(zip(STATIC, paths, strict=True)))
+
+
+class BySeed(Mapping):
+    """Sweeps by seed and traversal, from those of all seeds by traversal, whose column ``seed`` tells them apart.
+
+    Parameters
+    ----------
+    sweeps : dict of str to DataFrame or path-like
+        The sweeps of each traversal, or a Parquet file of them. A seed is copied or read when asked for, so that the
+        others take no memory.
+
+    Examples
+    --------
+    >>> sweeps = BySeed({"T1": pd.DataFrame({"seed": [1, 2, 2], "fetches": [5, 6, 7]})})
+    >>> list(sweeps), sweeps[2]["T1"]["fetches"].tolist()
+    ([1, 2], [6, 7])
+    """
+
+    def __init__(self, sweeps):
+        self.sweeps = sweeps
+        first = next(iter(sweeps.values()))
+        table = first if isinstance(first, pd.DataFrame) else pd.read_parquet(first, columns=["seed"])
+        self.seeds = [int(seed) for seed in table["seed"].unique()]
+
+    def __getitem__(self, seed):
+        return {name: self._of_seed(runs, seed).drop(columns="seed") for name, runs in self.sweeps.items()}
+
+    @staticmethod
+    def _of_seed(runs, seed):
+        if isinstance(runs, pd.DataFrame):
+            return runs[runs["seed"] == seed]
+        return pd.read_parquet(runs, filters=[("seed", "==", seed)])
+
+    def __iter__(self):
+        return iter(self.seeds)
+
+    def __len__(self):
+        return len(self.seeds)
+
+
+def each_seed(tables, seeds):
+    """The tables of several seeds below each other, with a column ``seed``."""
+    return pd.concat([table.assign(seed=seed) for seed, table in zip(seeds, tables, strict=True)], ignore_index=True)
+
+
+def mean_over_seeds(tables, keys):
+    """Means, row by row, of the tables of several seeds.
+
+    Parameters
+    ----------
+    tables : sequence of DataFrame
+        One per seed, of the same columns.
+    keys : sequence of str
+        Columns that tell rows apart; all others are averaged.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the tables, and for each that is averaged ``<column>_ci95``, half the width of the mean's 95 %
+        interval (missing if there is only one seed). Rows missing for any seed are left out; a value missing for one is
+        missing from the mean.
+
+    Examples
+    --------
+    >>> tables = [pd.DataFrame({"size": [1, 2], "us": [3.0, 5.0]}), pd.DataFrame({"size": [1], "us": [4.0]})]
+    >>> mean_over_seeds(tables, ["size"]).round(2)
+       size   us  us_ci95
+    0     1  3.5     6.35
+    """
+    together = pd.concat(tables, ignore_index=True)
+    values = [name for name in together.columns if name not in keys]
+    together[values] = together[values].astype(float)
+    groups = together.groupby(list(keys), sort=False, dropna=False)
+    mean, number = groups[values].mean(), groups.size()
+    half = half_width(groups[values].std(), groups[values].count()).add_suffix(HALF_WIDTH)
+    return mean.join(half)[number == len(tables)].reset_index()

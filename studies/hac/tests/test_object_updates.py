@@ -1,0 +1,82 @@
+"""Transactions on the client caches: what is modified stays until the commit, and all of it reaches the server."""
+
+import numpy as np
+import pytest
+
+from misspenalty.errors import ParameterError
+from misspenalty_studies.hac.objects import oo7
+from misspenalty_studies.hac.objects.cache import COUNTS, FPC, GOM, HAC, Clock
+from misspenalty_studies.hac.objects.format import PAGE, read_object
+from misspenalty_studies.hac.objects.traversals import Program
+
+
+def test_modified_objects_stay_until_the_commit():
+    database = oo7.generate(oo7.SMALL, np.random.default_rng(1))
+    cache = HAC(database, 160 * PAGE, writable=True)
+    program = Program(cache, database)
+    program.run("T2b")
+    dirty = {t.oref for frame in cache.contents() for t, _, _, modified in frame["things"] if modified}
+    assert len(dirty) == cache.log()[1][-1, COUNTS.index("modified")]
+    assert len(dirty) % 20 == 0
+    program.run("T6")
+    still = {t.oref for frame in cache.contents() for t, _, _, modified in frame["things"] if modified}
+    assert still == dirty
+    assert cache.commit()[1] == len(dirty)
+    with pytest.raises(ParameterError):  # the same in a cache that they do not fit into
+        Program(HAC(database, 40 * PAGE), database).run("T2b")
+
+
+UPDATES = ("T2a", "T1", "T6", "T2b", "T2a", "T1")
+
+
+def commits(cache, database):
+    """Run updates, each with its commit: objects shipped by each, the server's pages, sum of what was read."""
+    program, shipped = Program(cache, database), []
+    for name in UPDATES:
+        program.run(name)
+        shipped.append(cache.commit()[1])
+        for thing, *_ in (thing for frame in cache.contents() for thing in frame["things"]):
+            assert thing == read_object(cache.pages, database.classes, thing.oref)  # no copy is older than the server
+    return shipped, cache.pages, program.checksum
+
+
+@pytest.fixture(scope="module")
+def updated():
+    """A database of 63 pages, and what a cache that holds all of it makes of `UPDATES`."""
+    parameters = oo7.Parameters(parts=20, composites=60, levels=3, document_bytes=2000, manual_bytes=9000)
+    database = oo7.generate(parameters, np.random.default_rng(1))
+    return database, commits(HAC(database, 2**24, writable=True), database)
+
+
+@pytest.mark.parametrize(
+    ("system", "frames", "parameters"),
+    [
+        (HAC, 15, {}),
+        (HAC, 22, {}),
+        (FPC, 28, {"table": False}),
+        (Clock, 28, {}),
+        (GOM, 28, {"share": 0.03, "table": False}),
+        (GOM, 28, {"share": 0.2, "table": False}),
+    ],
+)
+def test_no_update_is_lost(updated, system, frames, parameters):
+    database, (shipped, pages, checksum) = updated
+    cache = system(database, frames * PAGE, writable=True, **parameters)
+    found = commits(cache, database)
+    assert (found[0], found[2]) == (shipped, checksum)
+    assert np.array_equal(found[1], pages)
+
+
+@pytest.mark.parametrize("system", [FPC, Clock, GOM])
+def test_a_transaction_that_modifies_more_pages_than_there_is_room_for_is_refused(updated, system):
+    with pytest.raises(ParameterError, match="modified objects hold all"):
+        commits(system(updated[0], 15 * PAGE, writable=True), updated[0])
+
+
+def test_the_checksum_sees_a_swap(updated):
+    database, _ = updated
+    program = Program(HAC(database, 2**24, writable=True), database)
+    program.run("T2b")
+    before = program.checksum
+    program.run("T1")
+    assert program.checksum != 2 * before

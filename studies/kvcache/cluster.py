@@ -1,0 +1,169 @@
+"""Prefill servers, each with its own cache or sharing one, behind a scheduler.
+
+R. Qin et al., FAST 2025, sections 4.1, 5.3.2 and Figure 5. A server prefills one request at a time, in the order of
+arrival. Caches are LRU (3.2.1). Readings, fixed before the first run, where the paper is silent:
+
+- *aware*: the request goes to the server with the lowest predicted time to first token: what is left of its queue, the
+  load of the reused prefix, the prefill of the rest. *balanced*: to the server with the shortest queue. *random*: to
+  any server. Ties go to the server that has been given the least work so far.
+- *local*: each server has a cache for `node_tokens` tokens, from which it loads at host-to-device bandwidth. *shared*:
+  one cache as large as all of these together, from which a server loads over the network. *gpu*: a cache per server in
+  the GPU memory that the weights leave free, at no cost. *none*: no reuse.
+- The prefix that a request can reuse is looked up when it arrives, and its blocks are in the cache from then on.
+"""
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.policies.registry import find_policy
+from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.common.points import in_threads
+from misspenalty_studies.kvcache import cost
+from misspenalty_studies.kvcache.runs import load_workload
+from misspenalty_studies.kvcache.settings import KvcacheSettings
+
+CACHES = ("none", "gpu", "local", "shared")
+ROUTINGS = ("aware", "balanced", "random")
+
+
+class _Server:
+    """One prefill server: its cache, when it is free, and how much work it has been given."""
+
+    def __init__(self, cache):
+        self.cache, self.free_s, self.work_s = cache, 0.0, 0.0
+
+    def prefix(self, blocks):
+        """Number of leading blocks that its cache holds."""
+        if self.cache is None:
+            return 0
+        return next((i for i, block in enumerate(blocks) if block not in self.cache.stack), len(blocks))
+
+
+def serve(workload, machine, cache, routing, seed=1):
+    """Serve every request of a trace at its time of arrival.
+
+    Parameters
+    ----------
+    workload : misspenalty_studies.kvcache.runs.Workload
+    machine : namespace
+        Values of ``data/machines/kvcache.yaml``.
+    cache : {"none", "gpu", "local", "shared"}
+    routing : {"aware", "balanced", "random"}
+    seed : int
+        Of random routing.
+
+    Returns
+    -------
+    DataFrame
+        One row per request: ``prefix_blocks, prefix_tokens, prefill_s, load_s, ttft_s``, the last from its arrival.
+    """
+    prompts = workload.prompts
+    servers = _servers(workload, machine, cache)
+    prefill, load = _prices(machine, prompts, cache)
+    chosen = np.random.default_rng(seed).integers(machine.nodes, size=len(prompts))
+    lists = np.split(prompts.blocks, np.cumsum(prompts.count)[:-1])
+    rows = []
+    for number, (blocks, now) in enumerate(zip(lists, prompts.time / 1e9, strict=True)):
+        blocks, tokens = blocks.tolist(), int(prompts.input_tokens[number])
+        if routing == "random":
+            server = servers[chosen[number]]
+        elif routing == "balanced":
+            server = min(servers, key=lambda one: (max(one.free_s, now), one.work_s))
+        else:
+            server = _fastest(servers, blocks, now, lambda length, n=number: prefill(n, length) + load(n, length))
+        length = server.prefix(blocks)
+        parts = prefill(number, length), load(number, length)
+        server.free_s = max(server.free_s, now) + sum(parts)
+        server.work_s += sum(parts)
+        reused = min(length * prompts.block_tokens, tokens)
+        rows.append((length, reused, *parts, server.free_s - now))
+        if server.cache is not None:
+            for block in blocks:
+                server.cache.access(block)
+    return pd.DataFrame(rows, columns=["prefix_blocks", "prefix_tokens", "prefill_s", "load_s", "ttft_s"])
+
+
+def _servers(workload, machine, cache):
+    lru = find_policy("lru").reference
+    if cache == "shared":
+        shared = lru(workload.capacity(machine.nodes * machine.node_tokens))
+        return [_Server(shared) for _ in range(machine.nodes)]
+    tokens = {"none": None, "local": machine.node_tokens, "gpu": cost.gpu_cache_tokens(machine)}[cache]
+    return [_Server(None if tokens is None else lru(workload.capacity(tokens))) for _ in range(machine.nodes)]
+
+
+def _prices(machine, prompts, cache):
+    """Seconds of prefill, and of loading, of a request with that many leading blocks in the cache."""
+    whole = cost.prefill_s(machine, prompts.input_tokens)
+    most = int(prompts.count.max())
+    lengths = np.arange(most + 1) * prompts.block_tokens
+    saved = cost.prefill_s(machine, lengths)
+    loads = {"local": "dram", "shared": "remote"}.get(cache)
+    loading = cost.load_s(machine, lengths, loads) if loads else np.zeros(most + 1)
+
+    def prefill(number, length):
+        return max(float(whole[number] - saved[length]), 0.0)
+
+    def load(number, length):
+        return float(loading[length])
+
+    return prefill, load
+
+
+def _fastest(servers, blocks, now, service):
+    """The server with the lowest predicted time to first token."""
+    known = {}  # a shared cache is searched once
+
+    def predicted(server):
+        key = id(server.cache)
+        if key not in known:
+            known[key] = service(server.prefix(blocks))
+        return max(server.free_s, now) + known[key], server.work_s
+
+    return min(servers, key=predicted)
+
+
+def clusters(trace, machine, settings, threads=1):
+    """Workflow job: every cache under every routing.
+
+    Parameters
+    ----------
+    trace, machine, settings, threads
+        Same as in `misspenalty_studies.kvcache.runs.two_levels`.
+
+    Returns
+    -------
+    DataFrame
+        One row per cache, routing and part of the trace: ``workload, cache, routing, part, hit_pct`` (of the input
+        tokens, those in a reused prefix), ``block_hit_pct`` (of the block references), ``request_hit_pct`` (mean over
+        the requests), ``prefill_s, load_s, ttft_s`` (means), ``p99_ttft_s``.
+    """
+    settings = KvcacheSettings.model_validate(settings)
+    workload = load_workload(trace, settings)
+    return cluster_table(workload, load_machine(machine).testbed, settings.seed, threads)
+
+
+def cluster_table(workload, machine, seed, threads=1):
+    """What `clusters` returns, for a workload and a machine."""
+    points = [(cache, routing) for cache in CACHES for routing in ROUTINGS]
+    served = in_threads(lambda point: serve(workload, machine, *point, seed=seed), points, threads)
+    rows = []
+    for (cache, routing), requests in zip(points, served, strict=True):
+        for part, which in workload.parts.items():
+            some, tokens = requests.iloc[which], workload.prompts.input_tokens[which]
+            rows.append(
+                {
+                    "workload": workload.name,
+                    "cache": cache,
+                    "routing": routing,
+                    "part": part,
+                    "hit_pct": 100 * some["prefix_tokens"].sum() / tokens.sum(),
+                    "block_hit_pct": 100 * some["prefix_blocks"].sum() / workload.prompts.count[which].sum(),
+                    "request_hit_pct": 100 * (some["prefix_tokens"] / tokens).mean(),
+                    "prefill_s": some["prefill_s"].mean(),
+                    "load_s": some["load_s"].mean(),
+                    "ttft_s": some["ttft_s"].mean(),
+                    "p99_ttft_s": some["ttft_s"].quantile(0.99),
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,189 @@
+"""Figures of the kvcache study: tidy tables in, a figure out; published values are drawn as black marks."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from misspenalty.plotting.parts import SERIES, legend_above
+from misspenalty.plotting.style import (
+    GREY,
+    PAGE,
+    PUBLISHED,
+    need,
+    new_figure,
+    policy_line,
+    policy_name,
+    policy_order,
+    styled,
+)
+
+SHOWN = ("opt", "mq", "lirs", "arc", "s3fifo", "lru")
+MEASURES = {
+    "hit_pct": "share of the input tokens",
+    "request_hit_pct": "mean over requests of that share",
+    "block_hit_pct": "share of the block references",
+}
+KINDS = {"dram": "memory of the server", "remote": "memory of another server", "ssd": "flash drive"}
+MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
+NAMES = {"clockpro": "CLOCK-Pro", "slru": "SLRU", "random": "Random", "wtinylfu": "W-TinyLFU"}
+
+
+@styled
+def capacity(table, published):
+    """Hits of one cache by its size, on the whole trace. Left: LRU, counted in three ways. Right: policies, as shares
+    of the possible hits. Where the trace is the paper's, black marks are the values of its Figure 9, which are LRU's,
+    and on the right their shares of its highest value.
+
+    Parameters
+    ----------
+    table : DataFrame
+        See `misspenalty_studies.kvcache.tables.hits`.
+    published : DataFrame
+        ``data/published/kvcache_fig9.csv``: ``workload, cache_tokens, hit_pct``.
+    """
+    need(table, ["workload", "policy", "cache_tokens", "part", "share_of_possible_pct", *MEASURES], "capacity")
+    whole = table[table["part"] == "all"].sort_values("cache_tokens")
+    figure = new_figure(PAGE, 2.6)
+    left, right = figure.subplots(1, 2)
+    lru = whole[whole["policy"] == "lru"]
+    for look, (column, label) in zip(SERIES, MEASURES.items(), strict=False):
+        left.plot(lru["cache_tokens"], lru[column], label=label, markersize=3, linewidth=1, **look)
+    sizes = lru["cache_tokens"]
+    marks = published[published["workload"].isin(whole["workload"]) & published["cache_tokens"].le(sizes.max())]
+    if len(marks):
+        left.plot(marks["cache_tokens"], marks["hit_pct"], label="published (Figure 9)", **MARK)
+    left.set(ylabel="Hit ratio of LRU (%)", ylim=(0, None))
+    left.legend(loc="upper left")
+    for policy in policy_order(set(SHOWN) & set(whole["policy"])):
+        rows = whole[whole["policy"] == policy]
+        right.plot(rows["cache_tokens"], rows["share_of_possible_pct"], **policy_line(policy) | {"markersize": 4.5})
+    if len(marks):
+        right.plot(marks["cache_tokens"], _share_of_highest(marks, published), label="published (LRU)", **MARK)
+    right.set(ylabel="Share of the possible hits (%)", ylim=(0, 102))
+    right.legend(loc="upper left")
+    for axes in (left, right):
+        _token_axis(axes)
+    return figure
+
+
+@styled
+def second_level(table):
+    """Hit ratio of a second level on the references that its LRU first level misses, by its size, on the whole trace;
+    one panel per size of the first level.
+
+    Parameters
+    ----------
+    table : DataFrame
+        See `misspenalty_studies.kvcache.tables.second_level`.
+    """
+    need(table, ["first_tokens", "policy", "second_tokens", "part", "block_hit_pct"], "second_level")
+    whole = table[table["part"] == "all"].sort_values("second_tokens")
+    firsts = sorted(set(whole["first_tokens"]))
+    shown = policy_order(set(SHOWN) & set(whole["policy"]))
+    figure = new_figure(PAGE, 2.5)
+    panels = figure.subplots(1, len(firsts), sharey=True, squeeze=False)[0]
+    for axes, first in zip(panels, firsts, strict=True):
+        for policy in shown:
+            rows = whole[(whole["policy"] == policy) & (whole["first_tokens"] == first)]
+            axes.plot(rows["second_tokens"], rows["block_hit_pct"], **policy_line(policy) | {"markersize": 4.5})
+        axes.set(title=f"Behind {_tokens(first)} tokens", ylim=(0, None))
+        _token_axis(axes, steps=(1, 2, 5))
+    panels[0].set_ylabel("Hit ratio of the second level (%)")
+    legend_above(figure, panels[0].get_legend_handles_labels()[0])
+    return figure
+
+
+@styled
+def prefixes(table):
+    """Block hits (hollow) and those in contiguous prefixes (filled), for every policy in one cache, on the whole
+    trace; one panel per size. Only the latter avoid a prefill.
+
+    Parameters
+    ----------
+    table : DataFrame
+        See `misspenalty_studies.kvcache.tables.hits`.
+    """
+    need(table, ["policy", "cache_tokens", "part", "block_hit_pct", "prefix_block_pct"], "prefixes")
+    whole = table[table["part"] == "all"]
+    sizes = sorted(set(whole["cache_tokens"]))
+    sizes = [sizes[round(place * (len(sizes) - 1))] for place in (1 / 3, 2 / 3)]
+    order = whole[whole["cache_tokens"] == sizes[0]].sort_values("prefix_block_pct")["policy"].tolist()
+    figure = new_figure(PAGE, 0.7 + 0.14 * len(order))
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, size in zip(panels, sizes, strict=True):
+        rows = whole[whole["cache_tokens"] == size].set_index("policy").loc[order]
+        places = np.arange(len(order))
+        axes.hlines(places, rows["prefix_block_pct"], rows["block_hit_pct"], color=GREY, linewidth=0.8)
+        axes.plot(rows["block_hit_pct"], places, "o", color="white", markeredgecolor="#004c8c", markersize=4)
+        axes.plot(rows["prefix_block_pct"], places, "o", color="#004c8c", markersize=3)
+        axes.set(title=f"{_tokens(size)} tokens", xlabel="Block references (%)", xlim=(0, None))
+        axes.set_yticks(places, [_name(policy) for policy in order])
+    return figure
+
+
+@styled
+def ttft(table):
+    """Mean time to first token with a second level under each policy, on the whole trace: prefill, plus loading from
+    one of three places. The first level is the smallest in the settings, the second level the next to smallest. Dashed:
+    without a second level.
+
+    Parameters
+    ----------
+    table : DataFrame
+        See `misspenalty_studies.kvcache.tables.ttft`.
+    """
+    need(table, ["first_tokens", "policy", "second_tokens", "part", "kind", "prefill_s", "load_s", "ttft_s"], "ttft")
+    whole = table[(table["part"] == "all") & (table["first_tokens"] == table["first_tokens"].min())]
+    seconds = sorted(set(whole.loc[whole["policy"] != "none", "second_tokens"]))
+    rows = whole[whole["second_tokens"] == seconds[min(1, len(seconds) - 1)]]
+    without = whole.loc[whole["policy"] == "none", "ttft_s"].item()
+    memory = rows[rows["kind"] == "dram"].sort_values("ttft_s", ascending=False)
+    order = memory["policy"].tolist()
+    figure = new_figure(PAGE, 0.9 + 0.16 * len(order))
+    axes = figure.subplots()
+    looks = dict(zip(KINDS, ("#004c8c", "#009e73", "#e8702a"), strict=True))
+    prefill = memory.set_index("policy")["prefill_s"].loc[order]
+    axes.barh(range(len(order)), prefill, height=0.75, color="#d4e3f0", edgecolor=GREY, linewidth=0.4)
+    for number, (kind, colour) in enumerate(looks.items()):
+        times = rows[rows["kind"] == kind].set_index("policy")["ttft_s"].loc[order]
+        places = np.arange(len(order)) + 0.25 * (number - 1)
+        axes.hlines(places, prefill, times, color=colour, linewidth=1.2)
+        axes.plot(times, places, "o", color=colour, markersize=3)
+    axes.axvline(without, color=GREY, linestyle="--", linewidth=0.8)
+    axes.set_yticks(range(len(order)), [_name(policy) for policy in order])
+    axes.set(xlabel="Mean time to first token (s)", ylim=(-0.7, len(order) - 0.3))
+    handles = [Patch(facecolor="#d4e3f0", edgecolor=GREY, linewidth=0.4, label="prefill")]
+    handles += [
+        Line2D([], [], color=colour, marker="o", markersize=3, label=f"loading from the {KINDS[kind]}")
+        for kind, colour in looks.items()
+    ]
+    handles.append(Line2D([], [], color=GREY, linestyle="--", label="no second level"))
+    legend_above(figure, handles, columns=3)
+    return figure
+
+
+def _share_of_highest(marks, published):
+    highest = published.groupby("workload")["hit_pct"].max()
+    return 100 * marks["hit_pct"] / marks["workload"].map(highest)
+
+
+def _name(policy):
+    return NAMES.get(policy, policy_name(policy))
+
+
+def _tokens(count, _=None):
+    """A number of tokens, formatted for print.
+
+    >>> _tokens(10_000), _tokens(5_120_000)
+    ('10 k', '5.12 M')
+    """
+    return f"{count / 1e6:.4g} M" if count >= 1e6 else f"{count / 1e3:.4g} k"
+
+
+def _token_axis(axes, steps=(1,)):
+    axes.set_xscale("log")
+    axes.set_xlabel("Cache size (tokens)")
+    axes.xaxis.set_major_locator(LogLocator(10, steps))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_tokens))

@@ -1,0 +1,157 @@
+"""The MQ study's Table 4 and Figure 7 under other readings than the judged one.
+
+Each is tried alone, except that the rules for writes are combined with every first level: how the storage cache treats
+a write, how large the first level is, when MQ looks up its history, over which capture the first level is calibrated,
+and the parameters of Figure 7's model that no source states.
+"""
+
+import pandas as pd
+
+import misspenalty
+from misspenalty_studies.mq.first_level import calibrate
+from misspenalty_studies.mq.runs import behind, replay
+
+COLUMNS = ["cache_mb", "policy", "hit_ratio_pct"]
+TESTBED = {  # in words, and what its values are multiplied by
+    "terminals": ("{} terminals", 1),
+    "think_time_us": ("a think time of {} ms", 1e-3),
+    "database_cpus": ("{} database processors", 1),
+    "database_cpu_us": ("{} ms of database processor time per transaction", 1e-3),
+    "server_request_us": ("{} us of storage server time per request", 1),
+    "disk_access_ms": ("a mean disk access of {} ms", 1),
+    "disk_time": ("{} disk times", 1),
+    "stripe_blocks": ("stripes of {} blocks", 1),
+    "write_through": ("writes that never reach the disks", 1),
+    "warm_up_share": ("a warm-up of {} % of the run", 100),
+}
+RULES = {"ignore": "writes ignored by the storage cache", "refresh": "writes refresh cached blocks but load none"}
+
+
+def under_conditions(
+    replays, first_levels, long, shorter, sensitivity, rates, table4, fig7, cache_mb, threshold_mb, threads=1
+):
+    """Workflow job: Table 4, and Figure 7 where it was run, under each condition.
+
+    Parameters
+    ----------
+    replays, first_levels, sensitivity, rates : path-like
+        The judged capture's replays; sizes tried by `calibrate`; MQ's own parameters; and the testbed's, varied one at
+        a time.
+    long : path-like
+        The compiled capture that first levels are simulated over.
+    shorter : path-like or empty list
+        Another capture, over which the size is calibrated too.
+    table4, fig7 : path-like
+        The tables behind the calibrated first level.
+    cache_mb : sequence of float
+        Sizes of Table 4.
+    threshold_mb : float
+        As in `misspenalty_studies.mq.first_level.distances`.
+    threads : int
+        Replays at a time.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``table4, fig7``, each with a column ``condition``.
+    """
+    replays, levels, sensitivity = (pd.read_csv(path) for path in (replays, first_levels, sensitivity))
+    calibrated = f"{level_of(levels.loc[levels['chosen'], 'first_level_mb'].iloc[0])}, calibrated on Table 3"
+    parts = [pd.read_csv(table4)[[*COLUMNS, "timed_hit_ratio_pct"]].assign(condition=calibrated)]
+    judged = replays[replays["policy"].isin(["mq", "lru"]) & replays["cache_mb"].isin(cache_mb)]
+    for mode, text in RULES.items():
+        parts.append(judged.loc[judged["writes"] == mode, COLUMNS].assign(condition=text))
+    lru = judged[(judged["policy"] == "lru") & (judged["writes"] == "count")][COLUMNS]
+    recalled = sensitivity[(sensitivity["parameter"] == "recall_first") & (sensitivity["value"] == 1)]
+    recalled = pd.concat([recalled.assign(policy="mq")[COLUMNS], lru])
+    parts.append(recalled.assign(condition="MQ consults Qout before it evicts"))
+    for mb, part in levels[~levels["chosen"]].groupby("first_level_mb"):
+        parts.append(part[COLUMNS].assign(condition=level_of(mb)))
+    if shorter:
+        parts.append(over_another(misspenalty.open_trace(shorter), levels, threshold_mb, cache_mb))
+    parts += with_rules(misspenalty.open_trace(long), levels, cache_mb, threads)
+    bars = [pd.read_csv(fig7).assign(condition=calibrated), of_the_testbed(pd.read_csv(rates))]
+    return {item: pd.concat(each, ignore_index=True) for item, each in (("table4", parts), ("fig7", bars))}
+
+
+def level_of(mb):
+    """A first level in words."""
+    return f"LRU first level of {mb} MB"
+
+
+def over_another(trace, levels, threshold_mb, cache_mb):
+    """Table 4 behind a first level calibrated over another capture, with all reads that the level lets through.
+
+    Parameters
+    ----------
+    trace : Trace
+    levels : DataFrame
+        Of `calibrate`, whose target and sizes are used.
+    threshold_mb, cache_mb
+        As in `calibrate`.
+
+    Returns
+    -------
+    DataFrame
+        ``cache_mb, policy, hit_ratio_pct, condition``.
+    """
+    span = levels["first_level_mb"].min(), levels["first_level_mb"].max()
+    stream, table = calibrate(trace, levels["target_pct"].iloc[0], span, threshold_mb, cache_mb, ())
+    found = level_of(table["first_level_mb"].iloc[0])
+    words = f"{found}, calibrated on Table 3 over another capture of {stream.reads / 1e6:.1f} million reads"
+    return table[COLUMNS].assign(condition=words)
+
+
+def with_rules(trace, levels, cache_mb, threads):
+    """Table 4 behind every first level under other rules for writes.
+
+    Parameters
+    ----------
+    trace : Trace
+        Capture that the first levels are simulated over.
+    levels : DataFrame
+        Of `calibrate`.
+    cache_mb : sequence of float
+    threads : int
+
+    Returns
+    -------
+    list of DataFrame
+        ``cache_mb, policy, hit_ratio_pct, condition``.
+    """
+    parts = []
+    for mb, reads in levels[["first_level_mb", "reads"]].drop_duplicates().itertuples(index=False):
+        stream = behind(trace, mb, reads)
+        tables = [replay(stream, name, cache_mb, writes=tuple(RULES), threads=threads) for name in ("mq", "lru")]
+        for mode, part in pd.concat(tables).groupby("writes"):
+            parts.append(part[COLUMNS].assign(condition=f"{level_of(mb)}; {RULES[mode]}"))
+    return parts
+
+
+def of_the_testbed(rates):
+    """Figure 7 with each testbed value that no source states changed in turn.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        Of `misspenalty_studies.mq.rates.rate_sensitivity`.
+
+    Returns
+    -------
+    DataFrame
+        ``cache_mb, policy, normalized_rate, condition``.
+    """
+    varied = rates[rates["parameter"] != "none"]
+    words = [testbed_of(*one) for one in varied[["parameter", "value"]].itertuples(index=False)]
+    return varied[["cache_mb", "policy", "normalized_rate"]].assign(condition=words)
+
+
+def testbed_of(parameter, value):
+    """A changed value of Figure 7's testbed in words.
+
+    >>> testbed_of("think_time_us", "10000")
+    'Figure 7 with a think time of 10 ms'
+    """
+    words, unit = TESTBED.get(parameter, (f"{parameter} {{}}", 1))
+    written = str(value) if unit == 1 else f"{float(value) * unit:g}"
+    return f"Figure 7 with {words.format(written)}"

@@ -1,0 +1,464 @@
+"""Figures of the MQ study: tidy tables in, a figure out.
+
+Published values are drawn as black marks on the bars of our results. Tables may be partial: missing rows are not drawn.
+"""
+
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullLocator
+
+from misspenalty.plotting.parts import (
+    SERIES,
+    hit_ratio_lines,
+    legend_above,
+    pair_legend,
+    pairs,
+    size_and_policy_lines,
+    size_axis,
+    stack,
+)
+from misspenalty.plotting.style import (
+    COLUMN,
+    GREY,
+    INK,
+    PAGE,
+    need,
+    new_figure,
+    policy_bar,
+    policy_line,
+    policy_name,
+    policy_order,
+    styled,
+)
+from misspenalty_studies.mq.published import printed_hit_ratios, published_rates
+
+BLOCK = 8192  # bytes
+WRITES = {"count": "writes are accesses", "ignore": "writes are ignored", "refresh": "writes refresh"}
+
+
+def capture_name(label):
+    """A capture's label in figures: ``128mb`` is the stream behind a first level of 128 MB."""
+    size = _first_level_mb(label)
+    return label if size is None else f"behind {size:g} MB"
+
+
+def _first_level_mb(label):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)mb", str(label).lower())
+    return float(match[1]) if match else None
+
+
+@styled
+def table2(table):
+    """Hit ratio over reads by policy, storage cache and first level, with writes counted as accesses, ignored, or
+    refreshing blocks in the cache (the paper's Table 2).
+
+    OPT knows the future.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``capture, policy, cache_mb, writes, hit_ratio_pct``.
+    """
+    need(table, ["capture", "policy", "cache_mb", "writes", "hit_ratio_pct"], "table2")
+    modes = list(dict.fromkeys(table["writes"]))
+    whole = table.groupby("capture", sort=False)["writes"].nunique() == len(modes)
+    captures = list(whole.index[whole])  # the others only have writes counted
+    table = table[table["capture"].isin(captures)]
+    figure = new_figure(PAGE, 0.55 + 1.75 * len(modes))
+    axes = figure.subplots(len(modes), len(captures), sharex=True, sharey=True, squeeze=False)
+    for axis, (mode, capture) in zip(axes.flat, itertools.product(modes, captures), strict=True):
+        hit_ratio_lines(axis, table[(table["capture"] == capture) & (table["writes"] == mode)])
+        axis.set_title(capture_name(capture) if mode == modes[0] else "")
+    for axis, mode in zip(axes[:, 0], modes, strict=True):
+        axis.set_ylabel(f"Hit ratio (%)\n{WRITES.get(mode, mode)}" if len(modes) > 1 else "Hit ratio of reads (%)")
+    for axis in axes[-1]:
+        axis.set_xlabel("Storage cache (MB)")
+    axes[0, 0].set_ylim(0, 1.03 * table["hit_ratio_pct"].max())
+    legend_above(figure, [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])], 10)
+    return figure
+
+
+@styled
+def hit_ratio_curve(table):
+    """One panel of hit ratio over cache size, one line per policy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``policy, cache_mb, hit_ratio_pct``.
+    """
+    need(table, ["policy", "cache_mb", "hit_ratio_pct"], "hit_ratio_curve")
+    figure = new_figure(COLUMN, 2.4)
+    axis = figure.subplots()
+    hit_ratio_lines(axis, table)
+    axis.set(xlabel="Cache (MB)", ylabel="Hit ratio of reads (%)", ylim=(0, None))
+    axis.legend(loc="best")
+    return figure
+
+
+_FATES = {  # column -> label, keywords; hits dark, misses pale
+    "hits_short": ("hit, distance < C", {"facecolor": "#004c8c", "edgecolor": "white"}),
+    "hits_long": ("hit, distance ≥ C", {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."}),
+    "misses_short": ("miss, distance < C", {"facecolor": "#e8702a", "edgecolor": "white", "hatch": "xxxx"}),
+    "misses_long": ("miss, distance ≥ C", {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"}),
+    "first_reads": ("first read", {"facecolor": "white", "edgecolor": GREY}),
+}
+
+
+@styled
+def table3(table, published=None):
+    """Where each policy's hits come from: re-accesses at temporal distances below and beyond the cache size C (the
+    paper's Table 3).
+
+    First panel: as published.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``policy, writes, hits_short, misses_short, hits_long, misses_long, first_reads``, in reads.
+    published : DataFrame, optional
+        ``data/published/mq_table3.csv``; drawn as the first panel.
+    """
+    need(table, ["policy", "writes", *_FATES], "table3")
+    panels = {WRITES.get(mode, mode): part for mode, part in table.groupby("writes", sort=False)}
+    if published is not None:
+        need(published, ["policy", "reads", *list(_FATES)[:4]], "the published table3")
+        first = published["reads"] - published[list(_FATES)[:4]].sum(axis=1)
+        panels = {"published": published.assign(first_reads=first), **panels}
+    policies = policy_order(pd.concat(panels)["policy"])
+    figure = new_figure(PAGE, 0.75 + 0.19 * len(policies))
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axis, (title, part) in zip(axes, panels.items(), strict=True):
+        part = part.set_index("policy")[list(_FATES)].reindex(policies)
+        share = 100 * part.div(part.sum(axis=1), axis=0)
+        stack(axis, share.rename(index=policy_name), {column: look for column, (_, look) in _FATES.items()})
+        axis.set(xlim=(0, 100), xlabel="Share of the reads (%)", title=title)
+    legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _FATES.values()])
+    return figure
+
+
+def fig2(table):
+    """Temporal distances of the re-accesses on the client's side (the paper's Figure 2): most are short.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As in `distances`.
+    """
+    return distances(table)
+
+
+def fig3(table):
+    """Temporal distances of the re-accesses that reach the storage server (the paper's Figure 3).
+
+    There is one panel per first level. Most distances are longer than the first level.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As in `distances`.
+    """
+    return distances(table)
+
+
+@styled
+def distances(table):
+    """Temporal distances of the re-accesses, one panel per capture.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``capture, distance_low, share_pct``: power-of-two bins of distances in accesses.
+    """
+    need(table, ["capture", "distance_low", "share_pct"], "fig2 and fig3")
+    captures = list(dict.fromkeys(table["capture"]))
+    figure = new_figure(COLUMN, 0.55 + 1.15 * len(captures))
+    axes = figure.subplots(len(captures), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    bar = {**policy_bar("mq"), "edgecolor": "white", "linewidth": 0.4}
+    for axis, capture in zip(axes, captures, strict=True):
+        part = table[table["capture"] == capture]
+        axis.bar(np.log2(part["distance_low"]), part["share_pct"], 1.0, align="edge", **bar)
+        _mark_first_level(axis, capture)
+        axis.set(ylabel="Re-accesses (%)", title=capture_name(capture))
+    axes[-1].set_xlabel("Temporal distance (accesses)")
+    axes[-1].xaxis.set_major_locator(MultipleLocator(4))
+    axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda power, _: f"$2^{{{power:.0f}}}$"))
+    axes[-1].set_xlim(0, np.log2(table["distance_low"].max()) + 1)
+    return figure
+
+
+def _mark_first_level(axis, capture):
+    size = _first_level_mb(capture)
+    if size is not None:
+        blocks = np.log2(size * 2**20 / BLOCK)
+        axis.axvline(blocks, color=INK, linewidth=0.9, linestyle=(0, (3, 2)))
+        axis.text(blocks - 0.25, 0.97, "first level", transform=axis.get_xaxis_transform(), ha="right", va="top")
+
+
+@styled
+def fig4(table):
+    """Share of the blocks accessed at least f times, and the share of the accesses that go to them (the paper's Figure
+    4).
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``capture, min_accesses, blocks_pct, accesses_pct``.
+    """
+    need(table, ["capture", "min_accesses", "blocks_pct", "accesses_pct"], "fig4")
+    captures = list(dict.fromkeys(table["capture"]))
+    figure = new_figure(PAGE, 2.4)
+    axes = figure.subplots(1, 2, sharex=True)
+    for capture, look in zip(captures, itertools.cycle(SERIES), strict=False):
+        part = table[table["capture"] == capture]
+        for axis, column in zip(axes, ("blocks_pct", "accesses_pct"), strict=True):
+            axis.plot(part["min_accesses"], part[column], label=capture_name(capture), markeredgecolor="white", **look)
+    axes[0].set(ylabel="Blocks accessed $f$ times or more (%)", yscale="log")
+    axes[1].set(ylabel="Accesses to these blocks (%)", ylim=(0, 103))
+    axes[0].yaxis.set_major_locator(LogLocator(numticks=9))
+    axes[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes[0].yaxis.set_minor_locator(NullLocator())
+    for axis in axes:
+        axis.set_xscale("log", base=2)
+        axis.set_xlabel("Accesses to a block, $f$")
+    legend_above(figure, axes[0].get_lines())
+    return figure
+
+
+@styled
+def first_level_fit(table, counts, published):
+    """The first level calibrated on Table 3: the share of re-accesses closer than 64 k references as its size grows,
+    with the published share dotted, the number of claims on hit ratios that come out, and the hit ratios of MQ and LRU,
+    with the published ones as hollow marks at the size found.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``first_level_mb, chosen, target_pct, short_share_pct, cache_mb, policy, hit_ratio_pct``.
+    counts : DataFrame
+        ``first_level_mb, judged, reproduced``.
+    published : DataFrame
+        ``storage_cache_mb, policy, hit_ratio_pct``.
+    """
+    need(table, ["first_level_mb", "chosen", "target_pct", "short_share_pct", "cache_mb", "policy"], "first_level_fit")
+    sizes = sorted(table["cache_mb"].unique())
+    chosen = table.loc[table["chosen"], "first_level_mb"].iloc[0]
+    said = published.set_index(["storage_cache_mb", "policy"])["hit_ratio_pct"]
+    figure = new_figure(PAGE, 2.2)
+    first, second, *others = figure.subplots(1, 2 + len(sizes))
+    share = table.drop_duplicates("first_level_mb")
+    first.plot(share["first_level_mb"], share["short_share_pct"], "o-", color=INK)
+    first.axhline(table["target_pct"].iloc[0], color=GREY, linestyle=":")
+    first.set(title="Below 64 k (%)", ylim=(0, None))
+    second.plot(counts["first_level_mb"], counts["reproduced"], "o-", color=INK)
+    second.set(title=f"Claims of {counts['judged'].max()}", ylim=(0, counts["judged"].max()))
+    for axis, size in zip(others, sizes, strict=True):
+        for policy in policy_order(table["policy"]):
+            part, look = table[(table["cache_mb"] == size) & (table["policy"] == policy)], policy_line(policy)
+            axis.plot(part["first_level_mb"], part["hit_ratio_pct"], **look)
+            if (size, policy) in said.index:
+                mark = {**look, "markerfacecolor": "white", "markeredgecolor": look["color"], "linestyle": ""}
+                axis.plot(chosen, said[size, policy], zorder=5, **mark)
+        axis.set(title=f"Hits, {size:g} MB (%)", ylim=(0, None))
+    for axis in (first, second, *others):
+        axis.axvline(chosen, color=GREY, linewidth=0.6)
+        axis.set_xlabel("First level (MB)")
+    hollow = {"color": INK, "marker": "o", "markerfacecolor": "white", "linestyle": "", "label": "published"}
+    legend_above(
+        figure, [*(Line2D([], [], **policy_line(p)) for p in policy_order(table["policy"])), Line2D([], [], **hollow)]
+    )
+    return figure
+
+
+@styled
+def table4(tables, published):
+    """Hit ratios of MQ and LRU at the paper's cache sizes, with the published ones as marks (the paper's Table 4).
+
+    Left: behind the first level that the paper names, on which the claims are judged. Right: behind one calibrated on
+    the re-access distances of the paper's Table 3.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        Capture -> ``cache_mb, policy, hit_ratio_pct``.
+    published : DataFrame
+        ``storage_cache_mb, policy, hit_ratio_pct``.
+    """
+    return _bar_panels(tables, printed_hit_ratios(published), "hit_ratio_pct", "Hit ratio of reads (%)", "{:.1f}")
+
+
+@styled
+def fig7(tables, published, fitted=()):
+    """Transaction rate relative to LRU with the smallest cache, from the closed-loop model of the paper's machine,
+    with the published gains as marks (the paper's Figure 7).
+
+    The bar that a parameter was fitted to is marked.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        Capture -> ``cache_mb, policy, normalized_rate``.
+    published : DataFrame
+        ``data/published/mq_fig7.csv``.
+    fitted : iterable of (cache_mb, policy)
+        Bars that a parameter was fitted to; they are marked.
+    """
+    label = "Normalised transaction rate"
+    return _bar_panels(tables, published_rates(published), "normalized_rate", label, "{:.2f}", fitted)
+
+
+def _bar_panels(tables, published, column, label, form, fitted=()):
+    figure = new_figure(COLUMN if len(tables) == 1 else PAGE, 2.4)
+    axes = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
+    top = 0
+    for axis, (capture, table) in zip(axes, tables.items(), strict=True):
+        need(table, ["cache_mb", "policy", column], capture_name(capture))
+        pairs(axis, table, published, column, form, fitted)
+        top = max(top, axis.get_ylim()[1])
+        axis.set(xlabel="Storage cache (MB)", title=capture_name(capture))
+    axes[0].set(ylabel=label, ylim=(0, top))
+    legend_above(figure, pair_legend(itertools.chain(*(table["policy"] for table in tables.values())), published))
+    return figure
+
+
+_PARTS = [  # in pairs, like the model's components: waiting pale and hatched, service dark
+    {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "////"},
+    {"facecolor": "#004c8c", "edgecolor": "white"},
+    {"facecolor": "#efd3e6", "edgecolor": "#b0508f", "hatch": "----"},
+    {"facecolor": "#b0508f", "edgecolor": "white"},
+    {"facecolor": "#cfeadf", "edgecolor": "#009e73", "hatch": "...."},
+    {"facecolor": "#009e73", "edgecolor": "white"},
+    {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "\\\\\\\\"},
+    {"facecolor": "#e8702a", "edgecolor": "white"},
+]
+
+
+@styled
+def fig7_components(table):
+    """Where the time of a transaction goes in the closed-loop model, by cache size and policy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``cache_mb, policy, component, us``: microseconds per transaction.
+    """
+    need(table, ["cache_mb", "policy", "component", "us"], "fig7_components")
+    wide = table.pivot_table(index=["cache_mb", "policy"], columns="component", values="us", sort=False).fillna(0)
+    order = policy_order(table["policy"])[::-1]
+    wide = wide.loc[sorted(wide.index, key=lambda bar: (bar[0], order.index(bar[1])))] / 1000
+    wide.index = [f"{policy_name(policy)}  {mb:g} MB" for mb, policy in wide.index]
+    looks = dict(zip(table["component"].drop_duplicates(), itertools.cycle(_PARTS), strict=False))
+    figure = new_figure(PAGE, 0.95 + 0.2 * len(wide))
+    axis = figure.subplots()
+    ends = stack(axis, wide, looks)
+    for place, end in enumerate(ends):
+        axis.text(end + 0.008 * ends.max(), place, f"{end:.3g}", va="center", fontsize=7)
+    axis.set(xlabel="Time of a transaction (ms)", xlim=(0, 1.05 * ends.max()))
+    names = {name: name.replace("_", " ").replace("cpu", "CPU") for name in looks}
+    legend_above(figure, [Patch(label=names[name], linewidth=0.4, **look) for name, look in looks.items()], columns=4)
+    return figure
+
+
+PARAMETERS = {  # MQ's, then the testbed's
+    "life_time_factor": "lifeTime (× the estimate)",
+    "history": "Qout (× the cache)",
+    "think_time_us": "think time (µs)",
+    "database_cpus": "database CPUs",
+    "database_cpu_us": "database CPU (µs)",
+    "server_request_us": "server request (µs)",
+    "disk_access_ms": "disk access (ms)",
+    "disk_mb_per_s": "disk rate (MB/s)",
+}
+
+
+@styled
+def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
+    """Hit ratio of MQ behind the paper's first level as its parameters vary one at a time.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``parameter, value, cache_mb`` and `column`; ``policy`` where there are others than MQ. Values may be words.
+        Rows whose parameter is ``none`` are the unvaried run: dotted lines across each panel.
+    column : str
+        What is drawn.
+    label : str
+        Its name and unit.
+    """
+    need(table, ["parameter", "value", "cache_mb", column], "sensitivity")
+    table = table if "policy" in table else table.assign(policy="mq")
+    unvaried = table[table["parameter"] == "none"].set_index(["cache_mb", "policy"])[column]
+    parameters = list(dict.fromkeys(table.loc[table["parameter"] != "none", "parameter"]))
+    columns = min(len(parameters), 3 if len(parameters) <= 6 else 4)
+    rows = -(-len(parameters) // columns)
+    figure = new_figure(PAGE, 0.5 + (1.75 if rows < 3 else 1.35) * rows)
+    axes = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    handles = {}
+    for axis, parameter in zip(axes.flat, parameters, strict=False):
+        part = table[table["parameter"] == parameter]
+        values = sorted(dict.fromkeys(part["value"]), key=_rank)
+        drawn = size_and_policy_lines(axis, part.assign(place=part["value"].map(values.index)), "place", column)
+        for key in filter(unvaried.index.__contains__, drawn):
+            axis.axhline(unvaried[key], color=drawn[key].get_color(), linewidth=0.7, linestyle=":", zorder=1)
+        axis.set_xticks(range(len(values)), [_written(value) for value in values])
+        axis.margins(x=0.16)
+        axis.set_xlabel(PARAMETERS.get(parameter, parameter.replace("_", " ")))
+        handles |= drawn
+    for axis in axes.flat[len(parameters) :]:
+        axis.set_visible(False)
+    if rows == 1:
+        axes[0, 0].set_ylabel(label)
+    else:
+        figure.supylabel(label, fontsize=axes[0, 0].yaxis.label.get_size())
+    axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    legend_above(figure, [handles[key] for key in sorted(handles)])
+    return figure
+
+
+def _rank(value):
+    """Sort key of a varied value: numbers by size, including those stored as text, then words."""
+    try:
+        return 0, float(value), ""
+    except ValueError:
+        return 1, 0.0, value
+
+
+def _written(value):
+    words, number, word = _rank(value)
+    return word if words else f"{number:g}" if number < 10_000 else f"{number / 1000:g}k"
+
+
+@styled
+def first_level(table):
+    """Hit ratio of the storage cache behind simulated first levels, driven by the capture of almost every logical
+    reference.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``first_level_mb, cache_mb, policy, hit_ratio_pct``.
+    """
+    need(table, ["first_level_mb", "cache_mb", "policy", "hit_ratio_pct"], "first_level")
+    figure = new_figure(PAGE, 2.4)
+    axis = figure.subplots()
+    handles = size_and_policy_lines(axis, table, "first_level_mb", "hit_ratio_pct")
+    size_axis(axis, table["first_level_mb"])
+    axis.set(xlabel="First level (MB)", ylabel="Hit ratio of reads (%)", ylim=(0, 1.05 * table["hit_ratio_pct"].max()))
+    legend_above(figure, [handles[key] for key in sorted(handles)])
+    return figure
+
+
+def fig7_sensitivity(table):
+    """Transaction rates of the closed-loop model as its assumed parameters vary one at a time.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As in `sensitivity`, with ``policy`` and ``normalized_rate``.
+    """
+    return sensitivity(table, "normalized_rate", "Normalised transaction rate")

@@ -1,0 +1,319 @@
+"""The MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
+
+Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
+ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty_studies.mq.storage_server.server`
+prices them. The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU
+with a larger cache over LRU with the smallest, and every other bar is a prediction.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import misspenalty
+from misspenalty.errors import ParameterError
+from misspenalty.io.documents import read_yaml
+from misspenalty.replay.simulation import simulate
+from misspenalty_studies.common.claims.ledger import load_calibration
+from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.mq.runs import blocks_of
+from misspenalty_studies.mq.storage_server import calibration
+from misspenalty_studies.mq.storage_server.server import disks_of, outcomes, run, run_live
+from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
+
+POLICIES = ("mq", "lru")
+OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, besides the times tried
+STEP_US = 100  # of the processor time, far finer than a printed ratio can resolve
+WHOLE = 0.999  # a stream that lasts this share of its capture counts as all of it
+
+
+class Rates(NamedTuple):
+    """What the model gives for one capture.
+
+    Attributes
+    ----------
+    rates : DataFrame
+        ``cache_mb, policy, normalized_rate`` over LRU with the smallest cache, ``hit_ratio_pct`` of the reads that were
+        timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct`` (the
+        misses' share of the time that reads spend outside the database), ``rate_per_s``, and the counts, mean latencies
+        (us) and utilisations of each point. In the live run the cache is inside the server and each terminal has its
+        own stretch of the trace: it represents the paper's implementation.
+    components : DataFrame
+        ``cache_mb, policy, component, us``: mean time of a transaction.
+    fit : DataFrame
+        One row: ``parameter, variant, value_us, target``, the ratio ``reached``, whether the target is out of the
+        model's reach (``at_bound``), ``low_us, high_us`` and the ratios ``lowest, highest`` of the range, and the times
+        whose ratio rounds to the target (``within_low_us, within_high_us``; empty where there are none).
+    objective : DataFrame
+        ``cpu_us, ratio, target``: every processor time that was tried, which shows how flat the objective is.
+    """
+
+    rates: pd.DataFrame
+    components: pd.DataFrame
+    fit: pd.DataFrame
+    objective: pd.DataFrame
+
+
+def points(trace, cache_mb, policies=POLICIES, threads=None):
+    """Outcome of every reference at each point of Figure 7.
+
+    Parameters
+    ----------
+    trace : Trace
+    cache_mb : sequence of float
+    policies : sequence of str
+    threads : int, optional
+        Replays at a time.
+
+    Returns
+    -------
+    dict of (float, str) to uint8 array, shape (len(trace),)
+        By (cache size in MB, policy).
+    """
+
+    def replayed(point):
+        hits = np.zeros(len(trace), bool)
+        simulate(trace, point[1], blocks_of(trace, point[0]), hits=hits)
+        return outcomes(hits, trace.write)
+
+    keys = [(mb, policy) for mb in cache_mb for policy in policies]
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(zip(keys, pool.map(replayed, keys), strict=True))
+
+
+def transaction_rates(
+    trace, machine, found, reads_per_transaction, *, fitted_mb, target, span, seed, variant="", threads=None
+):
+    """Fit the processor time, then time every point.
+
+    Parameters
+    ----------
+    trace : Trace
+    machine : Machine
+        The testbed, from `load_machine`.
+    found : dict
+        From `points`.
+    reads_per_transaction : float
+        Reads of the capture over the transactions that the database completed meanwhile.
+    fitted_mb : float
+        The fit is to LRU with this cache over LRU with the smallest.
+    target : float
+        Its published ratio.
+    span : (int, int)
+        Range of the processor time, us per transaction.
+    seed : int
+        Seed of the disks' service times, where they are exponential.
+    variant : str
+        Name of the fit's row.
+    threads : int, optional
+        Runs at a time; the result does not depend on it.
+
+    Returns
+    -------
+    Rates
+
+    Raises
+    ------
+    ParameterError
+        The fitted point or the baseline is not among those found.
+    """
+    baseline = (min(mb for mb, _ in found), "lru")
+    compared = (fitted_mb, "lru")
+    if not {baseline, compared} <= set(found) or baseline == compared:
+        raise ParameterError(
+            f"fitted to LRU with {fitted_mb:g} MB over LRU with {baseline[0]:g} MB; found {list(found)}"
+        )
+    disk = disks_of(trace, machine.testbed)
+
+    def time(cpu_us, chosen):
+        testbed = replace(machine.testbed, database_cpu_us=cpu_us)
+
+        def run_point(point):
+            return run(found[point], disk, testbed, reads_per_transaction, np.random.default_rng(seed))
+
+        with ThreadPoolExecutor(threads) as pool:
+            return dict(zip(chosen, pool.map(run_point, chosen), strict=True))
+
+    tried = {}
+
+    def ratio(cpu_us):
+        if cpu_us not in tried:
+            timed = time(cpu_us, [baseline, compared])
+            tried[cpu_us] = timed[compared].rate_per_s / timed[baseline].rate_per_s
+        return tried[cpu_us]
+
+    fit = calibration.fit_database_cpu(ratio, target, *span, STEP_US)
+    timed = time(fit.value, list(found))
+    live = _live(
+        trace, replace(machine.testbed, database_cpu_us=fit.value), found, reads_per_transaction, seed, threads
+    )
+    within = calibration.compatible(ratio, target, *span, STEP_US)
+    for cpu_us in range(span[0], span[0] + OBJECTIVE_US + 1, OBJECTIVE_STEP_US):
+        ratio(cpu_us)
+    objective = pd.DataFrame(sorted(tried.items()), columns=["cpu_us", "ratio"]).assign(target=target)
+    return Rates(_rates(timed, live, baseline), _components(timed), _fit_row(fit, within, variant), objective)
+
+
+def _live(trace, testbed, found, reads_per_transaction, seed, threads):
+    def run_point(point):
+        mb, policy = point
+        generator = np.random.default_rng(seed)
+        return run_live(trace, policy, blocks_of(trace, mb), testbed, reads_per_transaction, generator)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(zip(found, pool.map(run_point, found), strict=True))
+
+
+def _rates(timed, live, baseline):
+    base, live_base = timed[baseline].rate_per_s, live[baseline].rate_per_s
+    rows = [
+        {
+            "cache_mb": mb,
+            "policy": policy,
+            "normalized_rate": outcome.rate_per_s / base,
+            "hit_ratio_pct": 100 * outcome.hits / outcome.reads,
+            "timed_hit_ratio_pct": 100 * live[mb, policy].hit_ratio,
+            "timed_normalized_rate": live[mb, policy].rate_per_s / live_base,
+            "miss_time_share_pct": 100 * outcome.access_time_shares()["miss"],
+            **outcome.row(),
+        }
+        for (mb, policy), outcome in timed.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _components(timed):
+    tables = []
+    for (mb, policy), outcome in timed.items():
+        latency = outcome.latency()
+        part = latency.loc[latency["of"] == "transaction", ["component", "mean_us"]].rename(columns={"mean_us": "us"})
+        part.insert(0, "cache_mb", mb)
+        part.insert(1, "policy", policy)
+        tables.append(part)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _fit_row(fit, within, variant):
+    return pd.DataFrame(
+        [
+            {
+                "parameter": "database_cpu_us",
+                "variant": variant,
+                "value_us": fit.value,
+                "target": fit.target,
+                "reached": fit.ratio,
+                "at_bound": not fit.reached,
+                "low_us": fit.low,
+                "high_us": fit.high,
+                "lowest": fit.lowest,
+                "highest": fit.highest,
+                "within_low_us": within and within[0],
+                "within_high_us": within and within[1],
+            }
+        ]
+    )
+
+
+def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, seed, references=None, threads=None):
+    """Normalised rates as the testbed's parameters vary one at a time; the processor time stays as fitted.
+
+    Parameters
+    ----------
+    trace, machine, found, reads_per_transaction, seed, threads
+        As in `transaction_rates`.
+    cpu_us : float
+        Processor time of a transaction that the fit found, us.
+    references : int, optional
+        Length of the head of the trace that is simulated; by default all of it.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows are the testbed's own.
+    """
+    testbed = replace(machine.testbed, database_cpu_us=cpu_us)
+    baseline = (min(mb for mb, _ in found), "lru")
+    return calibration.sensitivity(
+        machine, testbed, trace, found, reads_per_transaction, baseline, seed, references, threads
+    )
+
+
+def recorded_reads(trace, facts, raw):
+    """Reads that reach the server over the transactions that the database completed meanwhile.
+
+    Parameters
+    ----------
+    trace : Trace
+        A whole capture, or what a simulated first level lets through of it or of its head: fewer reads for the same
+        transactions, which a head shares in proportion to its duration.
+    facts : path-like
+        ``captures.yaml``, which the capture program wrote next to its captures.
+    raw : path-like
+        The capture's file.
+
+    Returns
+    -------
+    float
+    """
+    entry = read_yaml(facts)[Path(raw).name]
+    lasted = (int(trace.time[-1]) - int(trace.time[0])) / 1e9 if trace.time is not None else entry["duration_s"]
+    share = lasted / entry["duration_s"]
+    return trace.reads / (entry["transactions"]["all"] * (share if share < WHOLE else 1))
+
+
+def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threads):
+    """Workflow job: the fit on one capture, and every bar of Figure 7.
+
+    Parameters
+    ----------
+    trace, facts, machine, calibration, raw : path-like
+        Compiled trace, ``captures.yaml``, the testbed, ``data/calibration.yaml``, and the capture's file.
+    capture : str
+        Name of the capture.
+    cache_mb : sequence of float
+    seed, threads : int
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The tables of `Rates`.
+    """
+    (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "database_cpu_us"]
+    (published,) = fit.published
+    opened = misspenalty.open_trace(trace)
+    return transaction_rates(
+        opened,
+        load_machine(machine, kind=StorageServerTestbed),
+        points(opened, cache_mb, threads=threads),
+        recorded_reads(opened, facts, raw),
+        fitted_mb=published["where"]["cache_mb"],
+        target=published["value"],
+        span=fit.range,
+        seed=seed,
+        variant=capture,
+        threads=threads,
+    )._asdict()
+
+
+def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
+    """Workflow job: transaction rates as the testbed's parameters vary one at a time, as in `fig7`.
+
+    Returns
+    -------
+    DataFrame
+        From `rate_sensitivity`, with the processor time of the table `fit`.
+    """
+    opened = misspenalty.open_trace(trace)
+    return rate_sensitivity(
+        opened,
+        load_machine(machine, kind=StorageServerTestbed),
+        points(opened, cache_mb, threads=threads),
+        recorded_reads(opened, facts, raw),
+        cpu_us=int(pd.read_csv(fit)["value_us"].item()),
+        seed=seed,
+        threads=threads,
+    )

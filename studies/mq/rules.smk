@@ -1,0 +1,331 @@
+# The MQ study. Files with the suffix _calibrated are made from the stream behind a first level calibrated on Table 3,
+# those without from the server's capture.
+
+TITLES["mq"] = "Multi-Queue (USENIX 2001)"
+TABLES["mq"] = [
+    stacked(
+        "mq",
+        "table2",
+        runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_STREAMS),
+    ),
+    stacked(
+        "mq",
+        "fit",
+        runs=collect("results/mq/runs/fit{variant}.csv", variant=MQ_VARIANTS),
+    ),
+    table(
+        "mq.tables.write_rules",
+        "write_rules",
+        runs=collect(
+            "results/mq/runs/replay/{capture}.csv", capture=MQ_VARIANTS.values()
+        ),
+        published="data/published/mq_table3.csv",
+        options={"cache_mb": MQ["table3_mb"]},
+    ),
+    table(
+        "mq.first_level.claims_over_size",
+        "first_level_claims",
+        levels="first_level_fit",
+        ledger="data/published/claims.yaml",
+    ),
+    table(
+        "mq.tables.bounds",
+        "bounds",
+        table4="table4",
+        fig7="fig7",
+        lru_curve="lru_curve",
+    ),
+]
+for variant, capture in MQ_VARIANTS.items():
+    TABLES["mq"] = [
+        stacked("mq", f"table3{variant}", runs=f"results/mq/runs/split/{capture}.csv"),
+        table(
+            "mq.tables.table4",
+            f"table4{variant}",
+            replays=f"results/mq/runs/replay/{capture}.csv",
+            rates=f"fig7{variant}",
+            options={"cache_mb": MQ["cache_mb"]},
+        ),
+        *TABLES["mq"],
+    ]
+MQ_TABLES4 = {capture: f"table4{variant}" for variant, capture in MQ_VARIANTS.items()}
+MQ_RATES = {capture: f"fig7{variant}" for variant, capture in MQ_VARIANTS.items()}
+FIGURES["mq"] = [
+    figure("mq.figures.table2", "table2", "Table 2", "hit ratios", table="table2"),
+    figure(
+        "mq.figures.table3",
+        "table3",
+        "Table 3",
+        "hits by distance",
+        table="table3",
+        published="data/published/mq_table3.csv",
+    ),
+    figure(
+        "mq.figures.table4",
+        "table4",
+        "Table 4",
+        "hit ratios next to the published",
+        tables=MQ_TABLES4,
+        published="data/published/mq_table4.csv",
+    ),
+    figure("mq.figures.fig2", "fig2", "Figure 2", "distances, client", table="fig2"),
+    figure("mq.figures.fig3", "fig3", "Figure 3", "distances, server", table="fig3"),
+    figure("mq.figures.fig4", "fig4", "Figure 4", "frequencies", table="fig4"),
+    figure(
+        "mq.figures.fig7",
+        "fig7",
+        "Figure 7",
+        "transaction rates next to the published",
+        tables=MQ_RATES,
+        published="data/published/mq_fig7.csv",
+        options={"fitted": mq_fitted()},
+    ),
+    figure(
+        "mq.figures.fig7_components",
+        "fig7_components",
+        "Figure 7",
+        "where the time goes",
+        table="fig7_components",
+    ),
+    figure(
+        "mq.figures.fig7_sensitivity",
+        "fig7_sensitivity",
+        "Figure 7",
+        "the model's assumptions",
+        table="fig7_sensitivity",
+    ),
+    figure(
+        "mq.figures.sensitivity",
+        "sensitivity",
+        "Sensitivity",
+        "MQ's parameters",
+        table="sensitivity",
+    ),
+    figure(
+        "mq.figures.first_level_fit",
+        "first_level_fit",
+        "First level",
+        "calibrated on Table 3",
+        table="first_level_fit",
+        counts="first_level_claims",
+        published="data/published/mq_table4.csv",
+    ),
+    figure(
+        "mq.figures.first_level",
+        "first_level",
+        "First level",
+        "simulated first levels",
+        table="first_level",
+    ),
+]
+OUTPUTS += [
+    *collect("results/traces/{capture}.trace", capture=CAPTURES),
+    *collect(
+        "results/mq/{item}{variant}.csv",
+        item=["fig7", "fig7_components", "fig7_objective"],
+        variant=MQ_VARIANTS,
+    ),
+    *collect(
+        "results/mq/{item}.csv",
+        item=[
+            "fig2",
+            "fig3",
+            "fig4",
+            "lru_curve",
+            "sensitivity",
+            "first_level",
+            "first_level_fit",
+            "fig7_sensitivity",
+        ],
+    ),
+]
+SOURCES += [
+    *config["captures"].values(),
+    capture_facts(MQ["server"]),
+    capture_facts(MQ["calibrated"]["capture"]),
+    "data/published/mq_table3.csv",
+    "data/published/mq_table4.csv",
+    "data/published/mq_fig7.csv",
+    "data/machines/mq_testbed.yaml",
+]
+SEEDS["mq.fig7"] = MQ["seed"]
+
+
+CONDITIONS["mq"] = ["table4", "fig7"]
+
+
+rule mq_first_level:
+    input:
+        trace=f"results/traces/{MQ['calibrated']['capture']}.trace",
+        calibration="data/calibration.yaml",
+    output:
+        trace=directory(f"results/traces/{CALIBRATED}.trace"),
+        table="results/mq/first_level_fit.csv",
+    log:
+        "results/logs/mq_first_level.log",
+    benchmark:
+        "results/benchmarks/mq_first_level.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        threshold_mb=MQ["table3_mb"],
+        cache_mb=MQ["cache_mb"],
+        shown_mb=MQ["calibrated"]["shown_mb"],
+        reads=MQ["calibrated"]["reads"],
+        code=CODE.digest("misspenalty_studies.mq.first_level"),
+    script:
+        "../../workflow/scripts/mq_first_level.py"
+
+
+rule mq_under_conditions:
+    input:
+        replays=f"results/mq/runs/replay/{MQ['server']}.csv",
+        first_levels="results/mq/first_level_fit.csv",
+        long=f"results/traces/{MQ['calibrated']['capture']}.trace",
+        shorter=mq_shorter(),
+        sensitivity="results/mq/sensitivity.csv",
+        rates="results/mq/fig7_sensitivity.csv",
+        table4=f"results/mq/table4{VARIANT}.csv",
+        fig7=f"results/mq/fig7{VARIANT}.csv",
+    output:
+        table4="results/mq/runs/conditions/table4.csv",
+        fig7="results/mq/runs/conditions/fig7.csv",
+    log:
+        "results/logs/mq_under_conditions.log",
+    benchmark:
+        "results/benchmarks/mq_under_conditions.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 4  # sizes of a cache behind each first level
+    params:
+        cache_mb=MQ["cache_mb"],
+        threshold_mb=MQ["table3_mb"],
+        job=job("mq.conditions.under_conditions"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule mq_replay:
+    input:
+        trace="results/traces/{capture}.trace",
+    output:
+        table="results/mq/runs/replay/{capture}.csv",
+    log:
+        "results/logs/mq_replay/{capture}.log",
+    benchmark:
+        "results/benchmarks/mq_replay/{capture}.tsv"
+    priority: 1  # long jobs first, so that none is left alone at the end
+    conda:
+        "../../environment.yml"
+    threads: 16  # of the 63 combinations of policy, parameters and treatment of writes
+    params:
+        policies=MQ["policies"],
+        cache_mb=MQ["table2_mb"],
+        writes=mq_writes,
+        warm_up=MQ["warm_up"],
+        job=job("mq.runs.replay_policies"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule mq_split:
+    input:
+        trace="results/traces/{capture}.trace",
+        replays="results/mq/runs/replay/{capture}.csv",
+    output:
+        table="results/mq/runs/split/{capture}.csv",
+    log:
+        "results/logs/mq_split/{capture}.log",
+    benchmark:
+        "results/benchmarks/mq_split/{capture}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        policies=MQ["policies"],
+        cache_mb=MQ["table3_mb"],
+        job=job("mq.runs.split_policies"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule mq_streams:
+    input:
+        traces=collect("results/traces/{capture}.trace", capture=MQ_CAPTURES),
+    output:
+        fig2="results/mq/fig2.csv",
+        fig3="results/mq/fig3.csv",
+        fig4="results/mq/fig4.csv",
+        lru_curve="results/mq/lru_curve.csv",
+        sensitivity="results/mq/sensitivity.csv",
+        first_level="results/mq/first_level.csv",
+    log:
+        "results/logs/mq_streams.log",
+    benchmark:
+        "results/benchmarks/mq_streams.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        server=MQ["server"],
+        client=MQ["client"],
+        cache_mb=MQ["cache_mb"],
+        lru_curve_mb=MQ["lru_curve_mb"],
+        variations=MQ["sensitivity"],
+        first_level_of=MQ["first_level"],
+        warm_up=MQ["warm_up"],
+        job=job("mq.runs.stream_tables"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule mq_fig7:
+    input:
+        trace=mq_trace,
+        facts=mq_facts,
+        machine="data/machines/mq_testbed.yaml",
+        calibration="data/calibration.yaml",
+    output:
+        rates="results/mq/fig7{variant}.csv",
+        components="results/mq/fig7_components{variant}.csv",
+        objective="results/mq/fig7_objective{variant}.csv",
+        fit="results/mq/runs/fit{variant}.csv",
+    log:
+        "results/logs/mq_fig7{variant}.log",
+    benchmark:
+        "results/benchmarks/mq_fig7{variant}.tsv"
+    priority: 2  # another long job waits for it
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        capture=mq_capture,
+        raw=mq_raw,
+        cache_mb=MQ["cache_mb"],
+        seed=MQ["seed"],
+        job=job("mq.rates.fig7"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
+rule mq_fig7_sensitivity:
+    input:
+        trace=collect("results/traces/{capture}.trace", capture=MQ["server"])[0],
+        facts=capture_facts(MQ["server"]),
+        machine="data/machines/mq_testbed.yaml",
+        fit="results/mq/runs/fit.csv",
+    output:
+        table="results/mq/fig7_sensitivity.csv",
+    log:
+        "results/logs/mq_fig7_sensitivity.log",
+    benchmark:
+        "results/benchmarks/mq_fig7_sensitivity.tsv"
+    priority: 2
+    conda:
+        "../../environment.yml"
+    threads: 16
+    params:
+        raw=config["captures"][MQ["server"]],
+        cache_mb=MQ["cache_mb"],
+        seed=MQ["seed"],
+        job=job("mq.rates.fig7_sensitivity"),
+    script:
+        "../../workflow/scripts/simulate.py"

@@ -1,0 +1,414 @@
+"""The MQ study: a storage cache behind a database's own cache.
+
+Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
+ATC 2001. Hit ratios are over reads alone, as the paper's Table 3 implies. Nothing is excluded as warm-up unless asked
+for: the paper's own Table 2 follows from Table 3 only if its first-time reads count as misses.
+"""
+
+import itertools
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import misspenalty
+from misspenalty.errors import ParameterError
+from misspenalty.replay.simulation import hit_ratio_curve, simulate
+from misspenalty.replay.write_back import requests_below
+from misspenalty.traces import Trace
+from misspenalty.traces.distances import previous_use
+from misspenalty.traces.trace import Interner
+from misspenalty_studies.common.points import in_threads
+
+MB = 1 << 20
+KEYS = ["cache_mb", "policy", "writes"]
+
+
+def blocks_of(trace, cache_mb):
+    """Blocks of the trace's size in a cache of `cache_mb` MB; at least 1."""
+    return max(int(cache_mb * MB) // trace.block_bytes, 1)
+
+
+def replay(
+    trace,
+    policy,
+    cache_mb,
+    *,
+    label=None,
+    writes=("count", "ignore"),
+    warm_up=0,
+    parameters=None,
+    grid=None,
+    threads=None,
+    progress=False,
+):
+    """Hit ratios of one policy over cache sizes (a row of the paper's Table 2).
+
+    Parameters
+    ----------
+    trace : Trace
+        Reads and writes that reach the storage server.
+    policy : str
+        Policy replayed.
+    cache_mb : sequence of float
+        Cache sizes, MB.
+    label : str, optional
+        Name of the row; by default the policy's name.
+    writes : sequence of {"count", "ignore"}
+        Whether writes are accesses to the cache; the hit ratio is over reads either way.
+    warm_up : int
+        References at the head of the trace that are not counted.
+    parameters : dict, optional
+        The policy's parameters.
+    grid : dict of str to sequence, optional
+        Further parameters: every combination is tried and the best kept, size by size, as the authors did for FBR and
+        LFRU.
+    threads, progress
+        As in `hit_ratio_curve`.
+
+    Returns
+    -------
+    DataFrame
+        ``cache_mb, policy, writes, hit_ratio_pct, requests, hits, evictions, ghost_hits, parameters``; evictions and
+        ghost hits are those of all references, writes and warm-up included.
+    """
+    options = {"label": label, "warm_up": warm_up, "threads": threads, "progress": progress}
+    choices = itertools.product(writes, _combinations(parameters, grid))
+    return _best([_curve(trace, policy, cache_mb, mode, chosen, **options) for mode, chosen in choices])
+
+
+def _combinations(parameters, grid):
+    """Every combination of a grid, with the parameters that are not varied."""
+    grid = grid or {}
+    return [(parameters or {}) | dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, threads=1, progress=False):
+    """Hit ratios of one policy with these parameters over cache sizes, in the columns of `replay`."""
+    sizes = [blocks_of(trace, mb) for mb in cache_mb]
+    curve = hit_ratio_curve(
+        trace,
+        policy,
+        sizes,
+        threads=threads,
+        writes=mode,
+        warm_up=warm_up,
+        progress=progress,
+        totals=True,
+        **parameters,
+    )
+    curve.insert(0, "cache_mb", list(cache_mb))
+    curve["policy"] = label or policy
+    curve["writes"] = mode
+    curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
+    curve["parameters"] = " ".join(f"{name}={value:.12g}" for name, value in parameters.items() if value is not None)
+    return curve
+
+
+def _best(curves):
+    """The combination of a policy's grid with the most hits at each size; the first of equals."""
+    table = pd.concat(curves, ignore_index=True)
+    best = table.sort_values("hits", ascending=False, kind="stable").drop_duplicates(KEYS).sort_index()
+    best = best.assign(evictions=best["total_evictions"])
+    columns = [*KEYS, "hit_ratio_pct", "requests", "hits", "evictions", "ghost_hits", "parameters"]
+    return best.sort_values(["writes", "cache_mb"], kind="stable")[columns].reset_index(drop=True)
+
+
+def distance_split(trace, policy, cache_mb, *, label=None, writes="count", parameters=None):
+    """Where a policy's hits come from: re-accesses below and beyond the cache size (the paper's Table 3).
+
+    Parameters
+    ----------
+    trace, policy, label, parameters
+        As in `replay`.
+    cache_mb : float
+        Cache size C, MB.
+    writes : {"count", "ignore"}
+        Whether writes are accesses; distances are counted in accesses, and only reads are tallied.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``policy, cache_mb, writes, hits_short, misses_short, hits_long, misses_long`` (reads of blocks
+        accessed before, at a temporal distance below C blocks, and of C or more), ``first_reads, hit_ratio_pct``.
+    """
+    size = blocks_of(trace, cache_mb)
+    hits = np.zeros(len(trace), bool)
+    simulate(trace, policy, size, writes=writes, hits=hits, **(parameters or {}))
+    read = np.ones(len(trace), bool) if trace.write is None else ~trace.write
+    accessed = read if writes == "ignore" else slice(None)
+    distance = previous_use(np.ascontiguousarray(trace.ids[accessed]), trace.blocks)
+    counted, hit = read[accessed], hits[accessed]
+    short, long = (distance > 0) & (distance < size) & counted, (distance >= size) & counted
+    row = {"policy": label or policy, "cache_mb": cache_mb, "writes": writes}
+    for name, where in (("short", short), ("long", long)):
+        row[f"hits_{name}"] = int(np.count_nonzero(hit & where))
+        row[f"misses_{name}"] = int(np.count_nonzero(~hit & where))
+    row["first_reads"] = int(np.count_nonzero((distance == 0) & counted))
+    row["hit_ratio_pct"] = 100 * (row["hits_short"] + row["hits_long"]) / int(np.count_nonzero(counted))
+    return pd.DataFrame([row])
+
+
+def distance_histogram(trace):
+    """Temporal distances of the re-accesses, in power-of-two bins (the paper's Figures 2 and 3).
+
+    Returns
+    -------
+    DataFrame
+        ``distance_low, distance_high`` (accesses, both inclusive), ``accesses, share_pct`` of the re-accesses,
+        ``cumulative_pct``.
+    """
+    distance = previous_use(trace.ids, trace.blocks)
+    again = distance[distance > 0]
+    bins = np.bincount(np.frexp(again.astype(np.float64))[1] - 1)
+    share = 100 * bins / max(again.size, 1)
+    low = 2 ** np.arange(bins.size, dtype=np.int64)
+    return pd.DataFrame(
+        {
+            "distance_low": low,
+            "distance_high": 2 * low - 1,
+            "accesses": bins,
+            "share_pct": share,
+            "cumulative_pct": np.cumsum(share),
+        }
+    )
+
+
+def frequency_curve(trace):
+    """How unevenly blocks are accessed (the paper's Figure 4).
+
+    Returns
+    -------
+    DataFrame
+        ``min_accesses`` (f, powers of two), ``blocks_pct``: share of the blocks accessed at least f times,
+        ``accesses_pct``: share of the accesses that go to them.
+    """
+    count = np.bincount(trace.ids, minlength=trace.blocks)
+    least = 2 ** np.arange(int(count.max()).bit_length(), dtype=np.int64)
+    blocks = [100 * np.count_nonzero(count >= f) / trace.blocks for f in least]
+    accesses = [100 * int(count[count >= f].sum()) / len(trace) for f in least]
+    return pd.DataFrame({"min_accesses": least, "blocks_pct": blocks, "accesses_pct": accesses})
+
+
+def behind(trace, cache_mb, reads=None):
+    """The trace that an LRU first level that writes back lets through: its read misses, and dirty blocks as they leave.
+
+    Parameters
+    ----------
+    trace : Trace
+        Near-logical references.
+    cache_mb : float
+        Size of the first level, MB.
+    reads : int, optional
+        Number of reads after which the trace ends; by default all.
+
+    Returns
+    -------
+    Trace
+        In memory, ids renumbered in order of first use.
+
+    Raises
+    ------
+    ParameterError
+        The first level lets nothing through, or fewer reads than asked for.
+    """
+    ids, write, cause = requests_below(trace.ids, trace.write, blocks_of(trace, cache_mb), trace.blocks)
+    if not len(ids):
+        raise ParameterError(f"a first level of {cache_mb} MB lets nothing through")
+    if reads is not None:
+        end = _end_of(write, reads, cache_mb)
+        ids, write, cause = ids[:end], write[:end], cause[:end]
+    interner = Interner()
+    ids = interner.ids(ids.astype(np.uint64))
+    address = trace.address[interner.addresses_by_id()]
+    time = None if trace.time is None else trace.time[cause]
+    write = None if trace.write is None else write
+    return Trace(ids, write, time, address, trace.block_bytes, f"{trace.name} behind lru-{cache_mb:g}", trace.format)
+
+
+def _end_of(write, reads, cache_mb):
+    """Number of requests up to the last of that many reads."""
+    counted = np.cumsum(~write, dtype=np.uint32)
+    if counted[-1] < reads:
+        raise ParameterError(
+            f"a first level of {cache_mb:g} MB lets {counted[-1]} reads through, fewer than the {reads} wanted; lower "
+            "mq.calibrated.reads or record a longer capture"
+        )
+    return np.searchsorted(counted, reads) + 1
+
+
+def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None):
+    """Hit ratios of the storage cache behind simulated first levels.
+
+    Parameters
+    ----------
+    trace : Trace
+        Near-logical references.
+    first_mb : sequence of float
+        Sizes of the first level, MB; it is that of `behind`.
+    cache_mb, threads
+        As in `replay`.
+    policies : sequence of str
+        Policies of the storage cache.
+
+    Returns
+    -------
+    DataFrame
+        ``first_level_mb, cache_mb, policy, hit_ratio_pct, requests, hits``; writes are accesses.
+    """
+    tables = []
+    for size in first_mb:
+        stream = behind(trace, size)
+        for policy in policies:
+            table = replay(stream, policy, cache_mb, writes=("count",), threads=threads)
+            table.insert(0, "first_level_mb", size)
+            tables.append(table.drop(columns=["writes", "evictions", "ghost_hits", "parameters"]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
+    """MQ's hit ratio as its parameters vary one at a time.
+
+    Parameters
+    ----------
+    trace, cache_mb, warm_up, threads
+        As in `replay`.
+    variations : dict of str to sequence
+        Parameter -> values; ``life_time_factor`` multiplies the estimated lifeTime.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, value, cache_mb, hit_ratio_pct``.
+    """
+    tables = []
+    for name, values in variations.items():
+        for value in values:
+            table = replay(
+                trace,
+                "mq",
+                cache_mb,
+                writes=("count",),
+                warm_up=warm_up,
+                parameters={name: value},
+                threads=threads,
+            )
+            tables.append(
+                table.assign(parameter=name, value=value)[["parameter", "value", "cache_mb", "hit_ratio_pct"]]
+            )
+    return pd.concat(tables, ignore_index=True)
+
+
+def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads):
+    """Workflow job: every policy on one capture (the capture's part of the paper's Table 2).
+
+    Parameters
+    ----------
+    trace : path-like
+        Compiled trace.
+    capture : str
+        Name of the capture.
+    policies : dict of str to dict
+        Row's label -> ``policy``, ``parameters``, ``grid``, as in `replay`.
+    cache_mb, writes, warm_up
+        As in `replay`.
+    threads : int
+        Combinations of policy, treatment of writes and parameters replayed at a time.
+
+    Returns
+    -------
+    DataFrame
+        ``capture`` and the columns of `replay`.
+    """
+    opened = misspenalty.open_trace(trace)
+    points = [
+        (label, mode, chosen)
+        for label, entry in policies.items()
+        for mode, chosen in itertools.product(writes, _combinations(entry.get("parameters"), entry.get("grid")))
+    ]
+
+    def replayed(point):
+        label, mode, chosen = point
+        curve = _curve(opened, policies[label]["policy"], cache_mb, mode, chosen, label=label, warm_up=warm_up)
+        print(f"{label}, writes {mode}, {chosen}", file=sys.stderr)
+        return label, curve
+
+    curves = {label: [] for label in policies}
+    for label, curve in in_threads(replayed, points, threads):
+        curves[label].append(curve)
+    table = pd.concat([_best(found) for found in curves.values()], ignore_index=True)
+    table.insert(0, "capture", capture)
+    return table
+
+
+def split_policies(trace, replays, capture, policies, cache_mb, threads):
+    """Workflow job: hits by distance of every policy, with the settings that its replay found best.
+
+    Parameters
+    ----------
+    trace, capture, policies, threads
+        As in `replay_policies`.
+    replays : path-like
+        The table of `replay_policies` for this capture.
+    cache_mb : float
+        As in `distance_split`.
+
+    Returns
+    -------
+    DataFrame
+        ``capture`` and the columns of `distance_split`, one row per policy and treatment of writes.
+    """
+    opened = misspenalty.open_trace(trace)
+    table = pd.read_csv(replays, keep_default_na=False)
+
+    def split(row):
+        chosen = dict(setting.split("=") for setting in row.parameters.split())
+        parameters = {name: json.loads(value) for name, value in chosen.items()}
+        policy = policies[row.policy]["policy"]
+        return distance_split(opened, policy, cache_mb, label=row.policy, writes=row.writes, parameters=parameters)
+
+    rows = table[table["cache_mb"] == cache_mb].itertuples()
+    found = pd.concat(in_threads(split, rows, threads), ignore_index=True)
+    found.insert(0, "capture", capture)
+    return found
+
+
+def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, first_level_of, warm_up, threads):
+    """Workflow job: characteristics of the captures, LRU over a fine grid, MQ's parameters, and first levels.
+
+    Parameters
+    ----------
+    traces : sequence of path-like
+        Compiled traces, named after their captures.
+    server, client : str
+        Names of captures: the server's stream, which is judged, and the client's side.
+    cache_mb, lru_curve_mb : sequence of float
+        Storage caches; those of the LRU curve.
+    variations : dict
+        As in `sensitivity`.
+    first_level_of : dict
+        ``sizes_mb`` of the simulated first levels.
+    warm_up, threads : int
+        As in `replay`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig2, fig3, fig4, lru_curve, sensitivity, first_level``.
+    """
+    opened = {Path(path).stem: misspenalty.open_trace(path) for path in traces}
+    stream = opened[server]
+
+    def together(function, captures):
+        return pd.concat([function(opened[name]).assign(capture=name) for name in captures], ignore_index=True)
+
+    return {
+        "fig2": together(distance_histogram, [client]),
+        "fig3": together(distance_histogram, [name for name in opened if name != client]),
+        "fig4": together(frequency_curve, opened),
+        "lru_curve": replay(stream, "lru", lru_curve_mb, writes=["count"], warm_up=warm_up, threads=threads),
+        "sensitivity": sensitivity(stream, cache_mb, variations, warm_up=warm_up, threads=threads),
+        "first_level": first_level(opened[client], first_level_of["sizes_mb"], cache_mb, threads=threads),
+    }

@@ -1,0 +1,232 @@
+"""Settings of the MQ study: what can be configured, what it means, and what is refused before the first job."""
+
+import itertools
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from misspenalty.errors import ParameterError
+from misspenalty.policies.registry import find_policy
+from misspenalty_studies.common.settings import Distinct, Name, Number, SettingError, Settings, at, nearest, setting
+from misspenalty_studies.common.settings.types import Positive
+
+PARTS = ("server", "client")
+Numbers = Annotated[list[Number], Field(min_length=1)]
+POLICIES = {
+    "opt": {"policy": "opt"},
+    "mq": {"policy": "mq", "parameters": {"queues": 8, "history": 4}},
+    "2q": {"policy": "2q", "parameters": {"kout": 0.5}},
+    "lru2": {"policy": "lru2", "parameters": {"history": 4}},
+    "lfru": {"policy": "lfru", "parameters": {"history": 4}, "grid": {"lam": [1e-7, 1e-6, 1e-5, 1e-4, 1e-3]}},
+    "fbr": {
+        "policy": "fbr",
+        "parameters": {"history": 4},
+        "grid": {"f_new": [0.1, 0.25], "f_old": [0.5, 0.7], "a_max": [10, 100]},
+    },
+    "lfu": {"policy": "lfu", "parameters": {"history": 4}},
+    "lfu-in-cache": {"policy": "lfu", "parameters": {"history": 0}},
+    "lru": {"policy": "lru"},
+    "mru": {"policy": "mru"},
+}
+
+
+def _counted(writes):
+    if writes[0] != "count":
+        raise ValueError("expected count first; Table 4 and Figure 7 are made with it")
+    return writes
+
+
+class PolicyRow(Settings):
+    """One row of Tables 2 and 3."""
+
+    policy: str = setting(what="Name of a policy, see `misspenalty policies`.")
+    parameters: dict[str, Number] | None = setting(
+        None, "The policy's parameters by name; absent ones keep the policy's default."
+    )
+    grid: dict[str, Numbers] | None = setting(
+        None, "Parameters whose combinations are all tried; the best one is kept for each size."
+    )
+
+    @model_validator(mode="after")
+    def check_combinations(self):
+        """Every combination that the replay would try is valid."""
+        check_policy(self.policy, self.parameters, self.grid)
+        return self
+
+
+class FirstLevel(Settings):
+    """Simulated first levels: LRU, writing back."""
+
+    sizes_mb: Distinct[Positive] = setting(what="Sizes of the first level, MB.")
+
+
+class Calibrated(Settings):
+    """A simulated first level."""
+
+    capture: Name = setting(what="Capture behind a smaller first level, over which it is simulated.")
+    reads: int = setting(
+        what="Reads of the stream behind it, which decide the share of first reads; the paper's Table 1.", ge=1
+    )
+    shorter: Name | None = setting(
+        None, "Another capture over which the size is found too, without a length: a condition, not a result."
+    )
+    shown_mb: Distinct[Annotated[int, Field(ge=1, le=4096)]] = setting(
+        what="Sizes of the first level, MB, for which hit ratios are shown next to the calibrated one."
+    )
+
+
+class MqSettings(Settings):
+    """Multi-Queue, USENIX 2001."""
+
+    server: Name = setting("128mb", "Capture that Table 4 and Figure 7 are judged on.")
+    calibrated: Calibrated = setting(
+        {
+            "capture": "2mb-long",
+            "reads": 7_300_000,
+            "shorter": "16mb",
+            "shown_mb": [32, 40, 48, 56, 64, 72, 80, 96, 128],
+        },
+        "The stream behind a simulated LRU first level whose size is calibrated on Table 3 (data/calibration.yaml); "
+        "results have the suffix _calibrated, verdicts on them the basis `calibrated`.",
+        "No claim tests Table 3's distances.",
+        block=True,
+    )
+    client: Name = setting("2mb", "Capture that shows the client's side of Figures 2 to 4.")
+    cache_mb: Distinct[Positive] = setting(
+        [128, 256, 512], "Storage caches of Table 4 and Figure 7, MB; all of them are among table2_mb.", "The paper's."
+    )
+    table2_mb: Distinct[Positive] = setting(
+        [64, 128, 256, 512, 1024], "Storage caches of Table 2, MB.", "The paper's three, and one doubling on each side."
+    )
+    table3_mb: Positive = setting(
+        512, "Storage cache of Table 3, MB; one of table2_mb.", "The paper's; 512 MB are 64k blocks of 8 KB."
+    )
+    lru_curve_mb: Distinct[Positive] = setting(
+        [128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048],
+        "LRU caches for the doubling argument, MB.",
+        "Fine enough that the line between two points is the curve.",
+    )
+    writes: Annotated[Distinct[Literal["count", "ignore", "refresh"]], AfterValidator(_counted)] = setting(
+        ["count", "ignore", "refresh"],
+        "How the storage cache treats a write: count, an access like a read; ignore, nothing; refresh, an access if "
+        "its block is in the cache, otherwise nothing.",
+        "The paper does not say which its simulator did; it numbers temporal distances over all accesses to the "
+        "server's cache (section 3.1), so count is judged, and Tables 2 and 3 show all three. Hits are counted over "
+        "reads in any case.",
+    )
+    warm_up: int = setting(
+        0,
+        "References at the head of the trace that fill the cache and are not counted.",
+        "The paper's Table 2 follows from its Table 3 only if nothing was left out.",
+        ge=0,
+    )
+    policies: dict[Name, PolicyRow] = setting(
+        POLICIES,
+        "Rows of Tables 2 and 3: label -> policy, its parameters, and a grid whose best combination is kept for "
+        "each size. Table 4 compares mq with lru, so these two are required.",
+        "The authors tried several settings of FBR and LFRU and reported the best; theirs are unknown. Histories are 4 "
+        "times the cache wherever the paper says so; 2Q's is half of it.",
+        notes={"lfu-in-cache": "LFU as commonly defined: a count ends when its block is evicted"},
+        block=True,
+    )
+    sensitivity: Annotated[dict[str, Numbers], Field(min_length=1)] = setting(
+        {
+            "life_time_factor": [0.25, 0.5, 1, 2, 4],
+            "queues": [1, 2, 4, 6, 8, 10, 12],
+            "history": [0, 0.5, 1, 2, 4, 8],
+            "recall_first": [0, 1],
+        },
+        "MQ's own parameters and the values each takes, one at a time, on the server capture.",
+        "Values around the paper's setting.",
+        notes={
+            "life_time_factor": "times the estimated peak temporal distance",
+            "queues": "the paper: eight are enough",
+            "history": "Qout, in multiples of the cache (the paper: 4)",
+            "recall_first": "1 = a miss looks its block up in Qout before it evicts, 0 = after (the paper's prose)",
+        },
+        block=True,
+    )
+    first_level: FirstLevel = setting(
+        {"sizes_mb": [16, 32, 64, 128]},
+        "Simulated first levels on the client's capture.",
+        "What they let through drives the storage cache, so the ratio of the two levels varies on one workload.",
+        block=True,
+    )
+    seed: int = setting(
+        1,
+        "Seed of the disks' service times in Figure 7's model.",
+        "They are drawn only where the testbed says so.",
+        ge=0,
+    )
+
+    @model_validator(mode="after")
+    def check(self, info):
+        """Tables 3 and 4 are made from the replays of Table 2, and the study's fit from Table 4's sizes."""
+        for label in ("mq", "lru"):
+            if label not in self.policies:
+                raise SettingError(f"{label} is missing; Table 4 compares mq with lru: add it", "policies")
+        for name, values in self.sensitivity.items():
+            with at("sensitivity", name):
+                check_policy("mq", None, {name: values})
+        for key, sizes in (("cache_mb", self.cache_mb), ("table3_mb", [self.table3_mb])):
+            missing = [f"{size:g}" for size in sizes if size not in self.table2_mb]
+            if missing:
+                raise SettingError(
+                    f"{', '.join(missing)} MB is not replayed; add it to mq.table2_mb ({_listed(self.table2_mb)})", key
+                )
+        for fit in (info.context or {}).get("fits", ()):
+            if fit.parameter == "database_cpu_us":
+                _check_fit(fit, self.cache_mb)
+        return self
+
+    def check_captures(self, captures):
+        """Stop if a role has no capture.
+
+        Raises
+        ------
+        SettingError
+        """
+        names = {part: getattr(self, part) for part in PARTS} | {"calibrated": self.calibrated.capture}
+        if self.calibrated.shorter:
+            names["calibrated.shorter"] = self.calibrated.shorter
+        for part, name in names.items():
+            if name not in captures:
+                raise SettingError(
+                    f"{name!r} is not a capture ({', '.join(captures)}){nearest(name, captures)}; name one of "
+                    "them, or add it to `captures`",
+                    "mq",
+                    part,
+                )
+
+
+def check_policy(policy, parameters=None, grid=None):
+    """Check every combination of parameters that `misspenalty_studies.mq.tables.replay` would try.
+
+    Raises
+    ------
+    ParameterError
+        The policy or a parameter is unknown, or a value is invalid.
+    """
+    grid = grid or {}
+    try:
+        definition = find_policy(policy)
+        for values in itertools.product(*grid.values()):
+            definition.check({**(parameters or {}), **dict(zip(grid, values, strict=True))})
+    except ParameterError as error:
+        raise ParameterError(f"{error}; `misspenalty policies` lists what there is") from error
+
+
+def _listed(sizes):
+    return ", ".join(f"{size:g}" for size in sizes)
+
+
+def _check_fit(fit, sizes):
+    """The fit is to LRU with one cache over LRU with the smallest."""
+    for cell in fit.published:
+        fitted = cell["where"].get("cache_mb")
+        if fitted is not None and (fitted not in sizes or fitted == min(sizes)):
+            raise SettingError(
+                f"{fit.parameter} is fitted to {fitted:g} MB over the smallest size; add {fitted:g} MB or a smaller "
+                f"size to {_listed(sizes)}",
+                "cache_mb",
+            )

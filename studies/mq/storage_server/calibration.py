@@ -1,0 +1,182 @@
+"""The one fit of the storage-server model, and how much its results depend on what no source states."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.replay.threads import check_threads
+from misspenalty_studies.mq.storage_server.server import disks_of, run
+
+
+@dataclass(frozen=True)
+class DatabaseCpuFit:
+    """A fitted processor time.
+
+    Attributes
+    ----------
+    value : int
+        us per transaction.
+    ratio : float
+        Ratio of the rates that the model gives with `value`.
+    target : float
+        Published ratio.
+    low, high : int
+        Range of the fit, us.
+    highest, lowest : float
+        Ratios that the model gives at `low` and at `high`: the range it can reach.
+    reached : bool
+        Whether the target lies between them; if not, `value` is the closest end of the range.
+    evaluations : int
+        Processor times tried.
+    """
+
+    value: int
+    ratio: float
+    target: float
+    low: int
+    high: int
+    highest: float
+    lowest: float
+    reached: bool
+    evaluations: int
+
+    @property
+    def note(self):
+        """One sentence for a report."""
+        if self.reached:
+            return f"database_cpu_us = {self.value} gives {self.ratio:.4f} for the published {self.target:g}"
+        side = "above" if self.target > self.highest else "below"
+        return (
+            f"the published {self.target:g} lies {side} what the model reaches ({self.lowest:.4f} to "
+            f"{self.highest:.4f}); database_cpu_us stays at the end of its range, {self.value}: {self.ratio:.4f}"
+        )
+
+
+def fit_database_cpu(run_ratio, target, low, high, step=1):
+    """Processor time per transaction at which two rates have the published ratio, by bisection.
+
+    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1,
+    except for the model's noise where the disks are the bottleneck; there `compatible` shows how little the value
+    means.
+
+    Parameters
+    ----------
+    run_ratio : callable
+        us per transaction (int) -> ratio of the rates, falling.
+    target : float
+        Ratio to reach.
+    low, high : int
+        Range, us.
+    step : int
+        Largest distance of the two times that bracket the target, us.
+
+    Returns
+    -------
+    DatabaseCpuFit
+        The closer of the two times that bracket the target (the smaller on a tie).
+
+    Raises
+    ------
+    ParameterError
+        The range is empty or negative.
+    """
+    if not 0 <= low < high:
+        raise ParameterError(f"the range is {low} to {high} us; expected 0 <= low < high")
+    tried = {low: run_ratio(low), high: run_ratio(high)}
+    left, right = low, high
+    reached = tried[high] <= target <= tried[low]
+    while reached and right - left > step:
+        middle = (left + right) // 2
+        tried[middle] = run_ratio(middle)
+        left, right = (middle, right) if tried[middle] >= target else (left, middle)
+    ends = (left, right) if reached else (low, high)
+    value = min(ends, key=lambda us: (abs(tried[us] - target), us))
+    return DatabaseCpuFit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
+
+
+def compatible(run_ratio, target, low, high, step=1):
+    """Processor times whose ratio is indistinguishable from the published one, rounded as printed.
+
+    Parameters
+    ----------
+    run_ratio, target, low, high, step
+        Same as in `fit_database_cpu`; `target` with as many digits as printed.
+
+    Returns
+    -------
+    (int, int) or None
+        Lowest and highest such time, us; None if there is none in the range.
+    """
+    half = 0.5 * 10.0 ** -len(f"{target:g}".partition(".")[2])
+    ends = []
+    for edge, end in ((target + half, low), (target - half, high)):
+        at_end = run_ratio(end)
+        inside = at_end <= edge if end == low else at_end >= edge
+        ends.append(end if inside else fit_database_cpu(run_ratio, edge, low, high, step))
+    if any(isinstance(end, DatabaseCpuFit) and not end.reached for end in ends):
+        return None
+    return tuple(end.value if isinstance(end, DatabaseCpuFit) else end for end in ends)
+
+
+def sensitivity(
+    machine, testbed, trace, outcomes, reads_per_transaction, baseline, seed, references=None, threads=None
+):
+    """Normalised rates as the testbed's parameters vary one at a time.
+
+    Parameters
+    ----------
+    machine : Machine
+        Says which values to try.
+    testbed : StorageServerTestbed
+        The study's own, with its fitted processor time.
+    trace : Trace
+    outcomes : dict of hashable to uint8 array, shape (len(trace),)
+        Outcome of each reference, by point, such as ``(cache_mb, policy)``.
+    reads_per_transaction : float
+    baseline : hashable
+        The point whose rate is 1 under each variation.
+    seed : int
+        Seed of the exponential service times; each run draws the same.
+    references : int, optional
+        Length of the head of the trace that is simulated; by default all of it.
+    threads : int, optional
+        Runs at a time; by default one per processor. The result does not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows, parameter ``none``, are the
+        testbed's own.
+    """
+    if baseline not in outcomes:
+        raise ParameterError(f"baseline {baseline!r} is not one of the points {list(outcomes)}")
+    head = slice(references)
+    variations = [("none", ""), *machine.variations(testbed)]
+    placed = {}
+
+    def rate(variation, point):
+        name, value = variation
+        varied = testbed if name == "none" else replace(testbed, **{name: value})
+        disk = placed[varied.stripe_blocks]
+        return run(outcomes[point][head], disk, varied, reads_per_transaction, np.random.default_rng(seed)).rate_per_s
+
+    for unit in {testbed.stripe_blocks} | {value for name, value in variations if name == "stripe_blocks"}:
+        placed[unit] = disks_of(trace, replace(testbed, stripe_blocks=unit))[head]
+    jobs = [(variation, point) for variation in variations for point in outcomes]
+    with ThreadPoolExecutor(check_threads(threads)) as pool:
+        rates = dict(zip(jobs, pool.map(lambda job: rate(*job), jobs), strict=True))
+    rows = []
+    for (variation, point), per_s in rates.items():
+        base = rates[variation, baseline]
+        rows.append((variation[0], _text(variation[1]), *point, per_s, per_s / base))
+    return pd.DataFrame(rows, columns=["parameter", "value", "cache_mb", "policy", "rate_per_s", "normalized_rate"])
+
+
+def _text(value):
+    """A varied value as text, since one column holds numbers, words and booleans."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else f"{value:g}"

@@ -1,0 +1,346 @@
+"""A database in front of a storage server with a large cache, in a closed loop.
+
+Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
+ATC 2001, "Implementation" (the machine) and "Results" (Figure 7: the transaction rate, normalised).
+
+`terminals` database processes run one transaction after another. A transaction is a number of reads, one after
+another; each takes
+
+1. a request message to the storage server (constant latency),
+2. the processor of the server that owns the block's disk (FCFS; an interrupt and the request's handling),
+3. on a cache miss, the block's disk (FCFS) and an interrupt at the same processor when the disk has finished,
+4. the database's incoming link (FCFS, one block), the message latency and an interrupt,
+5. a burst of database processor time (FCFS, one queue for all processors).
+
+The blocks read come from a real trace, and so do the writes: sent by the database's writer, they take the outgoing
+link, server processor and disk. No process waits for a write's disk, but the reads share it. There are two ways to
+decide whether the cache has a block:
+
+- Priced (`run`): the paper's simulation. The trace has been replayed beforehand, untimed; one cursor runs over it, and
+  the
+  terminal whose request reaches the servers next takes the next read and its outcome. Writes that the cursor passes are
+  sent at that moment.
+- Live (`run_live`): the paper's implementation. The policy runs in the servers. A terminal that begins a transaction
+  takes the next part of the trace, up to its number of reads, and works through it while the others work through
+  theirs. A read looks its block up when its request reaches the servers, a write is an access when the block reaches
+  them; so the timing decides the order in which the cache sees the references, and the cache in turn the timing. A
+  terminal sends the writes before its next read with that read's request, on one connection that keeps their order, as
+  a database writes a frame before it reads into it: the request queues behind them (``network_queue``) and no read
+  overtakes a write of its own stretch. With a single terminal the cache therefore sees exactly the trace's order.
+
+Deviations, each because the paper says nothing: see ``data/machines/mq_testbed.yaml``. Log disks are left out, as in
+the paper. Priced, the cache's state follows the trace's order even where the model's timing would reorder two requests.
+Live, a block is in the cache from the request that missed it on, so a second request hits although the disk is still
+busy, and references are grouped into transactions by number, since a trace doesn't name its process.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.errors import ParameterError
+from misspenalty.policies import find_policy
+from misspenalty.replay.simulation import make_kernel
+from misspenalty_studies.mq.storage_server._storage_server import Server
+
+HIT, MISS, WRITE = 0, 1, 2  # outcome of a reference
+COMPONENTS = (
+    "database_queue",
+    "database_cpu",
+    "network_queue",
+    "network",
+    "server_queue",
+    "server_cpu",
+    "disk_queue",
+    "disk",
+)
+STATIONS = ("database_cpu", "server_cpu", "disk", "link_in", "link_out")
+CREDIT = 1 << 20  # one read, in the fixed point that spreads a fractional number of reads over transactions
+LONGEST_ACCESS = 0xFFFFFFFF  # ns of disk service a kernel can hold
+
+
+@dataclass(frozen=True)
+class ClosedLoopResult:
+    """What happened between the end of the warm-up and the moment when a terminal found no read left to ask for.
+
+    A read or transaction counts when its terminal asks for its next block.
+
+    Attributes
+    ----------
+    transactions, hits, misses : int
+        Transactions and reads completed.
+    writes : int
+        Blocks the writer sent.
+    elapsed_ns : int
+        Length of the measurement.
+    terminals : int
+    hit_ns, miss_ns, transaction_ns : dict of str to int
+        Time spent by hits, by misses, by transactions (all their reads), by component of `COMPONENTS`; the
+        think time of a transaction is not included.
+    utilisation : dict of str to float
+        Mean over the servers of each of `STATIONS`, a fraction.
+    """
+
+    transactions: int
+    hits: int
+    misses: int
+    writes: int
+    elapsed_ns: int
+    terminals: int
+    hit_ns: dict
+    miss_ns: dict
+    transaction_ns: dict
+    utilisation: dict
+
+    @property
+    def reads(self):
+        """Reads completed."""
+        return self.hits + self.misses
+
+    @property
+    def rate_per_s(self):
+        """Transactions per second."""
+        return self.transactions * 1e9 / self.elapsed_ns
+
+    def latency(self):
+        """Mean latencies by component.
+
+        Returns
+        -------
+        DataFrame
+            ``of`` (hit, miss, read, transaction), ``component``, ``mean_us``, ``share_pct`` of the mean latency. Reads
+            include their burst of database processor time.
+        """
+        read_ns = {name: self.hit_ns[name] + self.miss_ns[name] for name in COMPONENTS}
+        groups = {
+            "hit": (self.hit_ns, self.hits),
+            "miss": (self.miss_ns, self.misses),
+            "read": (read_ns, self.reads),
+            "transaction": (self.transaction_ns, self.transactions),
+        }
+        rows = []
+        for group, (spent, count) in groups.items():
+            whole = sum(spent.values())
+            for name in COMPONENTS:
+                mean, share = spent[name] / 1000 / max(count, 1), 100 * spent[name] / max(whole, 1)
+                rows.append({"of": group, "component": name, "mean_us": mean, "share_pct": share})
+        return pd.DataFrame(rows)
+
+    def access_time_shares(self):
+        """Shares of hits and of misses in the time all reads spend outside the database, ``{"hit": …, "miss": …}``."""
+        spent = {
+            name: sum(ns for component, ns in part.items() if not component.startswith("database"))
+            for name, part in (("hit", self.hit_ns), ("miss", self.miss_ns))
+        }
+        return {name: ns / max(sum(spent.values()), 1) for name, ns in spent.items()}
+
+    def row(self):
+        """The counts, the rate, mean latencies in us and utilisations as a flat dict."""
+        return {
+            "transactions": self.transactions,
+            "hits": self.hits,
+            "misses": self.misses,
+            "writes": self.writes,
+            "elapsed_ns": self.elapsed_ns,
+            "rate_per_s": self.rate_per_s,
+            "hit_us": sum(self.hit_ns.values()) / 1000 / max(self.hits, 1),
+            "miss_us": sum(self.miss_ns.values()) / 1000 / max(self.misses, 1),
+            "transaction_us": sum(self.transaction_ns.values()) / 1000 / max(self.transactions, 1),
+            **{f"utilisation_{name}": value for name, value in self.utilisation.items()},
+        }
+
+
+@dataclass(frozen=True)
+class LiveResult(ClosedLoopResult):
+    """An outcome whose hits were decided live.
+
+    Attributes
+    ----------
+    trace_reads, trace_hits : int
+        Over the whole trace, including the warm-up, as `misspenalty.simulate` counts them.
+    """
+
+    trace_reads: int
+    trace_hits: int
+
+    @property
+    def hit_ratio(self):
+        """Hits over reads of the whole trace, a fraction; NaN if nothing was read."""
+        return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
+
+    def row(self):
+        """Like `ClosedLoopResult`, with the reads, hits and hit ratio of the whole trace."""
+        whole = {"trace_reads": self.trace_reads, "trace_hits": self.trace_hits, "hit_ratio": self.hit_ratio}
+        return super().row() | whole
+
+
+def outcomes(hits, write):
+    """Outcome of each reference, for `run`.
+
+    Parameters
+    ----------
+    hits : bool, shape (n,)
+        From `misspenalty.simulate`.
+    write : bool, shape (n,) or None
+        Column of the trace.
+
+    Returns
+    -------
+    uint8, shape (n,)
+        `HIT`, `MISS` or `WRITE`.
+    """
+    missed = np.logical_not(hits).view(np.uint8)
+    return missed if write is None else np.where(write, np.uint8(WRITE), missed)
+
+
+def disks_of(trace, testbed):
+    """Disk of each reference: `stripe_blocks` consecutive addresses on one, then the next; uint8, shape (n,)."""
+    disk = trace.address // np.uint64(testbed.stripe_blocks) % np.uint64(testbed.disks)
+    return disk.astype(np.uint8)[trace.ids]
+
+
+def run(outcome, disk, testbed, reads_per_transaction, generator=None):
+    """Price the outcomes of a trace's references in a closed loop; the GIL is released meanwhile.
+
+    Parameters
+    ----------
+    outcome : uint8, shape (n,)
+        `HIT`, `MISS` or `WRITE` of each reference, in the trace's order.
+    disk : uint8, shape (n,)
+        Disk of each reference, below ``testbed.disks``.
+    testbed : StorageServerTestbed
+    reads_per_transaction : float
+        Mean, at least 1; kept to 2**-20 and spread evenly over the transactions.
+    generator : numpy.random.Generator, optional
+        Draws the disks' service times where ``testbed.disk_time`` is exponential.
+
+    Returns
+    -------
+    ClosedLoopResult
+
+    Raises
+    ------
+    ParameterError
+        The arrays disagree, a value is invalid, the processor time is not fitted, or the trace is too short to
+        complete a transaction after the warm-up.
+    """
+    outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
+    server = _server(testbed, reads_per_transaction)
+    server.run(outcome, disk, disk_times(testbed, len(outcome), generator), _warm_up(outcome, testbed))
+    return ClosedLoopResult(**_collect(server, testbed, len(outcome)))
+
+
+def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, generator=None, *, hits=None, **parameters):
+    """Run a trace in a closed loop with the cache live in the servers; the GIL is released meanwhile.
+
+    Every reference is served, including those in progress when the measurement ends.
+
+    Parameters
+    ----------
+    trace : Trace
+    policy : str
+        Name of a policy that needs no future; see `misspenalty.policies`.
+    cache_blocks : int
+        Cache size, blocks.
+    testbed, reads_per_transaction, generator
+        Same as in `run`.
+    hits : bool array, shape (len(trace),), optional
+        Filled with whether each read found its block; False for writes.
+    **parameters
+        The policy's own.
+
+    Returns
+    -------
+    LiveResult
+
+    Raises
+    ------
+    ParameterError
+        The policy is offline; or as in `run` and `misspenalty.simulate`.
+    """
+    if find_policy(policy).offline:
+        raise ParameterError(f"{policy} looks into the future, which no live cache can; expected an online policy")
+    cache = make_kernel(trace, policy, cache_blocks, **parameters)
+    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # identifies the writes; the kernel decides the reads
+    outcome, disk = _check(outcome, disks_of(trace, testbed), testbed, reads_per_transaction)
+    server, times = _server(testbed, reads_per_transaction), disk_times(testbed, len(trace), generator)
+    server.run_live(cache, trace.ids, outcome, disk, times, _warm_up(outcome, testbed))
+    found = outcome == HIT
+    if hits is not None:
+        hits[:] = found
+    counts = {"trace_reads": int(np.count_nonzero(outcome != WRITE)), "trace_hits": int(np.count_nonzero(found))}
+    return LiveResult(**_collect(server, testbed, len(trace)), **counts)
+
+
+def _server(testbed, reads_per_transaction):
+    return Server(
+        testbed.terminals,
+        testbed.database_cpus,
+        testbed.storage_servers,
+        testbed.disks,
+        message=round(1000 * testbed.message_latency_us),
+        request=testbed.request_ns,
+        interrupt=round(1000 * testbed.interrupt_us),
+        transfer=testbed.transfer_ns,
+        reply=testbed.reply_ns,
+        burst=testbed.burst_ns(reads_per_transaction),
+        think=round(1000 * testbed.think_time_us),
+        reads=round(CREDIT * reads_per_transaction),
+        write_through=testbed.write_through,
+    )
+
+
+def _warm_up(outcome, testbed):
+    return int(testbed.warm_up_share * len(outcome))
+
+
+def disk_times(testbed, references, generator=None):
+    """Service times of the disks in ns; uint32, shape (1,) if constant, else (references,).
+
+    Raises
+    ------
+    ParameterError
+        The distribution needs a `generator`, or a time is longer than `LONGEST_ACCESS`.
+    """
+    if testbed.disk_ns > LONGEST_ACCESS:
+        raise ParameterError(f"a disk access of {testbed.disk_ns} ns; expected at most {LONGEST_ACCESS}")
+    if testbed.disk_time == "constant":
+        return np.array([testbed.disk_ns], np.uint32)
+    if generator is None:
+        raise ParameterError("disk_time is exponential; expected a seeded generator to draw from")
+    drawn = generator.standard_exponential(references, np.float32) * np.float32(testbed.disk_ns)
+    return np.minimum(drawn, np.float32(LONGEST_ACCESS - 255)).astype(np.uint32)
+
+
+def _check(outcome, disk, testbed, reads_per_transaction):
+    outcome, disk = np.ascontiguousarray(outcome, np.uint8), np.ascontiguousarray(disk, np.uint8)
+    if outcome.ndim != 1 or outcome.shape != disk.shape or not outcome.size:
+        raise ParameterError(f"outcome has shape {outcome.shape}, disk {disk.shape}; expected one value per reference")
+    if outcome.max() > WRITE or disk.max() >= testbed.disks:
+        raise ParameterError(f"expected outcomes up to {WRITE} and disks below {testbed.disks}")
+    if not 1 <= reads_per_transaction <= 1_000_000:
+        raise ParameterError(f"reads_per_transaction is {reads_per_transaction!r}; expected 1 to 1000000")
+    return outcome, disk
+
+
+def _collect(server, testbed, references):
+    """The fields of a `ClosedLoopResult`."""
+    if not server.transactions or server.end == server.begin:
+        raise ParameterError(f"no transaction was completed in {references} references; use a longer trace")
+    (hits, misses), elapsed = server.reads, server.end - server.begin
+    spent = [dict(zip(COMPONENTS, map(int, row), strict=True)) for row in server.spent]
+    numbers = (testbed.database_cpus, testbed.storage_servers, testbed.disks, 1, 1)
+    utilisation = {
+        name: done / number / elapsed for name, done, number in zip(STATIONS, server.done, numbers, strict=True)
+    }
+    return {
+        "transactions": server.transactions,
+        "hits": hits,
+        "misses": misses,
+        "writes": server.writes,
+        "elapsed_ns": elapsed,
+        "terminals": testbed.terminals,
+        **dict(zip(("hit_ns", "miss_ns", "transaction_ns"), spent, strict=True)),
+        "utilisation": utilisation,
+    }

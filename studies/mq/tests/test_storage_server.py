@@ -1,0 +1,346 @@
+"""The closed-loop storage server: by hand and against queueing theory; its parameters, fit and sensitivity."""
+
+import itertools
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from studies.mq.tests.reference.storage_server import Reference
+
+from misspenalty import InputError, ParameterError, Trace, simulate
+from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.mq.storage_server.calibration import compatible, fit_database_cpu, sensitivity
+from misspenalty_studies.mq.storage_server.server import COMPONENTS, HIT, MISS, WRITE, disks_of, outcomes, run
+from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
+
+YAML = Path(__file__).parents[3] / "data" / "machines" / "mq_testbed.yaml"
+MACHINE = load_machine(YAML, kind=StorageServerTestbed)
+TESTBED = replace(MACHINE.testbed, database_cpu_us=3000)
+DATABASE_LINK = 10 + 70 + 81.92 + 30  # us: message, server processor, one block over the link, message and interrupt
+
+
+def references(count, hits=0.3, writes=0.3, seed=1, disks=24):
+    """Random outcomes and disks."""
+    generator = np.random.default_rng(seed)
+    share = [(1 - writes) * hits, (1 - writes) * (1 - hits), writes]
+    return generator.choice(3, count, p=share).astype(np.uint8), generator.integers(0, disks, count).astype(np.uint8)
+
+
+# -- against the reference --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changes", [{}, {"database_cpus": 2, "database_cpu_us": 20_000}, {"disk_time": "exponential"}])
+def test_utilisation_equals_the_references_exact_one(changes):
+    testbed = replace(TESTBED, **changes)
+    outcome, disk = references(6000)
+    fast = run(outcome, disk, testbed, 5.3, np.random.default_rng(3))
+    slow = Reference(outcome, disk, testbed, 5.3, np.random.default_rng(3)).run()
+    assert replace(fast, utilisation=None) == replace(slow, utilisation=None)
+    assert fast.utilisation == pytest.approx(slow.utilisation, abs=1e-4)
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+
+def test_one_terminal_that_always_hits_spends_the_sum_of_its_components():
+    """With one process, nobody waits: each read takes message, server, link, and 3000/4 us of database processor."""
+    testbed = replace(TESTBED, terminals=1, warm_up_share=0)
+    got = run(np.zeros(400, np.uint8), np.zeros(400, np.uint8), testbed, 4)
+    assert (got.transactions, got.reads) == (100, 400)
+    assert got.elapsed_ns == 400 * round(1000 * (DATABASE_LINK + 750))
+    assert got.transaction_ns["database_cpu"] == 100 * 3_000_000
+    assert all(got.transaction_ns[name] == 0 for name in COMPONENTS if name.endswith("queue"))
+
+
+def test_one_terminal_that_always_misses_adds_a_disk_and_an_interrupt():
+    testbed = replace(TESTBED, terminals=1, warm_up_share=0, think_time_us=5000)
+    got = run(np.ones(400, np.uint8), np.zeros(400, np.uint8), testbed, 4)
+    read_ns = round(1000 * (DATABASE_LINK + 750 + 20)) + 9_000_000 + 546_133
+    assert sum(got.miss_ns.values()) == 400 * read_ns
+    assert got.elapsed_ns == 400 * read_ns + 100 * 5_000_000, "thinking passes time but is no latency"
+
+
+def test_nobody_waits_for_writes_but_they_hold_the_disks():
+    """Each read finds its disk busy with the write sent just before it, or idle if writes stay in memory."""
+    testbed = replace(TESTBED, terminals=1, warm_up_share=0, server_request_us=0, database_cpu_us=0)
+    outcome = np.array([MISS, WRITE] * 100 + [MISS], np.uint8)
+    through = run(outcome, np.zeros(201, np.uint8), testbed, 1)
+    behind = run(outcome, np.zeros(201, np.uint8), replace(testbed, write_through=False), 1)
+    apart = run(outcome, np.array([0, 1] * 100 + [0], np.uint8), testbed, 1)
+    assert through.writes == behind.writes == 100
+    assert behind.miss_ns["disk_queue"] == apart.miss_ns["disk_queue"] == 0
+    assert through.elapsed_ns > behind.elapsed_ns and through.miss_ns["disk_queue"] > 90 * 9_000_000
+
+
+def test_reads_are_spread_evenly_over_transactions():
+    testbed = replace(TESTBED, terminals=1, warm_up_share=0)
+    got = run(np.zeros(2500, np.uint8), np.zeros(2500, np.uint8), testbed, 2.5)
+    assert (got.transactions, got.reads) == (1000, 2500)
+
+
+# -- against queueing theory -------------------------------------------------------------------------------------------
+
+
+def demands(testbed, outcome, reads_per_transaction):
+    """Service demands of a transaction at its busiest stations, s: database processor, one disk of many."""
+    reads, misses, writes = np.count_nonzero(outcome != WRITE), np.sum(outcome == MISS), np.sum(outcome == WRITE)
+    visits = reads_per_transaction * (misses + testbed.write_through * writes) / reads
+    return testbed.database_cpu_us / 1e6 / testbed.database_cpus, visits * testbed.disk_ns / 1e9 / testbed.disks
+
+
+@pytest.mark.parametrize("terminals", [1, 4, 48, 300])
+@pytest.mark.parametrize("database_cpu_us", [0, 3000, 60_000])
+@pytest.mark.parametrize("disk_time", ["constant", "exponential"])
+def test_laws_of_queueing(terminals, database_cpu_us, disk_time):
+    """Asymptotic bounds, utilisation law, Little's law, flow balance, up to the requests in progress at both ends."""
+    testbed = replace(TESTBED, terminals=terminals, database_cpu_us=database_cpu_us, disk_time=disk_time)
+    outcome, disk = references(100_000, seed=terminals)
+    got = run(outcome, disk, testbed, 7.5, np.random.default_rng(5))
+    cpu, one_disk = demands(testbed, outcome, 7.5)
+    seconds, rate, loose = got.elapsed_ns / 1e9, got.rate_per_s, 1.02
+    least = sum(got.transaction_ns[name] for name in COMPONENTS if not name.endswith("queue")) / got.transactions / 1e9
+    assert rate <= loose * min(1 / max(cpu, one_disk), terminals / least)
+    assert got.utilisation["database_cpu"] == pytest.approx(rate * cpu, rel=0.02, abs=1e-4)
+    assert got.utilisation["disk"] == pytest.approx(rate * one_disk, rel=0.03)
+    assert all(0 <= share <= 1 for share in got.utilisation.values())
+    residence = sum(got.transaction_ns.values()) / got.transactions / 1e9
+    assert rate * residence == pytest.approx(terminals, abs=terminals * 3 * residence / seconds)
+    timed = outcome[round(0.1 * len(outcome)) :]
+    assert got.reads == pytest.approx(np.count_nonzero(timed != WRITE), abs=terminals)
+    assert got.writes == pytest.approx(np.count_nonzero(timed == WRITE), abs=8)
+    assert got.transactions == pytest.approx(got.reads / 7.5, abs=terminals + 1)
+
+
+@pytest.mark.parametrize(("terminals", "think_us"), [(1, 0), (6, 0), (24, 0), (100, 0), (30, 20_000)])
+def test_exponential_disks_follow_mean_value_analysis(terminals, think_us):
+    """With disks alone the model is a product-form network, which exact MVA solves."""
+    testbed = replace(
+        TESTBED, terminals=terminals, think_time_us=think_us, database_cpu_us=0, message_latency_us=0.001,
+        interrupt_us=0, server_request_us=0, network_mb_per_s=1e9, disk_time="exponential",
+    )  # fmt: skip
+    outcome, disk = references(600_000, hits=0, writes=0)
+    got = run(outcome, disk, testbed, 1, np.random.default_rng(7))
+    service, stations, queue = testbed.disk_ns / 1e9, testbed.disks, 0.0
+    for customers in range(1, terminals + 1):
+        residence = service * (1 + queue)  # at the chosen disk; all disks are alike
+        rate = customers / (think_us / 1e6 + residence)
+        queue = rate * residence / stations
+    assert got.rate_per_s == pytest.approx(rate, rel=0.01)
+
+
+def test_bottleneck_moves_from_the_disks_to_the_database():
+    """What a larger cache is worth falls from its disk-bound value to nothing as the database computes longer."""
+    (few, disk), (many, _) = references(60_000, hits=0.1), references(60_000, hits=0.2)
+    gains = []
+    for us in (0, 5_000, 20_000, 200_000):
+        testbed = replace(TESTBED, database_cpu_us=us)
+        gains.append(run(many, disk, testbed, 7).rate_per_s / run(few, disk, testbed, 7).rate_per_s)
+    assert gains[0] > 1.05
+    assert all(later < earlier + 0.002 for earlier, later in itertools.pairwise(gains))
+    assert gains[-1] == pytest.approx(1, abs=0.002)
+
+
+# -- records and inputs ------------------------------------------------------------------------------------------------
+
+
+def test_same_input_same_record():
+    outcome, disk = references(20_000)
+    testbed = replace(TESTBED, disk_time="exponential")
+    first, second = (run(outcome, disk, testbed, 6.1, np.random.default_rng(9)) for _ in range(2))
+    assert first == second
+    assert first != run(outcome, disk, testbed, 6.1, np.random.default_rng(10))
+
+
+def test_latency_table_adds_up():
+    got = run(*references(20_000), TESTBED, 6)
+    table = got.latency()
+    assert table.groupby("of")["share_pct"].sum().to_numpy() == pytest.approx(100)
+    mean_us = table.groupby("of")["mean_us"].sum()
+    assert mean_us["read"] * got.reads == pytest.approx(mean_us["hit"] * got.hits + mean_us["miss"] * got.misses)
+    assert mean_us["transaction"] == pytest.approx(got.row()["transaction_us"])
+    shares = got.access_time_shares()
+    assert shares["miss"] > 0.9 and math.isclose(sum(shares.values()), 1)
+
+
+def test_outcomes_and_disks_of_a_trace():
+    """Blocks 0-7 lie on disk 0, 8-15 on disk 1, …, and disk 0 follows disk 23."""
+    address = np.array([0, 7, 8, 24 * 8 - 1, 24 * 8], np.uint64)
+    ids, write = np.array([0, 1, 2, 3, 4, 2], np.uint32), np.array([0, 0, 1, 0, 0, 1], bool)
+    trace = Trace(ids, write, None, address, 8192, "made", "made")
+    assert disks_of(trace, TESTBED).tolist() == [0, 0, 1, 23, 0, 1]
+    hits = np.array([True, False, True, False, True, False])
+    assert outcomes(hits, write).tolist() == [HIT, MISS, WRITE, MISS, HIT, WRITE]
+    assert outcomes(hits, None).tolist() == [HIT, MISS, HIT, MISS, HIT, MISS]
+
+
+def test_tables_are_spread_evenly_over_the_disks():
+    """Addresses as the capture reader makes them: a relation's number above a 32-bit block number."""
+    relation, block = np.arange(9, dtype=np.uint64), np.arange(24_000, dtype=np.uint64)
+    address = (relation[:, None] << np.uint64(32) | block).ravel()
+    trace = Trace(np.arange(len(address), dtype=np.uint32), None, None, address, 8192, "made", "made")
+    for unit in (1, 8, 64):
+        load = np.bincount(disks_of(trace, replace(TESTBED, stripe_blocks=unit)), minlength=24)
+        assert load.max() / load.min() < 1.03
+
+
+def test_a_larger_cache_is_worth_a_higher_rate():
+    """From a trace to a rate: replay, count, price."""
+    generator = np.random.default_rng(2)
+    ids = (4000 * generator.random(40_000) ** 3).astype(np.uint32)
+    trace = Trace(ids, generator.random(40_000) < 0.3, None, np.arange(4000, dtype=np.uint64), 8192, "made", "made")
+    rates = []
+    for cache_blocks in (100, 400, 1600):
+        hits = np.zeros(len(trace), bool)
+        result = simulate(trace, "lru", cache_blocks, hits=hits)
+        got = run(outcomes(hits, trace.write), disks_of(trace, TESTBED), replace(TESTBED, warm_up_share=0), 6)
+        assert got.hits == pytest.approx(result.hits, abs=TESTBED.terminals)
+        rates.append(got.rate_per_s)
+    assert rates == sorted(rates) and rates[2] > 1.2 * rates[0]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "disk", "changes", "reads", "message"),
+    [
+        ([0, 0], [0], {}, 1, "one value per reference"),
+        ([], [], {}, 1, "one value per reference"),
+        ([3], [0], {}, 1, "outcomes up to 2"),
+        ([0], [24], {}, 1, "disks below 24"),
+        ([0], [0], {}, 0.5, "expected 1 to"),
+        ([0], [0], {}, math.nan, "expected 1 to"),
+        ([0], [0], {"database_cpu_us": None}, 1, "fit it first"),
+        ([0], [0], {"disk_time": "exponential"}, 1, "generator"),
+        ([0], [0], {"disk_access_ms": 5000}, 1, "disk access of"),
+        ([0] * 50, [0] * 50, {}, 1000, "no transaction"),
+        ([2] * 50, [0] * 50, {}, 1, "no transaction"),
+    ],
+)
+def test_impossible_inputs_are_refused(outcome, disk, changes, reads, message):
+    with pytest.raises(ParameterError, match=message):
+        run(outcome, disk, replace(TESTBED, **changes), reads)
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+def test_every_parameter_says_where_it_comes_from():
+    table = MACHINE.table().set_index("parameter")
+    assert table.index[table["status"] == "fitted"].tolist() == ["database_cpu_us"]
+    assert MACHINE.testbed.database_cpu_us is None
+    assert (table.loc[table["status"] == "stated", "source"] != "none").all()
+    assert set(yaml.safe_load(YAML.with_suffix(".schema.yaml").read_text())["properties"]) == set(table.index)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda entries: entries.pop("disks"), "'disks' is a required property"),
+        (lambda entries: entries.update(colour=entries["disks"]), "'colour' was unexpected"),
+        (lambda entries: entries["disks"].update(value=-1), "disks.value: -1 is less than"),
+        (lambda entries: entries["disks"].update(value="many"), "disks.value: 'many' is not of type"),
+        (lambda entries: entries["disks"].update(value=None), "disks"),
+        (lambda entries: entries["interrupt_us"].update(unit="ms"), "interrupt_us.unit: 'us' was expected"),
+        (lambda entries: entries["terminals"].update(status="guessed"), "terminals.status"),
+        (lambda entries: entries["terminals"].pop("reason"), "'reason' is a required property"),
+        (lambda entries: entries["database_cpu_us"].pop("reason"), "'reason' is a required property"),
+        (lambda entries: entries["disks"].update(note="x"), "'note' was unexpected"),
+    ],
+)
+def test_a_wrong_file_is_refused(change, message, tmp_path):
+    entries = yaml.safe_load(YAML.read_text())
+    change(entries)
+    path = tmp_path / "bed.yaml"
+    path.write_text(yaml.safe_dump(entries))
+    with pytest.raises(InputError, match=message) as caught:
+        load_machine(path, YAML.with_suffix(".schema.yaml"), kind=StorageServerTestbed)
+    assert str(path) in str(caught.value)
+
+
+def test_unreadable_files_are_refused(tmp_path):
+    path = tmp_path / "bed.yaml"
+    with pytest.raises(InputError, match="no such file"):
+        load_machine(path, kind=StorageServerTestbed)
+    path.write_text("disks: [1\nvalue: 2\n")
+    with pytest.raises(InputError, match="line 2: not YAML"):
+        load_machine(path, kind=StorageServerTestbed)
+
+
+# -- fit and sensitivity -----------------------------------------------------------------------------------------------
+
+
+@given(st.floats(1.001, 1.499), st.integers(100, 100_000))
+def test_fit_inverts_an_analytic_ratio(target, scale):
+    """Ratio of max(cpu, disks) times: 1 + 0.5 / (1 + us / scale) falls from 1.5 to 1."""
+    fit = fit_database_cpu(lambda us: 1 + 0.5 / (1 + us / scale), target, 0, 100_000_000)
+    assert fit.reached and abs(fit.value - scale * (0.5 / (target - 1) - 1)) <= 1
+    assert fit.evaluations <= 2 + math.ceil(math.log2(100_000_000))
+    assert f"= {fit.value} gives" in fit.note
+
+
+@pytest.mark.parametrize(("target", "value", "side"), [(1.6, 0, "above"), (1.01, 1000, "below")])
+def test_fit_says_when_the_target_is_out_of_reach(target, value, side):
+    fit = fit_database_cpu(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
+    assert (fit.value, fit.reached, fit.evaluations) == (value, False, 2)
+    assert fit.ratio == (fit.highest if side == "above" else fit.lowest)
+    assert side in fit.note and "end of its range" in fit.note
+
+
+def test_fit_refuses_an_empty_range():
+    with pytest.raises(ParameterError, match="0 <= low < high"):
+        fit_database_cpu(lambda us: 1.0, 1.0, 5, 5)
+
+
+def test_fit_on_the_model_comes_back_to_the_time_it_was_made_with():
+    (few, disk), (many, _) = references(30_000, hits=0.1, writes=0), references(30_000, hits=0.3, writes=0)
+
+    def ratio(us):
+        testbed = replace(TESTBED, database_cpu_us=us, terminals=8)
+        return run(many, disk, testbed, 7).rate_per_s / run(few, disk, testbed, 7).rate_per_s
+
+    fit = fit_database_cpu(ratio, ratio(12_000), 0, 200_000)
+    assert fit.reached and fit.value == pytest.approx(12_000, rel=0.05)
+
+
+def sensitivity_of(**options):
+    generator = np.random.default_rng(4)
+    address = generator.integers(0, 1 << 30, 500).astype(np.uint64)
+    trace = Trace(generator.integers(0, 500, 6000).astype(np.uint32), None, None, address, 8192, "made", "made")
+    points = {(128, "lru"): references(6000, hits=0.1)[0], (128, "mq"): references(6000, hits=0.5)[0]}
+    return sensitivity(MACHINE, TESTBED, trace, points, 5, (128, "lru"), 1, **options)
+
+
+def test_sensitivity_is_tidy_and_complete():
+    table = sensitivity_of(threads=1)
+    base = table[table["policy"] == "lru"]
+    assert (base["normalized_rate"] == 1).all()
+    assert base["parameter"].iloc[0] == "none"
+    varied = base[["parameter", "value"]].iloc[1:].to_records(index=False).tolist()
+    assert len(set(varied)) == len(varied) == len(MACHINE.variations(TESTBED))
+    assert {("terminals", "192"), ("database_cpu_us", "1500"), ("write_through", "false")} < set(varied)
+    assert table[table["policy"] == "mq"]["normalized_rate"].between(0.98, 2.5).all()
+
+
+def test_sensitivity_does_not_depend_on_threads():
+    assert sensitivity_of(threads=1, references=3000).equals(sensitivity_of(threads=2, references=3000))
+    assert not sensitivity_of(threads=1, references=3000).equals(sensitivity_of(threads=1))
+
+
+def test_sensitivity_needs_its_baseline():
+    with pytest.raises(ParameterError, match="baseline"):
+        sensitivity(MACHINE, TESTBED, None, {}, 5, (128, "lru"), 1)
+
+
+@pytest.mark.parametrize(
+    "target, half", [(1.3, 0.05), (1.08, 0.005), (1.5, 0.05), (1.7, 0.05), (1.05, 0.005), (1.12, 0.005)]
+)
+def test_processor_times_that_cannot_be_told_from_the_target(target, half):
+    # a ratio printed with one digit means 0.05 to either side, with two digits 0.005
+    found = compatible(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
+    within = [us for us in range(1001) if abs(1.5 - us * 0.0004 - target) <= half]
+    assert (found is None) == (not within)
+    if within:
+        assert found == pytest.approx((within[0], within[-1]), abs=1)

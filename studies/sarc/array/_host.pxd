@@ -1,0 +1,45 @@
+# Where the host puts its pages: it stripes each unit over a few arrays, which the controller does not know.
+# The controller sees one volume per array, so a sequential stream of the host looks like several slower ones. A part is
+# a unit's share of one array; parts are consecutive in the controller's page numbers.
+
+from libc.stdint cimport int64_t
+
+from misspenalty._divide cimport divisor_t, quotient
+from misspenalty_studies.sarc.array._requests cimport arrival_t
+
+
+cdef struct stripes_t:
+    divisor_t strip                 # consecutive pages of a unit on one array; longer than any unit = not striped
+    divisor_t width                 # arrays a unit is striped over
+    divisor_t track                 # pages of a track
+
+
+cdef struct stretch_t:              # contiguous pages of a request in one track
+    int64_t track                   # which track
+    int64_t first                   # first page within the track
+    int64_t pages                   # how many
+    int64_t end                     # track at which the part ends: nothing is prefetched from there on
+
+
+cdef inline int64_t placed(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
+    """The controller's number of one of the host's pages."""
+    cdef int64_t offset = page - asked.base, strip = quotient(offset, &stripes.strip)
+    cdef int64_t turn = quotient(strip, &stripes.width)
+    return asked.base + (strip - turn * stripes.width.n) * asked.part + offset - (strip - turn) * stripes.strip.n
+
+
+cdef inline stretch_t next_stretch(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
+    """The next pages of a request, starting with a given one."""
+    cdef stretch_t found
+    cdef int64_t offset = page - asked.base, strip = quotient(offset, &stripes.strip)
+    cdef int64_t turn = quotient(strip, &stripes.width)
+    cdef int64_t part = strip - turn * stripes.width.n, within = offset - strip * stripes.strip.n
+    cdef int64_t at = asked.base + part * asked.part + turn * stripes.strip.n + within
+    found.track = quotient(at, &stripes.track)
+    found.first = at - found.track * stripes.track.n
+    found.pages = min(asked.page + asked.pages - page, stripes.track.n - found.first)
+    found.pages = min(found.pages, stripes.strip.n - within)
+    if turn * stripes.strip.n + within >= asked.part:       # the rest of a unit that is no whole number of rounds
+        part = (at - asked.base) // asked.part
+    found.end = quotient(asked.base + (part + 1) * asked.part, &stripes.track)
+    return found

@@ -1,0 +1,385 @@
+"""A storage controller under open load: read cache with prefetching, non-volatile write cache, RAID-5 arrays of drives.
+
+Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache", USENIX ATC 2005,
+sections IV (the machine, one cluster of an IBM ESS 800) and V (response times over load). A host request goes through
+
+1. the host's queue for its array: the host has at most `host_slots` requests per array in progress (FCFS);
+2. the controller's processors: one queue for all of them (`processor_queue` "shared") or one each ("own"), and the same
+   service time for every request; with "none" that service is a constant time at the end;
+3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher decide what is read from the
+   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those already in
+   flight. A write puts its pages into the read cache and into the write cache, and waits for room there (FCFS);
+4. the array's host adapter, which moves the data (FCFS).
+
+Behind the caches, neighbouring pages on one drive form one operation. Of the operations that have waited longest, a
+drive takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache
+is destaged by stripe, each array's stripe with the oldest last write first, with linear thresholds (`destage_low`,
+`destage_high`, `destages`); `destage_order` "first" takes the stripe with the oldest first write, `destage_unit`
+"strip" takes one dirty strip of a stripe at a time. A stripe that is entirely dirty is written with its parity;
+otherwise the parity is computed from the old one or from the whole stripe, whichever reads less, so that a single dirty
+page costs four operations. Its space is freed when the last of them completes. With `parity_from_cache` nothing that
+the read cache holds is read for it: the other strips' current contents, and a page's old contents if the read cache
+held it when it was written.
+
+Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
+controller sees one volume per array: to sequential detection, a stream of the host is that many slower streams, each
+with its own groups and triggers. The controller's pages are dealt out to the arrays stripe by stripe. Every latency is
+a record of `COMPONENTS`.
+
+Deviations and decisions, where the paper doesn't say: ``data/machines/shark.yaml`` has each parameter with its status.
+Which units are on which four arrays is not known, so each region is spread over all of them, and there are no hot
+spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: its requests share
+processors with those of the other slices, which are copies of its own, delayed by multiples of a tenth of a second, so
+that they are as many, as bursty and as throttled by the host as its own. Pages are in the read cache from the moment
+their read is issued, may be evicted while in flight, and then still serve the requests that wait. Pages of a stripe
+being destaged that are written again form a new entry, and the two may be written in either order; a read of pages
+being destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's
+spare is idle.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from misspenalty.disks import SCHEDULERS
+from misspenalty.errors import ParameterError
+from misspenalty_studies.sarc.array._array import Array
+from misspenalty_studies.sarc.array._back_end import MEMBERS, STRIP
+from misspenalty_studies.sarc.array.interval import COMPONENTS, COUNTS, STAGED, Interval
+
+PAGE = 4096  # bytes
+MB = 1 << 20
+MAX_PAGES = 64  # pages per request
+NOT_STRIPED = 1 << 40  # pages, more than any unit has
+
+
+@dataclass(frozen=True)
+class Controller:
+    """Parameters of a storage controller, in the units their names end in; ``shark.schema.yaml`` describes each."""
+
+    cache_mb: float
+    write_cache_mb: float
+    arrays: int
+    array_members: int
+    strip_kb: int
+    stripes_per_turn: int
+    host_slots: int | None
+    controller_us: float | None
+    processors: int
+    processor_queue: str
+    host_stripe_kb: int | None
+    host_stripe_arrays: int
+    adapter_mb_per_s: float
+    drive_scheduler: str
+    drive_window: int
+    destage_low: float
+    destage_high: float
+    destages: int
+    destage_unit: str
+    destage_order: str
+    parity_from_cache: bool
+    slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but the same processors
+
+    @property
+    def cache_pages(self):
+        """Pages of the read cache."""
+        return int(self.cache_mb * MB) // PAGE
+
+    @property
+    def write_cache_pages(self):
+        """Pages of the write cache."""
+        return int(self.write_cache_mb * MB) // PAGE
+
+    @property
+    def stripe_pages(self):
+        """Data pages of a stripe."""
+        return (self.array_members - 1) * self.strip_kb * 1024 // PAGE
+
+    def scaled(self, divisor):
+        """A slice with one `divisor`-th of the caches and arrays; parameters of one array or request stay the same.
+
+        The processors stay the same as well: they serve all slices.
+
+        Raises
+        ------
+        ParameterError
+            `divisor` doesn't divide the arrays.
+        """
+        if divisor < 1 or self.arrays % divisor:
+            divisors = ", ".join(str(n) for n in range(1, self.arrays + 1) if self.arrays % n == 0)
+            raise ParameterError(f"{self.arrays} arrays cannot be divided by {divisor!r}; expected one of {divisors}")
+        return replace(
+            self,
+            arrays=self.arrays // divisor,
+            cache_mb=self.cache_mb / divisor,
+            write_cache_mb=self.write_cache_mb / divisor,
+            slices=self.slices * divisor,
+        )
+
+    @property
+    def stations(self):
+        """``(stations, servers, echoes)``: queues of processors, processors of each, other slices at each."""
+        if self.processor_queue == "none":
+            return 1, 0, 0
+        if self.processor_queue == "shared":
+            return 1, self.processors, self.slices - 1
+        stations = min(self.processors, self.arrays)
+        return stations, 1, self.slices * stations // self.processors - 1
+
+    @property
+    def host_strip_pages(self):
+        """Consecutive pages that the host puts on one array; more than any unit has if it does not stripe."""
+        return self.host_stripe_kb * 1024 // PAGE or NOT_STRIPED
+
+    @property
+    def host_stripe_width(self):
+        """Arrays that the host stripes a unit over."""
+        return self.host_stripe_arrays if self.host_stripe_kb else 1
+
+    def host_turn(self, track):
+        """Pages that every unit must be a multiple of: a strip on each array, and whole tracks of `track` pages."""
+        width = self.host_stripe_width
+        return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
+
+    def check(self):
+        """Raise a `ParameterError` that names the first invalid value and what is allowed."""
+        strip = self.strip_kb * 1024 // PAGE
+        least = MAX_PAGES * PAGE / MB  # a request must fit above the fill level at which destages begin
+        strips = range(8, STRIP + 1, 8)
+        tests = {
+            "cache_mb": (0.25 <= self.cache_mb <= 1 << 24, f"0.25 to {1 << 24} MB"),
+            "destage_low": (0 <= self.destage_low < 1, "at least 0 and less than 1"),
+            "destage_high": (
+                self.destage_low < self.destage_high <= 1,
+                f"more than destage_low, {self.destage_low:g}, and at most 1",
+            ),
+            "write_cache_mb": (
+                self.write_cache_mb * (1 - self.destage_low) >= least and self.write_cache_mb <= 1 << 20,
+                f"{least:g} MB above destage_low, which is {least / (1 - self.destage_low):g} MB, to {1 << 20} MB"
+                if self.destage_low < 1
+                else "a destage_low below 1 first",
+            ),
+            "arrays": (1 <= self.arrays <= 4096, "1 to 4096 arrays"),
+            "array_members": (3 <= self.array_members <= MEMBERS, f"3 to {MEMBERS} drives"),
+            "strip_kb": (
+                strip * PAGE == self.strip_kb * 1024 and strip in strips,
+                f"one of {', '.join(str(pages * PAGE // 1024) for pages in strips)} KB",
+            ),
+            "stripes_per_turn": (1 <= self.stripes_per_turn <= 1 << 20, f"1 to {1 << 20} stripes"),
+            "host_slots": (
+                self.host_slots is not None and 1 <= self.host_slots <= 1 << 20,
+                f"1 to {1 << 20} requests per array",
+            ),
+            "controller_us": (self.controller_us is not None and 0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
+            "processors": (1 <= self.processors <= 256, "1 to 256 processors"),
+            "slices": (1 <= self.slices <= 256, "1 to 256 slices"),
+            "processor_queue": (
+                self.processor_queue in ("none", "shared")
+                or (self.processor_queue == "own" and self.arrays * self.slices % self.processors == 0),
+                f"none, shared, or own with processors that divide the {self.arrays * self.slices} arrays",
+            ),
+            "host_stripe_kb": (
+                self.host_stripe_kb is not None
+                and 0 <= self.host_stripe_kb <= 1 << 20
+                and self.host_stripe_kb * 1024 % PAGE == 0,
+                f"0 for no striping, or a multiple of {PAGE // 1024} KB up to {1 << 20}",
+            ),
+            "host_stripe_arrays": (2 <= self.host_stripe_arrays <= 256, "2 to 256 arrays"),
+            "adapter_mb_per_s": (1e-6 <= self.adapter_mb_per_s <= 1e6, "1e-06 to 1e+06 times 10^6 bytes/s"),
+            "drive_window": (1 <= self.drive_window <= 1 << 20, f"1 to {1 << 20} operations"),
+            "drive_scheduler": (self.drive_scheduler in SCHEDULERS, " or ".join(SCHEDULERS)),
+            "destage_unit": (self.destage_unit in ("stripe", "strip"), "stripe or strip"),
+            "destage_order": (self.destage_order in ("last", "first"), "last or first"),
+            "destages": (1 <= self.destages <= 1 << 20, f"1 to {1 << 20} stripes per array"),
+        }
+        for name, (good, expected) in tests.items():
+            if not good:
+                raise ParameterError(f"{name} is {getattr(self, name)!r}; expected {expected}")
+
+
+class StorageController:
+    """A running controller, which starts with an empty cache at time 0.
+
+    Parameters
+    ----------
+    controller : Controller
+    drive : Description or None
+        Description of the drives, from `misspenalty.disks.load`. None = caches only: reads complete at once, and
+        nothing is destaged.
+    cache : TrackCache
+        From `misspenalty.prefetch.sequential.prefetcher.track_cache`, of ``controller.cache_pages`` pages.
+    pages : int
+        Pages of the volume.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is invalid, or the volume doesn't fit the drives or the cache.
+    """
+
+    def __init__(self, controller, drive, cache, pages):
+        controller.check()
+        if pages < 1 or -(-pages // cache.track_pages) > cache.tracks:
+            most = cache.tracks * cache.track_pages
+            raise ParameterError(
+                f"a volume of {pages} pages behind a cache for {cache.tracks} tracks; expected 1 to {most} pages"
+            )
+        strip = controller.strip_kb * 1024 // PAGE
+        if strip % cache.track_pages:
+            raise ParameterError(
+                f"a strip of {strip} pages is not a multiple of the cache's tracks of {cache.track_pages}"
+            )
+        layout = {
+            "arrays": controller.arrays,
+            "members": controller.array_members,
+            "strip": strip,
+            "stripe": controller.stripe_pages,
+            "unit": controller.stripes_per_turn,
+        }
+        stations, servers, echoes = controller.stations
+        front = {
+            "slots": controller.host_slots,
+            "service": round(1000 * controller.controller_us),
+            "transfer": round(1000 * PAGE / controller.adapter_mb_per_s),
+            "stations": stations,
+            "servers": servers,
+            "echoes": echoes,
+            "strip": controller.host_strip_pages,
+            "width": controller.host_stripe_width,
+            "from_cache": controller.parity_from_cache,
+        }
+        room = controller.write_cache_pages
+        marks = (
+            room,
+            int(controller.destage_low * room),
+            int(controller.destage_high * room),
+            controller.destages,
+            controller.destage_unit == "stripe",
+            controller.destage_order == "last",
+        )
+        number = controller.arrays * controller.array_members
+        drives = (
+            []
+            if drive is None
+            else [drive.drive(controller.drive_scheduler, controller.drive_window) for _ in range(number)]
+        )
+        self.cache, self.pages = cache, pages
+        self._turn = controller.host_turn(cache.track_pages)
+        self._kernel = Array(cache, front, drives, layout, marks, pages)
+        self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
+
+    def run_workload(self, workload, bases, until_ns):
+        """Continue with the requests of a generator; the GIL is released meanwhile.
+
+        Parameters
+        ----------
+        workload : Spc1
+            From `misspenalty.traces.spc1.Workload.start`.
+        bases : sequence of int
+            First page of each of its units, and the end of the last; each is the first page of a track.
+        until_ns : int
+            Nothing at or after this time happens.
+
+        Returns
+        -------
+        Interval
+            Since the last call.
+        """
+        bases = np.asarray(bases, np.int64)
+        lengths = np.array(workload.blocks)
+        track = self.cache.track_pages
+        if bases.shape != (len(lengths) + 1,) or bases.min() < 0 or bases.max() > self.pages:
+            raise ParameterError(f"bases are {bases.tolist()}; the volume has {self.pages} pages")
+        if (bases % track).any() or (np.diff(bases) < lengths).any():
+            raise ParameterError(
+                f"bases are {bases.tolist()}; expected first pages of tracks, room for {lengths.tolist()}"
+            )
+        for length in np.diff(bases):
+            self._check_striped(int(length))
+        if workload.due < self._kernel.now:
+            raise ParameterError(
+                f"the next request arrives at {workload.due} ns, but it is already {self._kernel.now} ns"
+            )
+        begin = self._begin(until_ns)
+        self._kernel.run_workload(workload, bases, until_ns)
+        return self._interval(begin)
+
+    def run(self, time_ns, page, pages, write, until_ns):
+        """Continue with the given requests.
+
+        Parameters
+        ----------
+        time_ns, page : int64, shape (n,)
+            Arrival times in order, not before the time reached, and first pages.
+        pages : int32, shape (n,)
+            Lengths, 1 to `MAX_PAGES`.
+        write : bool, shape (n,)
+        until_ns : int
+            Nothing at or after this time happens; later than the last arrival.
+
+        Returns
+        -------
+        Interval
+            Since the last call.
+        """
+        time_ns, page = np.ascontiguousarray(time_ns, np.int64), np.ascontiguousarray(page, np.int64)
+        pages, write = np.ascontiguousarray(pages, np.int32), np.ascontiguousarray(write, np.uint8)
+        self._check_striped(self.pages)
+        begin = self._begin(until_ns)
+        if not time_ns.shape == page.shape == pages.shape == write.shape == (time_ns.size,):
+            raise ParameterError("the columns of the requests differ in length")
+        if time_ns.size:
+            if time_ns[0] < begin or time_ns[-1] >= until_ns or (time_ns[1:] < time_ns[:-1]).any():
+                raise ParameterError(f"arrivals are not in order between {begin} and {until_ns} ns")
+            if page.min() < 0 or pages.min() < 1 or pages.max() > MAX_PAGES or (page > self.pages - pages).any():
+                raise ParameterError(
+                    f"a request is out of range; expected 1 to {MAX_PAGES} pages within {self.pages} pages"
+                )
+        self._kernel.run(time_ns, page, pages, write, self.pages, until_ns)
+        return self._interval(begin)
+
+    def _check_striped(self, pages):
+        """Refuse a unit that the host cannot deal out evenly, in whole tracks."""
+        if pages % self._turn and self._turn > self.cache.track_pages:
+            raise ParameterError(
+                f"a unit of {pages} pages; expected a multiple of {self._turn}, which the host can deal to its arrays"
+                " in whole turns and whole tracks"
+            )
+
+    def _begin(self, until_ns):
+        if until_ns < self._kernel.now:
+            raise ParameterError(f"until {until_ns} ns; {self._kernel.now} ns has already been reached")
+        return self._kernel.now
+
+    def _interval(self, begin):
+        kernel, cache = self._kernel, self.cache
+        counts, spent, response = kernel.drain_counters()
+        length = kernel.now - begin
+        busy, staged = sum(kernel.busy), np.array(cache.tracks_staged)
+        utilisation = (busy - self._busy) / max(length, 1) / max(len(kernel.busy), 1)
+        (random, false), (missed, found) = kernel.tracks_labelled
+        state = {
+            "seq_pages": cache.seq_pages,
+            "random_pages": cache.random_pages,
+            "ratio": getattr(cache, "last_ratio", 0.0),
+            "sequential_misses": cache.sequential_misses,
+            "unused": cache.unused,
+            "dirty_pages": kernel.dirty_pages,
+            "backlog": kernel.backlog,
+            "random_tracks": random + false,
+            "false_sequential": false,
+            "stream_tracks": missed + found,
+            "missed_sequential": missed,
+        }
+        interval = Interval(
+            length / 1e9,
+            dict(zip(COUNTS, map(int, counts), strict=True)),
+            dict(zip(STAGED, map(int, staged - self._staged), strict=True)),
+            *(dict(zip(COMPONENTS, map(int, side), strict=True)) for side in spent),
+            tuple(map(int, response)),
+            utilisation,
+            state,
+        )
+        self._busy, self._staged = busy, staged
+        return interval

@@ -1,0 +1,99 @@
+"""The SARC study's detection threshold: which tracks are labelled sequential, and which really are.
+
+The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
+ones for streams; high values detect late. The generator knows which requests belong to a stream, so each threshold has
+a share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
+``data/machines/shark.yaml`` is the one with the smallest mean of the two, over both configurations and several spaces,
+in LRU Top's cache at the lowest load. Neither response times nor published values are used. The caches are run without
+drives: requests look their tracks up in the same order, so the cached tracks are the same.
+"""
+
+import sys
+
+import pandas as pd
+
+from misspenalty_studies.common.points import in_threads
+from misspenalty_studies.sarc.runs import CONFIGS, LOADS, Run, load_shark
+
+POLICY = "lru_top"
+COUNTS = ("random_tracks", "false_sequential", "stream_tracks", "missed_sequential", "sequential_misses")
+
+
+def detect(shark, config, seed):
+    """Errors of sequential detection at the lowest load.
+
+    Parameters
+    ----------
+    shark : Shark
+        Machine with the threshold to try and the configuration's space.
+    config : {"cache_sensitive", "cache_insensitive"}
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``footprint_gb, threshold``; accesses to tracks by random requests and the share of them labelled sequential
+        (``random_tracks, false_pct``), by streams and the share not labelled so (``stream_tracks, missed_pct``); mean
+        of both shares (``error_pct``); ``sequential_misses_per_s`` at full size.
+    """
+    run = Run(shark, config, POLICY, seed, drives=False)
+    run.load(shark.warm_up_share * LOADS[config][-1])
+    for _ in range(shark.warm_up_minutes):
+        run.minute()
+    run.load(LOADS[config][0])
+    states = [run.minute().state for _ in range(shark.phase_minutes)]
+    first, last = states[max(shark.discarded_minutes - 1, 0)], states[-1]
+    seen = {name: last[name] - first[name] for name in COUNTS}
+    seconds = 60 * (shark.phase_minutes - max(shark.discarded_minutes, 1))
+    false = 100 * seen["false_sequential"] / max(seen["random_tracks"], 1)
+    missed = 100 * seen["missed_sequential"] / max(seen["stream_tracks"], 1)
+    return {
+        "footprint_gb": shark.footprint_bytes(config) * shark.divisor >> 30,
+        "threshold": shark.threshold,
+        "random_tracks": seen["random_tracks"],
+        "false_pct": false,
+        "stream_tracks": seen["stream_tracks"],
+        "missed_pct": missed,
+        "error_pct": (false + missed) / 2,
+        "sequential_misses_per_s": seen["sequential_misses"] * shark.divisor / seconds,
+    }
+
+
+def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
+    """Workflow job: errors of detection by threshold.
+
+    Parameters
+    ----------
+    machine : path-like
+        ``shark.yaml``.
+    thresholds : sequence of int
+        Thresholds to try.
+    settings : dict
+        ``divisor`` and ``values`` of the configuration.
+    values : dict
+        Values of the parameters that are fitted later: detection comes before the fit.
+    spaces : sequence of float
+        Spaces of the cache-sensitive configuration that are tried, 2^30 bytes, full size.
+    seed, threads : int
+        `threads` is the number of parallel runs.
+
+    Returns
+    -------
+    DataFrame
+        ``config``, the columns of `detect`, ``mean_error_pct`` over all runs of a threshold, ``lowest_error``: whether
+        no other threshold tried has a lower one. One row per configuration, space and threshold.
+    """
+    shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
+    tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed
+    cases = [(config, space, value) for config in CONFIGS for space in tried[config] for value in thresholds]
+
+    def run(case):
+        config, space, threshold = case
+        tried = shark.with_values({"footprint_sensitive_gb": space, "threshold": threshold})
+        return {"config": config} | detect(tried, config, seed)
+
+    table = pd.DataFrame(in_threads(run, cases, threads))
+    by_config = table.groupby(["threshold", "config"])["error_pct"].mean()
+    mean = by_config.groupby("threshold").mean()
+    print(mean.to_string(), file=sys.stderr)
+    return table.assign(mean_error_pct=table["threshold"].map(mean), lowest_error=table["threshold"] == mean.idxmin())

@@ -1,0 +1,349 @@
+"""The SARC study's readings: what the paper prints or leaves open, what was decided, and how much each decision
+matters.
+
+A reading is decided by the paper's words, before its result is known; if a result had been seen, it is not blind. Here
+the claims are counted with one reading reversed at a time, with all that were decided on 2026-11-24 reversed back
+together, and with further mechanisms that the paper does not exclude. All of it runs in short phases. Where a reading
+affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: one run through a
+ladder of loads gives the response at any load, and so the best factor. The other values stay as fitted. A count shows
+the effect of a reading; nothing is chosen by it.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from misspenalty_studies.common.claims.ledger import load_calibration, load_ledger
+from misspenalty_studies.common.claims.study import Study
+from misspenalty_studies.common.points import in_threads
+from misspenalty_studies.sarc import claims, tables
+from misspenalty_studies.sarc.fit import LOAD, SIDES, mean_factor, targets_of
+from misspenalty_studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
+
+AS_READ = "shorter measurement phases"
+REFITTED = "shorter measurement phases, load factor fitted again"
+LADDER = (0.09, 0.11, 0.44, 0.56, 0.7, 0.8, 0.87, 0.92, 0.96, 1.0, 1.04, 1.1)  # loads, as shares of the highest
+FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, relative to the fitted one
+LRU = ("lru_top", "lru_bottom")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A fact about the model, and what turning it changes.
+
+    Attributes
+    ----------
+    kind : {"printed", "open", "mechanism"}
+        Printed in the paper; left open by it, so both sides are shown; not mentioned by it.
+    fact : str
+        What was decided, and on the basis of which words.
+    decided : str
+        Date, or "earlier": before dates were noted.
+    blind : bool
+        Whether it was decided before any result was seen.
+    values : dict of str to object
+        Parameters of the machine with the reading reversed.
+    policies : tuple of str
+        Policies whose cache it affects.
+    """
+
+    kind: str
+    fact: str
+    decided: str
+    blind: bool
+    values: dict = field(hash=False)
+    policies: tuple = PAPERS
+
+
+READINGS = {  # what the model is with the reading reversed -> the reading
+    "no striping by the host": Reading(
+        "printed",
+        "IV-E: the host stripes narrowly, over four arrays, and the controller does not see it",
+        "2026-11-24",
+        True,
+        {"host_stripe_kb": 0},
+    ),
+    **{
+        f"host strips of {kb} KB": Reading(
+            "open",
+            "the host's strip is not printed; fitted to the rows of the two LRU variants",
+            "2026-11-24",
+            False,
+            {"host_stripe_kb": kb},
+        )
+        for kb in (16, 256)
+    },
+    "eight data drives per array, none idle": Reading(
+        "printed", "IV-B: + parity + spare, so that one of eight drives is idle", "earlier", True, {"array_members": 8}
+    ),
+    "controller as a fixed delay, without a queue": Reading(
+        "printed",
+        "IV-B: four processors a cluster; they serve requests, and requests queue for them",
+        "2026-11-24",
+        True,
+        {"processor_queue": "none"},
+    ),
+    "one queue per controller processor": Reading(
+        "open",
+        "IV-A: a cluster is a symmetrical multiprocessor, which speaks for one queue",
+        "2026-11-24",
+        True,
+        {"processor_queue": "own"},
+    ),
+    "array strips of 32 KB": Reading(
+        "open",
+        "the strip of the arrays is not printed; 64 KB by the same group's WOW",
+        "2026-11-24",
+        False,
+        {"strip_kb": 32},
+    ),
+    "host adapter of 100 MB/s": Reading(
+        "open",
+        "IV-B: the client's two cards are more than sufficient, which 1 Gbit/s would not be",
+        "2026-11-24",
+        False,
+        {"adapter_mb_per_s": 100},
+    ),
+    "prefetch triggered near the end of a group": Reading(
+        "printed",
+        "II-B: a preset fraction of the group; half by the same group's AMP",
+        "earlier",
+        True,
+        {"trigger": 1},
+    ),
+    "LRU variants without the remedy of Section II-C": Reading(
+        "open",
+        "II-C describes the anomaly as one of LRU caching; whether the LRU variants had the remedy is not printed",
+        "earlier",
+        True,
+        {"remedy": False},
+        LRU,
+    ),
+    "written tracks cached as random data": Reading(
+        "open",
+        "II-A makes no difference between reads and writes",
+        "earlier",
+        True,
+        {"writes_sequential": False},
+    ),
+    "SARC's adaptation counts writes": Reading(
+        "open",
+        "abstract: the cache is partitioned for read misses",
+        "earlier",
+        False,
+        {"count_writes": True},
+        ("sarc",),
+    ),
+    "parity computed from cached tracks": Reading(
+        "mechanism", "nothing is read for a parity that the cache holds", "earlier", True, {"parity_from_cache": True}
+    ),
+    "prefetch groups of 16 tracks": Reading(
+        "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 16, "trigger": 8}
+    ),
+    "prefetch groups of 4 tracks": Reading(
+        "mechanism", "II-B: the degree is tunable", "earlier", True, {"degree": 4, "trigger": 2}
+    ),
+    "strips destaged one at a time": Reading(
+        "mechanism",
+        "neighbours that are destaged together share the write of a parity",
+        "2026-11-24",
+        True,
+        {"destage_unit": "strip"},
+    ),
+    "destaging in order of first write": Reading(
+        "mechanism", "the order of destages is not printed", "2026-11-24", True, {"destage_order": "first"}
+    ),
+    "destaging without a linear ramp": Reading(
+        "mechanism",
+        "the linear ramp is that of the same group's WOW; without it there are 20 destages above 80 %",
+        "2026-11-24",
+        True,
+        {"destage_low": 0.8, "destage_high": 0.801},
+    ),
+    "SARC adapts on hits at the bottom of either list": Reading(
+        "mechanism",
+        "a hit in SEQ's bottom lets SEQ grow whenever a sequential miss came before, LargeRatio being 0",
+        "2026-11-24",
+        True,
+        {"large_ratio": 0},
+        ("sarc",),
+    ),
+    "SARC with LargeRatio 5": Reading(
+        "mechanism", "the value of LargeRatio is not known", "earlier", True, {"large_ratio": 5}, ("sarc",)
+    ),
+}
+TURNED_SINCE = (
+    "no striping by the host",
+    "controller as a fixed delay, without a queue",
+    "array strips of 32 KB",
+    "host adapter of 100 MB/s",
+)
+MECHANISMS = ("parity computed from cached tracks", "SARC with LargeRatio 5")
+JOINT = {
+    "no host striping, delay as controller, strips of 32 KB, adapter of 100 MB/s": TURNED_SINCE,
+    "parity computed from cached tracks and LargeRatio 5 together": MECHANISMS,
+}
+
+
+def under(name):
+    """What a condition changes: values by policy.
+
+    Examples
+    --------
+    >>> under("SARC's adaptation counts writes")
+    {'lru_top': {}, 'lru_bottom': {}, 'sarc': {'count_writes': True}}
+    """
+    parts = [READINGS[part] for part in JOINT.get(name, () if name in (AS_READ, REFITTED) else (name,))]
+    return {
+        policy: {key: value for part in parts if policy in part.policies for key, value in part.values.items()}
+        for policy in PAPERS
+    }
+
+
+def refit(shark, targets, seed):
+    """The load factor that brings LRU Top's cache-insensitive responses closest to the published ones.
+
+    Parameters
+    ----------
+    shark : Shark
+        Machine with all other values and the phases to run.
+    targets : dict
+        As in `misspenalty_studies.sarc.fit.mean_factor`.
+    seed : int
+
+    Returns
+    -------
+    float
+    """
+    ((config, policy),) = LOAD
+    peak = LOADS[config][-1]
+    run = points(simulate(shark, config, policy, seed, [peak * rung for rung in LADDER]), shark.discarded_minutes)
+    loads = np.array(LOADS[config])
+    curves = {side: (np.log(run["scaled_iops"]), np.log(run[side])) for side in SIDES}
+    found = {}
+    for factor in FACTORS:
+        answers = {side: np.exp(np.interp(np.log(loads * factor), *curve)) for side, curve in curves.items()}
+        tried = pd.DataFrame({"config": config, "scaled_iops": loads, "policy": policy, **answers})
+        found[factor] = mean_factor(tried, targets)
+    return float(round(shark.load_factor * min(found, key=found.get), 4))
+
+
+def under_conditions(machine, fitted, calibration, settings, short, seed, threads):
+    """Workflow job: the tables that claims read with each reading reversed.
+
+    Parameters
+    ----------
+    machine, fitted, settings
+        As in `misspenalty_studies.sarc.runs.schedules`.
+    calibration : path-like
+        ``data/calibration.yaml``.
+    short : dict
+        Lengths of the phases.
+    seed : int
+    threads : int
+        Number of parallel runs.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``table2, fig6, internals``, each with a column ``condition``; ``refits``: ``condition, load_factor`` where it
+        was fitted again.
+    """
+    shark, _ = fitted_shark(machine, fitted, settings, short)
+    wanted = {name: under(name) for name in (AS_READ, REFITTED, *READINGS, *JOINT)}
+    again = [name for name in wanted if name != AS_READ and all_touched(name)]
+    targets = targets_of(load_calibration(calibration), "load")
+    factors = in_threads(lambda name: refit(shark.with_values(wanted[name]["lru_top"]), targets, seed), again, threads)
+    refits = dict(zip(again, factors, strict=True))
+    for name, factor in refits.items():
+        wanted[name] = {policy: values | {"load_factor": factor} for policy, values in wanted[name].items()}
+    keys = {
+        (name, config, policy): (config, policy, tuple(values[policy].items()))
+        for (name, values), config, policy in itertools.product(wanted.items(), CONFIGS, PAPERS)
+    }
+    cases = list(dict.fromkeys(keys.values()))  # a policy that a reading does not affect is run once
+    runs = in_threads(
+        lambda case: points(simulate(shark.with_values(dict(case[2])), *case[:2], seed), shark.discarded_minutes),
+        cases,
+        threads,
+    )
+    made = dict(zip(cases, runs, strict=True))
+    found = {item: [] for item in claims.TABLES}
+    for name in wanted:
+        measured = pd.concat([made[case] for key, case in keys.items() if key[0] == name], ignore_index=True)
+        for item in found:
+            found[item].append(getattr(tables, item)(measured).assign(condition=name))
+    result = {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
+    return result | {"refits": pd.DataFrame(refits.items(), columns=["condition", "load_factor"])}
+
+
+def all_touched(name):
+    """Whether a condition changes every policy, so that the load factor is fitted again under it.
+
+    Examples
+    --------
+    >>> all_touched("SARC's adaptation counts writes"), all_touched("host adapter of 100 MB/s")
+    (False, True)
+    """
+    return name == REFITTED or all(under(name).values())
+
+
+def effects(ledger, table2, fig6, internals, refits):
+    """Workflow job: how many claims are reproduced with each reading reversed.
+
+    Parameters
+    ----------
+    ledger : path-like
+        ``claims.yaml``.
+    table2, fig6, internals, refits : DataFrame
+        From `under_conditions`.
+
+    Returns
+    -------
+    DataFrame
+        ``change`` (the model's behaviour then), ``reading_kind, decided_on, decided_blind, fact``, ``load_factor``
+        (where it was fitted again), ``claims_reproduced`` (entries of the ledger, without its conditions) and
+        ``claims_gained`` relative to the model as read, refitted if the row is; ``sarc_over_better_sensitive`` and
+        ``_insensitive``: SARC's response over the better LRU variant's at the highest load.
+    """
+    every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
+    frames = {"table2": table2, "fig6": fig6, "internals": internals}
+    rows, again = [], refits.set_index("condition")["load_factor"].to_dict()
+    for name in dict.fromkeys(fig6["condition"]):
+        own = {
+            f"sarc_{item}": frame[frame["condition"] == name].drop(columns="condition")
+            for item, frame in frames.items()
+        }
+        study = Study("sarc", claims, own, variant=True)
+        held = 0
+        for claim in every:
+            form = study.forms.get(claim.id)
+            if form is not None and form.complete() and claim.role != "condition":
+                held += form.decide(claim).verdict == "reproduced"
+        about = READINGS.get(name)
+        ahead = {f"sarc_over_better_{c.removeprefix('cache_')}": _ahead(own["sarc_fig6"], c) for c in CONFIGS}
+        rows.append(
+            {
+                "change": name,
+                "reading_kind": about.kind if about else "joint",
+                "decided_on": about.decided if about else "",
+                "decided_blind": about.blind if about else "",
+                "fact": about.fact if about else "; ".join(JOINT.get(name, ("as read",))),
+                "load_factor": again.get(name, np.nan),
+                "claims_reproduced": held,
+                **ahead,
+            }
+        )
+    table = pd.DataFrame(rows)
+    held = table.set_index("change")["claims_reproduced"]
+    base = np.where(table["load_factor"].notna(), held[REFITTED], held[AS_READ])
+    table.insert(7, "claims_gained", table["claims_reproduced"] - base)
+    return table
+
+
+def _ahead(fig6, config):
+    part = fig6[fig6["config"] == config]
+    peak = part[part["scaled_iops"] == part["scaled_iops"].max()].set_index("policy")["response_ms"]
+    return peak["sarc"] / peak[list(LRU)].min()

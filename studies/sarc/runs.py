@@ -1,0 +1,391 @@
+"""The SARC study's machine: controller, caches and load of ``data/machines/shark.yaml``, scaled down."""
+
+import itertools
+import sys
+from dataclasses import dataclass, fields, replace
+
+import pandas as pd
+
+from misspenalty import disks
+from misspenalty.errors import ParameterError
+from misspenalty.prefetch.sequential import amp
+from misspenalty.prefetch.sequential.prefetcher import track_cache
+from misspenalty.traces.spc1 import IOPS_PER_BSU, Workload
+from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.common.points import in_threads
+from misspenalty_studies.sarc.array.controller import Controller, StorageController
+
+TRACK = 8  # pages of a track
+GB = 1 << 30
+CONFIGS = ("cache_sensitive", "cache_insensitive")
+LOADS = {  # scaled IOPS, the paper's Table II; the last is the peak
+    "cache_sensitive": (2500, 12500, 20000, 22500, 23750, 25000),
+    "cache_insensitive": (1136, 5682, 9091, 10227, 10795, 11364),
+}
+PAPERS = ("lru_top", "lru_bottom", "sarc")
+FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
+WARM_UP = 0  # phase
+KEYS = ["config", "scaled_iops", "policy"]
+TOUCHED = {  # the only policy or configuration that a parameter affects
+    "delta": "sarc",
+    "count_writes": "sarc",
+    "large_ratio": "sarc",
+    "insertion": "lru_bottom",
+    "footprint_sensitive_gb": "cache_sensitive",
+    "footprint_insensitive_gb": "cache_insensitive",
+}
+OPERATIONS = ("demand_reads", "prefetch_reads", "destage_reads", "destage_writes")  # of drives, by purpose
+CUMULATIVE = ("sequential_misses", "random_tracks", "false_sequential", "stream_tracks", "missed_sequential")
+MEASURES = [
+    "read_ms",
+    "write_ms",
+    "response_ms",
+    "stage_rate",
+    "hit_ratio",
+    "seq_share",
+    "ratio",
+    "sequential_misses_per_s",
+    "false_pct",
+    "missed_pct",
+    "utilisation",
+    "write_cache_fill",
+    "operations_per_request",
+    *(f"{name}_per_request" for name in OPERATIONS),
+    "destages_per_request",
+]
+
+
+@dataclass(frozen=True)
+class Shark(Controller):
+    """All parameters of the machine; ``shark.schema.yaml`` describes each field.
+
+    `divisor` is the scale of the model: caches, arrays, space and load are divided by it, times and the parameters of
+    one array, drive or track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
+    """
+
+    drive: str
+    threshold: int
+    degree: int
+    trigger: int
+    remedy: bool
+    writes_sequential: bool
+    delta: float
+    count_writes: bool
+    large_ratio: float
+    insertion: float | None
+    footprint_sensitive_gb: float | None
+    footprint_insensitive_gb: float | None
+    load_factor: float | None
+    climb: float
+    warm_up_minutes: int
+    warm_up_share: float
+    phase_minutes: int
+    discarded_minutes: int
+    divisor: int = 1
+    prefetcher: str = "sequential"
+
+    def with_values(self, values):
+        """A copy with other values, converted to each field's type.
+
+        Raises
+        ------
+        ParameterError
+            A name is unknown.
+        """
+        kinds = {field.name: field.type for field in fields(self)}
+        for name in values:
+            if name not in kinds:
+                raise ParameterError(f"the machine has no parameter {name!r}; it has {', '.join(kinds)}")
+        whole = {name: int(value) if kinds[name] in (int, int | None) else value for name, value in values.items()}
+        return replace(self, **whole)
+
+    def model(self):
+        """The same machine at its scale: caches and arrays divided by `divisor`."""
+        return self.scaled(self.divisor)
+
+    def footprint_bytes(self, config):
+        """Total space of the workload's units, at scale."""
+        gb = self.footprint_sensitive_gb if config == "cache_sensitive" else self.footprint_insensitive_gb
+        return int(gb * GB / self.divisor)
+
+    def iops(self, scaled_iops):
+        """Requests per second that the model receives at a load point of the paper."""
+        return scaled_iops * self.load_factor / self.divisor
+
+    def prefetch(self):
+        """Settings of the prefetcher."""
+        if self.prefetcher == amp.NAME:
+            return {"kind": amp.NAME, "threshold": self.threshold, "writes_sequential": int(self.writes_sequential)}
+        names = ("degree", "trigger", "threshold")
+        settings = {name: getattr(self, name) for name in names}
+        if not self.degree:
+            settings["trigger"] = -1
+        return settings | {"remedy": int(self.remedy), "writes_sequential": int(self.writes_sequential)}
+
+
+def load_shark(path, divisor=1, values=None):
+    """The study's machine.
+
+    Parameters
+    ----------
+    path : path-like
+        ``shark.yaml``; its schema is next to it.
+    divisor : int
+        Scale of the model.
+    values : dict, optional
+        Values that replace the file's, such as the fitted ones.
+
+    Returns
+    -------
+    shark : Shark
+    entries : dict
+        The file's entry for each parameter.
+    """
+    machine = load_machine(path, kind=Shark)
+    return replace(machine.testbed, divisor=divisor).with_values(values or {}), machine.entries
+
+
+def fitted_shark(path, values_path, settings, phases=None, divisor=None):
+    """The study's machine with the values that the fit found and those of a run's configuration.
+
+    Parameters
+    ----------
+    path : path-like
+        ``shark.yaml``.
+    values_path : path-like
+        CSV of the fit: ``parameter, value``.
+    settings : dict
+        The key ``sarc`` of a configuration: its ``divisor`` and its ``values``, which take precedence over the fitted
+        ones.
+    phases : dict, optional
+        Lengths of the phases, if not the machine's.
+    divisor : int, optional
+        Scale, if not the configuration's.
+
+    Returns
+    -------
+    shark, entries
+        As in `load_shark`.
+    """
+    found = pd.read_csv(values_path).set_index("parameter")["value"].to_dict()
+    scale = settings["divisor"] if divisor is None else divisor
+    return load_shark(path, scale, {**found, **settings["values"], **(phases or {})})
+
+
+class Run:
+    """A controller under its workload, minute by minute, starting with an empty cache.
+
+    Parameters
+    ----------
+    shark : Shark
+    config : {"cache_sensitive", "cache_insensitive"}
+    policy : str
+        Any online policy; the prefetcher is always the same.
+    seed : int
+        Of the workload.
+    peak : float, optional
+        Highest load to come, scaled IOPS; by default the configuration's.
+    drives : bool
+        Whether there are drives; without them missing pages arrive at once, which leaves only the caches.
+    """
+
+    MINUTE = 60 * 10**9  # ns
+
+    def __init__(self, shark, config, policy, seed, peak=None, drives=True):
+        missing = [name for name in FITTED if getattr(shark, name) is None]
+        if missing:
+            raise ParameterError(f"{', '.join(missing)} has no value; fit first, or set values")
+        self.shark, self.now = shark, 0
+        model = shark.model()
+        peak = LOADS[config][-1] if peak is None else peak
+        self.bsus = _bsus(shark.iops(peak))
+        workload = Workload(shark.footprint_bytes(config), bsus=self.bsus, seed=seed, climb=shark.climb)
+        self.bases, turn = [0], model.host_turn(TRACK)
+        for blocks in workload.blocks:
+            self.bases.append(-(-(self.bases[-1] + blocks) // turn) * turn)
+        self.workload = workload.start()
+        pages = self.bases[-1]
+        cache = read_cache(shark, policy, model.cache_pages, pages // TRACK)
+        drive = disks.load(shark.drive, "disk") if drives else None
+        self.controller = StorageController(model, drive, cache, pages)
+        self.cache_pages, self.write_cache_pages = model.cache_pages, model.write_cache_pages
+
+    def load(self, scaled_iops):
+        """Set the load that the host sends from now on."""
+        iops = self.shark.iops(scaled_iops)
+        self.workload.load(self.now, min(_bsus(iops), self.bsus), iops)
+
+    def minute(self):
+        """Run for another minute and return its `Interval`."""
+        self.now += self.MINUTE
+        return self.controller.run_workload(self.workload, self.bases, self.now)
+
+
+def _bsus(iops):
+    return max(1, round(iops / IOPS_PER_BSU))
+
+
+def touches(parameter, config, policy):
+    """Whether a run depends on a parameter.
+
+    Parameters
+    ----------
+    parameter : str
+        A parameter of the machine.
+    config, policy : str Of the run.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> touches("insertion", "cache_sensitive", "sarc"), touches("load_factor", "cache_sensitive", "sarc")
+    (False, True)
+    """
+    return TOUCHED.get(parameter, policy) in (config, policy)
+
+
+def read_cache(shark, policy, pages, tracks):
+    """A cache of tracks, with the policy's parameters if it keeps lists of its own."""
+    watched = {"delta": shark.delta, "count_writes": int(shark.count_writes)}
+    own, observe = {}, None
+    if policy == "sarc":
+        own = watched | {"large_ratio": float(shark.large_ratio)}
+    elif policy in ("lru_top", "lru_bottom"):
+        observe = watched
+        own = {"insertion": shark.insertion} if policy == "lru_bottom" else {}
+    return track_cache(policy, pages, tracks, track_pages=TRACK, prefetch=shark.prefetch(), observe=observe, **own)
+
+
+def simulate(shark, config, policy, seed, loads=None):
+    """One run through a load schedule, minute by minute.
+
+    Parameters
+    ----------
+    shark : Shark
+        The machine with its fitted values.
+    config : {"cache_sensitive", "cache_insensitive"}
+    policy : str
+        Any online policy.
+    seed : int
+        Of the workload.
+    loads : sequence of float, optional
+        Load points, scaled IOPS; by default the configuration's six, in rising order.
+
+    Returns
+    -------
+    DataFrame
+        One row per minute: ``config, policy, seed, divisor, phase`` (0 = warm-up), ``scaled_iops, minute`` (since the
+        start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks per second, times the
+        scale; ``false_pct``: share of random requests' accesses to tracks that were labelled sequential;
+        ``missed_pct``: share of streams' accesses that were not); mean time of a read and of a write by component, ms
+        (``read_seek_ms`` …); ``backlog``.
+    """
+    loads = LOADS[config] if loads is None else tuple(loads)
+    peak = max(LOADS[config][-1], *loads)
+    run = Run(shark, config, policy, seed, peak)
+    warm = (WARM_UP, shark.warm_up_share * peak, shark.warm_up_minutes)
+    schedule = [warm, *((phase, load, shark.phase_minutes) for phase, load in enumerate(loads, 1))]
+    rows, before, minute = [], dict.fromkeys(CUMULATIVE, 0), 0
+    for phase, load, minutes in schedule:
+        if minutes:
+            run.load(load)
+        for phase_minute in range(minutes):
+            interval = run.minute()
+            row = _row(run, interval, before)
+            before = {name: interval.state[name] for name in CUMULATIVE}
+            minute += 1
+            keys = {"config": config, "policy": policy, "seed": seed, "divisor": shark.divisor, "phase": phase}
+            rows.append(keys | {"scaled_iops": load, "minute": minute, "phase_minute": phase_minute} | row)
+    return pd.DataFrame(rows)
+
+
+def _row(run, interval, before):
+    counts, state, flat = interval.counts, interval.state, interval.row()
+    new = {name: state[name] - before[name] for name in CUMULATIVE}
+    requests = max(counts["reads"] + counts["writes"], 1)
+    operations = counts["stage_reads"] + counts["destage_reads"] + counts["destage_writes"]
+    return {
+        "read_ms": interval.read_ms,
+        "write_ms": interval.write_ms,
+        "response_ms": interval.response_ms,
+        "stage_rate": sum(interval.staged.values()) * run.shark.divisor / interval.seconds,
+        "hit_ratio": counts["read_hits"] / max(counts["reads"], 1),
+        "seq_share": state["seq_pages"] / run.cache_pages,
+        "ratio": state["ratio"],
+        "sequential_misses_per_s": new["sequential_misses"] * run.shark.divisor / interval.seconds,
+        "false_pct": 100 * new["false_sequential"] / max(new["random_tracks"], 1),
+        "missed_pct": 100 * new["missed_sequential"] / max(new["stream_tracks"], 1),
+        "utilisation": interval.utilisation,
+        "write_cache_fill": state["dirty_pages"] / run.write_cache_pages,
+        "operations_per_request": operations / requests,
+        "demand_reads_per_request": (counts["stage_reads"] - counts["prefetch_reads"]) / requests,
+        "prefetch_reads_per_request": counts["prefetch_reads"] / requests,
+        "destage_reads_per_request": counts["destage_reads"] / requests,
+        "destage_writes_per_request": counts["destage_writes"] / requests,
+        "destages_per_request": counts["destages"] / requests,
+        "backlog": state["backlog"],
+        **{name: flat[name] for name in flat if name.startswith(("read_", "write_")) and name.endswith("_ms")},
+    }
+
+
+def points(minutes, discarded):
+    """Measured points: means of one-minute averages.
+
+    Parameters
+    ----------
+    minutes : DataFrame
+        From `simulate`, of any number of runs.
+    discarded : int
+        Minutes at the start of each phase that are left out.
+
+    Returns
+    -------
+    DataFrame
+        One row per run and phase: ``config, scaled_iops, policy, seed, divisor``, `MEASURES` and the components;
+        ``backlog`` at the end of the phase.
+
+    Raises
+    ------
+    ParameterError
+        Nothing is left of a phase.
+    """
+    measured = minutes[(minutes["phase"] != WARM_UP) & (minutes["phase_minute"] >= discarded)]
+    if measured.empty:
+        raise ParameterError(f"no minute of a phase is left after discarding the first {discarded}")
+    runs = [*KEYS, "seed", "divisor"]
+    columns = [name for name in minutes if name in MEASURES or name.endswith("_ms")]
+    groups = measured.groupby(runs, sort=False)
+    table = groups[list(dict.fromkeys([*MEASURES, *columns]))].mean()
+    table["backlog"] = groups["backlog"].last()
+    return table.reset_index()
+
+
+def schedules(machine, fitted, policies, seeds, settings, threads):
+    """Workflow job: policies through the load schedules of both configurations, minute by minute.
+
+    Parameters
+    ----------
+    machine, fitted : path-like
+        ``shark.yaml``, and the table of values that the fit found.
+    policies : sequence of str
+    seeds : sequence of int
+    settings : dict
+        As in `fitted_shark`.
+    threads : int
+        Number of parallel runs.
+
+    Returns
+    -------
+    DataFrame
+        From `simulate`, configuration by configuration, policy by policy and seed by seed.
+    """
+    shark, _ = fitted_shark(machine, fitted, settings)
+
+    def run(case):
+        table = simulate(shark, *case)
+        print(*case, f"{len(table)} minutes", sep=", ", file=sys.stderr)
+        return table
+
+    return pd.concat(in_threads(run, itertools.product(CONFIGS, policies, seeds), threads), ignore_index=True)

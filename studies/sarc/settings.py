@@ -1,0 +1,284 @@
+"""Settings of the SARC study: what can be configured, what it means, and what is rejected before the first job."""
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+
+from misspenalty.errors import ParameterError
+from misspenalty.policies import find_policy
+from misspenalty.prefetch.sequential.prefetcher import check as check_prefetch
+from misspenalty_studies.common.settings import Distinct, SettingError, Settings, at, nearest, setting
+from misspenalty_studies.common.settings.types import Identifier, Label, Positive, Seed, Unique
+from misspenalty_studies.sarc.fit import STEPS, ranges_of, targets_of
+from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, load_shark
+from misspenalty_studies.sarc.sensitivity import changes, variations
+
+MACHINE = "machines/shark.yaml"
+SENSITIVITY = [
+    "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
+    "drive_scheduler", "drive_window", "destages", "degree", "trigger", "footprint_sensitive_gb",
+    "footprint_insensitive_gb", "load_factor", "climb",
+]  # fmt: skip
+
+
+def _scalar(value):
+    if not isinstance(value, (int, float, str)):
+        raise ValueError(f"{value!r}; expected a number, text, true or false")
+    return value
+
+
+Minutes = Annotated[int, Field(ge=0, le=1440)]
+Divisor = Literal[1, 2, 4, 8, 16]
+Offsets = Annotated[list[Annotated[float, Field(ge=-1000, le=1000)]], Field(min_length=1)]
+Load = Annotated[int, Field(ge=0, le=5)]
+Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["number", "string", "boolean"]})]
+
+
+class Phases(Settings):
+    """Lengths of phases."""
+
+    warm_up_minutes: Minutes = setting(what="Time before the first phase, minutes.")
+    phase_minutes: Minutes = setting(what="Length of a phase, minutes.")
+    discarded_minutes: Minutes = setting(what="Minutes at the start of a phase that are not counted.")
+
+    @model_validator(mode="after")
+    def check(self):
+        """A phase is longer than its discarded minutes."""
+        _check_phases(self.phase_minutes, self.discarded_minutes)
+        return self
+
+
+class Start(Settings):
+    """Where the search of a fitted parameter starts."""
+
+    value: Positive = setting(what="First value.")
+    first: Positive = setting(what="First stride; it is halved when no neighbour is better.")
+    finest: Positive = setting(what="Stride at which the search ends; the first is a power of two times as large.")
+
+    @model_validator(mode="after")
+    def check(self):
+        """Halving the first stride leads to the finest."""
+        halvings = math.log2(self.first / self.finest)
+        if halvings < -1e-9 or abs(halvings - round(halvings)) > 1e-9:
+            raise ParameterError(
+                f"first is {self.first:g}, finest {self.finest:g}; expected a power of two between them"
+            )
+        return self
+
+
+class Fit(Settings):
+    """How the fitted parameters are searched; full size."""
+
+    load_factor: Start = setting(what="Requests per second per scaled IOPS.")
+    controller_us: Start = setting(what="Processor time per request, microseconds.")
+    host_slots: Start = setting(what="Most requests per array that the host has in progress.")
+    footprint_sensitive_gb: Start = setting(what="Space of the cache-sensitive configuration, 2^30 bytes.")
+    insertion: Start = setting(what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end.")
+    host_stripe_kb: Start = setting(
+        what="Amount that the host puts on one array before going on to the next, KB; strides are numbers of doublings."
+    )
+
+
+class Streams(Settings):
+    """Sequential streams behind the study's controller."""
+
+    number: int = setting(what="Streams per array.", ge=1, le=10_000)
+    read_kb: Annotated[int, Field(ge=4, le=256, multiple_of=4)] = setting(what="Length of a read, KB.")
+    mb_per_s: Distinct[Positive] = setting(what="Rates of a stream, 10^6 bytes per second.")
+    cache_mb: Distinct[Annotated[int, Field(ge=16, le=1 << 20)]] = setting(what="Cache sizes at full size, MB.")
+
+
+class Prefetchers(Settings):
+    """AMP next to prefetchers of a fixed degree."""
+
+    seeds: Distinct[Seed] = setting(what="Seeds, over which the intervals are taken.")
+    loads: Distinct[Load] = setting(what="Which of a configuration's six load points, counted from 0.")
+    phases: Phases = setting(what="Phases of these runs; streams have no warm-up.")
+    streams: Streams = setting(what="The streams.")
+
+
+class Anomaly(Settings):
+    """Streams in one LRU list."""
+
+    streams: int = setting(what="Sequential streams, interleaved at random.", ge=1, le=10_000)
+    length: int = setting(what="Tracks that each stream reads on average.", ge=10, le=100_000)
+    degrees: Annotated[list[Annotated[int, Field(ge=1, le=256)]], Field(min_length=1)] = setting(
+        what="Tracks per prefetched group."
+    )
+    tracks_a_stream: Distinct[Positive] = setting(what="Cache sizes, tracks per stream.")
+
+
+class SarcSettings(Settings):
+    """SARC, USENIX 2005."""
+
+    divisor: Divisor = setting(
+        16,
+        "Scale of the model: caches, arrays, space and load of the paper's machine (data/machines/shark.yaml) are "
+        "divided by it.",
+        "full.yaml runs the whole machine.",
+    )
+    seeds: Distinct[Seed] = setting(
+        [1, 2, 3, 4, 5],
+        "Seeds of the workload: the tables are means over them, with confidence intervals; only the first is plotted "
+        "over time.",
+    )
+    beyond: Unique[Identifier] = setting(
+        ["arc", "mq", "lirs", "s3fifo"],
+        "Policies that the paper does not have, behind the same prefetcher on the same load; first seed only.",
+    )
+    values: dict[str, Scalar] = setting(
+        {}, "Parameters of data/machines/shark.yaml whose values replace the file's or the fitted ones."
+    )
+    short: Phases = setting(
+        {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
+        "Phases of the fit's search and of the sensitivity, readings and scale runs.",
+        "The study's own phases are 30 minutes long, after a warm-up of 20.",
+    )
+    fit: Fit = setting(
+        {
+            "load_factor": {"value": 1.0, "first": 0.04, "finest": 0.01},
+            "controller_us": {"value": 140, "first": 20, "finest": 10},
+            "host_slots": {"value": 4, "first": 1, "finest": 1},
+            "footprint_sensitive_gb": {"value": 240, "first": 80, "finest": 20},
+            "insertion": {"value": 0.2, "first": 0.08, "finest": 0.005},
+            "host_stripe_kb": {"value": 64, "first": 1, "finest": 1},
+        },
+        "Where the search of each fitted parameter starts, near what an earlier fit found, and its strides; its range "
+        "is that of data/calibration.yaml.",
+        "The first three are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
+        "and LRU Bottom's; then the first five again, with the strip found.",
+        block=True,
+    )
+    insertions: Distinct[Positive] = setting(
+        [0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.3],
+        "Further insertion points to try once the space is known; the search may have missed an optimum.",
+    )
+    finalists: Annotated[int, Field(ge=1, le=100)] = setting(
+        2, "Best points of the search that are run in the study's own phases; the best of these is chosen."
+    )
+    fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of these points; the search uses only the first.")
+    thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(
+        [6, 8, 10, 12, 14, 16],
+        "Detection thresholds whose errors are compared; the machine's threshold is chosen from them.",
+    )
+    detection_gb: Distinct[Positive] = setting(
+        [200, 300, 400], "Spaces of the cache-sensitive configuration in which the thresholds are compared."
+    )
+    scale_divisors: Distinct[Divisor] = setting(
+        [16, 8],
+        "Scales that are compared with one another.",
+        "The more its results agree across scales, the more a scaled model can be trusted.",
+    )
+    scale_loads: Distinct[Load] = setting(
+        [1, 3, 5], "Which of a configuration's six load points are run at each scale, counted from 0."
+    )
+    sensitivity: Distinct[Label] = setting(
+        SENSITIVITY,
+        "Parameters of data/machines/shark.yaml that are varied one at a time, over the values it lists.",
+        notes={"degree": "the trigger keeps its share of the group"},
+        block=True,
+    )
+    sensitivity_load: Load = setting(
+        4, "Which of a configuration's six load points the sensitivity is run at, counted from 0."
+    )
+    prefetchers: Prefetchers = setting(
+        {
+            "seeds": [1, 2, 3],
+            "loads": [1, 3, 5],
+            "phases": {"warm_up_minutes": 2, "phase_minutes": 2, "discarded_minutes": 1},
+            "streams": {
+                "number": 100,
+                "read_kb": 256,
+                "mb_per_s": [0.25, 1.0],
+                "cache_mb": [256, 1024, 2048, 8192],
+            },
+        },
+        "AMP next to prefetchers of a fixed degree, on the study's load and on concurrent streams.",
+        block=True,
+    )
+    anomaly: Anomaly = setting(
+        {
+            "streams": 50,
+            "length": 800,
+            "degrees": [4, 8, 16],
+            "tracks_a_stream": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 24, 28, 32, 40],
+        },
+        "Streams in one LRU list, for the anomaly of Figures 1 and 3.",
+        block=True,
+    )
+
+    @model_validator(mode="after")
+    def check(self, info):
+        """Policies exist, and every machine that the study builds is valid."""
+        for name in self.beyond:
+            _check_beyond(name)
+        folder = (info.context or {}).get("data")
+        if folder is not None:
+            self._check_machine(Path(folder) / MACHINE)
+            self._check_targets(info.context["fits"])
+        return self
+
+    def _check_machine(self, path):
+        shark, entries = load_shark(path)
+        try:
+            shark = shark.with_values(self.values)
+        except (ParameterError, ValueError) as error:
+            raise SettingError(str(error), "values") from error
+        with at("values"):
+            _check_phases(shark.phase_minutes, shark.discarded_minutes)
+        self._check_sensitivity(shark, entries)
+        start = {name: entry["value"] for name, entry in self.fit.plain().items()}
+        tried = shark.with_values(start | self.values)
+        for divisor in {self.divisor, *self.scale_divisors}:
+            with at("values"):
+                _check_model(tried.with_values({"divisor": divisor}))
+
+    def _check_sensitivity(self, shark, entries):
+        listed = variations(shark, entries)
+        for name in self.sensitivity:
+            if name not in entries:
+                raise SettingError(f"the machine has no parameter {name!r}{nearest(name, entries)}", "sensitivity")
+            if not entries[name].vary and not entries[name].vary_factors:
+                raise SettingError(f"shark.yaml lists no other values for {name}; add `vary` there", "sensitivity")
+            for value in listed.get(name, ()):
+                try:
+                    check_prefetch(shark.with_values(changes(shark, name, value)).prefetch())
+                except ParameterError as error:
+                    raise SettingError(f"{name} = {value}: {error}", "sensitivity") from error
+
+    def _check_targets(self, fits):
+        for step, (names, _) in STEPS.items():
+            if not targets_of(fits, step):
+                raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
+        ranges = ranges_of(fits)
+        for name, start in self.fit.plain().items():
+            low, high = ranges[name]
+            if not low <= start["value"] <= high:
+                raise SettingError(f"{name} starts at {start['value']:g}; expected {low:g} to {high:g}", "fit")
+
+
+def _check_phases(minutes, discarded):
+    if minutes <= discarded:
+        raise ParameterError(
+            f"phases of {minutes} minutes without their first {discarded}; expected phase_minutes to be more than "
+            "discarded_minutes"
+        )
+
+
+def _check_model(shark):
+    shark.model().check()
+    for config in CONFIGS:
+        shark.footprint_bytes(config)
+
+
+def _check_beyond(name):
+    try:
+        offline = find_policy(name).offline
+    except ParameterError as error:
+        raise SettingError(f"{error}; `misspenalty policies` lists them all", "beyond") from error
+    if offline:
+        raise SettingError(f"{name} looks into the future, which no live cache can", "beyond")
+    if name in PAPERS:
+        raise SettingError(f"{name} is one of the paper's own policies, which are always run", "beyond")

@@ -1,0 +1,540 @@
+"""The SARC study: its tables, its fit, the anomaly, scale, and the messages for bad configurations."""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from misspenalty import InputError, ParameterError
+from misspenalty_studies.common.claims import load_calibration, load_ledger
+from misspenalty_studies.common.claims.report import Study
+from misspenalty_studies.common.machine import Parameter
+from misspenalty_studies.sarc import claims, detection
+from misspenalty_studies.sarc import fit as sarc_fit
+from misspenalty_studies.sarc import readings as sarc_readings
+from misspenalty_studies.sarc import runs as sarc_runs
+from misspenalty_studies.sarc import sensitivity as sarc_inside
+from misspenalty_studies.sarc import tables as sarc
+from misspenalty_studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_shark, load_shark
+from misspenalty_studies.sarc.settings import SENSITIVITY
+
+ROOT = Path(__file__).parents[3]
+MACHINE = ROOT / "data" / "machines" / "shark.yaml"
+VALUES = {
+    "load_factor": 0.8,
+    "controller_us": 100,
+    "host_slots": 3,
+    "footprint_sensitive_gb": 350,
+    "insertion": 0.07,
+    "host_stripe_kb": 64,
+}
+SHORT = {"warm_up_minutes": 1, "phase_minutes": 3, "discarded_minutes": 1}
+LEDGER = {claim.id: claim for claim in load_ledger(ROOT / "data" / "published" / "claims.yaml")}
+FITS = load_calibration(ROOT / "data" / "calibration.yaml")
+
+
+@pytest.fixture(scope="module")
+def shark():
+    return load_shark(MACHINE, 16, VALUES | SHORT)[0]
+
+
+@pytest.fixture(scope="module")
+def minutes(shark):
+    return pd.concat([sarc_runs.simulate(shark, "cache_sensitive", policy, 1, [2500, 25000]) for policy in PAPERS])
+
+
+def test_the_schedule_is_the_ledgers():
+    assert LOADS == claims.LOADS
+
+
+def test_a_run_counts_false_and_missed_streams_by_minute(minutes):
+    assert minutes["false_pct"].between(0, 100).all() and minutes["missed_pct"].between(0, 100).all()
+    assert minutes.groupby("policy")["missed_pct"].apply(lambda column: column.iloc[-1] < column.iloc[0]).all()
+
+
+def test_a_run_is_a_row_a_minute(minutes, shark):
+    one = minutes[minutes["policy"] == "sarc"]
+    assert one["minute"].tolist() == list(range(1, 8))
+    assert one["phase"].tolist() == [0] + 3 * [1] + 3 * [2]
+    assert one["scaled_iops"].tolist() == [18750] + 3 * [2500] + 3 * [25000]
+    busy = one[one["phase"] == 2].iloc[-1]
+    parts = [name for name in one if name.startswith("read_") and name != "read_ms"]
+    assert busy[parts].sum() == pytest.approx(busy["read_ms"])
+    assert 0 < busy["seq_share"] < 1
+    assert busy["response_ms"] == pytest.approx(0.394 * busy["read_ms"] + 0.606 * busy["write_ms"], rel=0.02)
+
+
+def test_equal_seeds_give_equal_minutes(shark):
+    one, two, other = (sarc_runs.simulate(shark, "cache_insensitive", "sarc", seed, [5682]) for seed in (7, 7, 8))
+    assert one.equals(two)
+    assert not one.equals(other)
+
+
+def test_points_leave_the_first_minutes_out(minutes):
+    table = sarc_runs.points(minutes, 2)
+    last = minutes[(minutes["phase"] == 2) & (minutes["phase_minute"] == 2)].set_index("policy")
+    peak = table[table["scaled_iops"] == 25000].set_index("policy")
+    assert (peak["read_ms"] == last["read_ms"].loc[peak.index]).all()
+    with pytest.raises(ParameterError, match="no minute of a phase is left"):
+        sarc_runs.points(minutes, 3)
+
+
+def test_tables_have_the_ledgers_columns(minutes):
+    points = sarc_runs.points(minutes, 1)
+    table2, fig6 = sarc.table2(points), sarc.fig6(points)
+    assert list(table2)[:5] == ["config", "scaled_iops", "policy", "read_ms", "write_ms"]
+    assert list(fig6)[:6] == ["config", "scaled_iops", "policy", "response_ms", "power", "stage_rate"]
+    assert fig6["power"].to_numpy() == pytest.approx(fig6["scaled_iops"] / fig6["response_ms"])
+    assert table2["read_ms_ci95"].isna().all(), "one seed has no interval"
+    peaks = sarc.peaks(fig6, table2).set_index(["policy", "quantity"])["value"]
+    at = table2[table2["scaled_iops"] == 25000].set_index("policy")["read_ms"]
+    expected = 100 * (1 - at["sarc"] / at["lru_top"])
+    assert peaks["lru_top", "read_response_reduction"] == pytest.approx(expected)
+    parts = sarc.components(points)
+    whole = parts[parts["request"] == "write"].groupby(["scaled_iops", "policy"])["ms"].sum()
+    assert whole[25000, "sarc"] == pytest.approx(
+        table2.set_index(["scaled_iops", "policy"]).loc[(25000, "sarc"), "write_ms"]
+    )
+
+
+def test_confidence_intervals_are_students():
+    rows = [{"config": "c", "scaled_iops": 1, "policy": "p", "seed": seed, "x": x} for seed, x in enumerate([1, 2, 6])]
+    row = sarc.over_seeds(pd.DataFrame(rows), ["x"]).iloc[0]
+    assert row["x"] == 3
+    assert row["x_ci95"] == pytest.approx(4.302652730 * np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+    assert row["seeds"] == 3
+
+
+def test_lists_and_ratio_are_as_the_paper_explains_them(minutes):
+    """Figures 7 and 8 at the peak: SEQ is largest under LRU Top, and its ratio lowest."""
+    peak = sarc_runs.points(minutes, 1).query("scaled_iops == 25000").set_index("policy")
+    assert peak["seq_share"].idxmax() == "lru_top"
+    assert peak["ratio"].idxmin() == "lru_top"
+    assert peak["stage_rate"].idxmin() == "sarc"
+
+
+def test_scale_changes_little(shark):
+    """Half the size: as many hits, drives nearly as busy (on two arrays, streams are cut into more pieces)."""
+    warm = replace(shark, warm_up_minutes=5)
+    small, large = (
+        sarc_inside.scale(replace(warm, divisor=divisor), "cache_sensitive", "sarc", 1, [1]).iloc[0]
+        for divisor in (16, 8)
+    )
+    assert small["hit_ratio"] == pytest.approx(large["hit_ratio"], rel=0.05)
+    assert small["utilisation"] == pytest.approx(large["utilisation"], rel=0.08)
+    assert small["stage_rate"] == pytest.approx(large["stage_rate"], rel=0.05)
+
+
+# --- the anomaly ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def misses():
+    table = sarc_inside.anomaly(20, 400, [4, 8], [80, 120, 160, 200, 240, 320, 640, 1600], 1)
+    return table.set_index(["degree", "strategy", "cache_tracks"])["misses_pct"].sort_index()
+
+
+@pytest.mark.parametrize("degree", [4, 8])
+def test_synchronous_prefetching_leaves_one_miss_in_a_group(misses, degree):
+    assert misses[degree, "synchronous", 1600] == pytest.approx(100 / (degree + 1), rel=0.03)
+    assert misses[degree, "synchronous", 640] == pytest.approx(misses[degree, "synchronous", 1600], rel=0.03)
+
+
+@pytest.mark.parametrize("degree", [4, 8])
+def test_asynchronous_prefetching_leaves_none_where_the_list_is_long_enough(misses, degree):
+    assert misses[degree, "asynchronous_remedy", 1600] == 0
+    assert misses[degree, "asynchronous", 1600] < 0.1
+
+
+def test_without_the_remedy_asynchronous_prefetching_can_be_worse_than_none(misses):
+    assert misses[8, "asynchronous", 200] > 1.1 * misses[8, "synchronous", 200]
+    remedied = misses[8, "asynchronous_remedy"]
+    assert (remedied <= misses[8, "asynchronous"] + 1e-9).all()
+    assert (remedied[160:].diff().dropna() <= 0).all(), "with it, more cache never means more misses"
+
+
+# --- the fit ----------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_two_lru_variants_are_fitted_to():
+    mine = [fit for fit in FITS if fit.study == "sarc"]
+    assert sorted(fit.parameter for fit in mine) == sorted(FITTED)
+    policies = {cell["where"]["policy"] for fit in mine for cell in fit.published}
+    assert policies == {"lru_top", "lru_bottom"}
+    load, space, *again = (sarc_fit.targets_of(FITS, step) for step in sarc_fit.STEPS)
+    assert (len(load), len(space)) == (12, 36)
+    assert not load.keys() & space.keys()
+    assert again == [load, space]
+
+
+def test_targets_are_the_published_values():
+    published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv").set_index(
+        ["config", "scaled_iops", "policy"]
+    )
+    assert sarc_fit.STEPS
+    for step in sarc_fit.STEPS:
+        targets = sarc_fit.targets_of(FITS, step)
+        assert targets
+        for (*where, column), ms in targets.items():
+            assert published.loc[tuple(where), column] == ms
+
+
+def test_a_target_outside_the_steps_rows_is_named():
+    stray = replace(next(fit for fit in FITS if fit.parameter == "insertion"), parameter="load_factor")
+    with pytest.raises(ParameterError, match=r"load_factor is fitted to .*lru_top.*expected rows"):
+        sarc_fit.targets_of([stray], "load")
+
+
+def test_a_factor_is_the_mean_over_targets_of_seeds_means():
+    targets = {("c", 1, "p", "read_ms"): 10.0, ("c", 1, "p", "write_ms"): 1.0}
+    rows = [{"config": "c", "scaled_iops": 1, "policy": "p", "read_ms": ms, "write_ms": 2.0} for ms in (10.0, 30.0)]
+    tried = pd.DataFrame(rows)
+    assert sarc_fit.mean_factor(tried, targets) == pytest.approx(2.0)
+    assert sarc_fit.mean_factor(tried.assign(read_ms=2.5, write_ms=1.0), targets) == pytest.approx(2.0)
+    with pytest.raises(ParameterError, match="was not run"):
+        sarc_fit.mean_factor(tried, {("c", 2, "p", "read_ms"): 1.0})
+    with pytest.raises(ParameterError, match="nothing to fit"):
+        sarc_fit.mean_factor(tried, {})
+
+
+def test_a_search_keeps_to_the_ranges_and_ends_where_no_neighbour_is_better():
+    seen = []
+
+    def bowl(points):
+        seen.extend(points)
+        return [(x - 7.3) ** 2 + (y - 0.2) ** 2 for x, y in points]
+
+    found = sarc_fit.descend(bowl, (1.0, 1.0), (4, 0.4), (0.5, 0.1), ((0, 7), (0.25, 2)))
+    assert found == pytest.approx((7.0, 0.3))
+    assert all(0 <= x <= 7 and 0.25 <= y <= 2 for x, y in seen)
+    ways = [(0, -0.5, (0, 7)), (0, 0.5, (0, 7)), (1, -0.1, (0.25, 2)), (1, 0.1, (0.25, 2))]
+    finest = [near for place, way, bounds in ways if (near := sarc_fit.moved(found, place, way, bounds)) is not None]
+    assert len(finest) == 2, "7 and 0.3 are next to the ends of their ranges"
+    assert bowl([found])[0] < min(bowl(finest))
+
+
+def test_a_search_doubles_what_has_strides_of_doublings():
+    def bowl(points):
+        return [abs(x - 3) + abs(np.log2(kb / 300)) for x, kb in points]
+
+    found = sarc_fit.descend(bowl, (1, 64), (1, 1), (1, 1), ((0, 5), (16, 1024)), (False, True))
+    assert found == (3, 256)
+
+
+def test_the_fit_takes_the_best_finalist_in_the_studys_own_phases(tmp_path, monkeypatch):
+    """Responses are made up: in shorter measurement phases the best load factor is 0.92, in the study's own 0.93."""
+    seen = []
+
+    def made_up(shark, config, policy, seed):
+        whole = shark.phase_minutes == 30
+        seen.append((shark.phase_minutes, seed))
+        off = 1 + abs(shark.load_factor - (0.93 if whole else 0.92)) + abs(shark.host_slots - 4)
+        off += abs(shark.controller_us - 140) / 1000
+        if (config, policy) != ("cache_insensitive", "lru_top"):
+            off = 1 + abs(shark.footprint_sensitive_gb - 240) / 100 * (config == "cache_sensitive")
+            off += abs(np.log2(shark.host_stripe_kb / 128))
+            off += abs(shark.insertion - 0.065) if policy == "lru_bottom" else 0
+        rows = [
+            {"config": config, "scaled_iops": load, "policy": policy, "phase": 1, "phase_minute": 9, "seed": seed}
+            | {"divisor": 16, "backlog": 0}
+            | dict.fromkeys(sarc_runs.MEASURES, 1.0)
+            | {f"{side}_ms": published[config, load, policy, f"{side}_ms"] * off for side in ("read", "write")}
+            for load in LOADS[config]
+        ]
+        return pd.DataFrame(rows)
+
+    cells = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
+    published = {
+        (row.config, row.scaled_iops, row.policy, column): getattr(row, column)
+        for row in cells.itertuples()
+        for column in ("read_ms", "write_ms")
+    }
+    monkeypatch.setattr(sarc_fit, "simulate", made_up)
+    start = {
+        "load_factor": {"value": 1.0, "first": 0.08, "finest": 0.01},
+        "controller_us": {"value": 100, "first": 40, "finest": 10},
+        "host_slots": {"value": 3, "first": 1, "finest": 1},
+        "footprint_sensitive_gb": {"value": 300, "first": 80, "finest": 20},
+        "insertion": {"value": 0.1, "first": 0.04, "finest": 0.005},
+        "host_stripe_kb": {"value": 64, "first": 1, "finest": 1},
+    }
+    calibration = ROOT / "data" / "calibration.yaml"
+    short = {"phase_minutes": 5, "discarded_minutes": 1}
+    settings, paths = {"divisor": 16, "values": {}}, {step: tmp_path / f"{step}.csv" for step in sarc_fit.STEPS}
+    for place, step in enumerate(sarc_fit.STEPS):
+        before = list(paths.values())[:place]
+        table = sarc_fit.search(MACHINE, calibration, step, settings, start, [0.03, 0.3], 6, short, [1, 2], 1, before)
+        table.to_csv(paths[step], index=False)
+    made = sarc_fit.gather(calibration, paths.values())
+    values = made["fitted"].set_index("parameter")["value"].to_dict()
+    assert values == pytest.approx(
+        {
+            "load_factor": 0.93,
+            "controller_us": 140,
+            "host_slots": 4,
+            "footprint_sensitive_gb": 240,
+            "insertion": 0.065,
+            "host_stripe_kb": 128,
+        }
+    )
+    assert made["fit"]["mean_factor"].tolist()[:5] == pytest.approx([1.0] * 5)
+    assert made["fit"].iloc[-1][["parameter", "step"]].tolist() == ["host_stripe_kb", "space"], "not searched again"
+    assert set(seen) == {(5, 1), (30, 1), (30, 2)}
+    grid = made["fit_grid"]
+    assert grid[grid["phases"] == "whole"].groupby("step").size().to_dict() == {"load_again": 6, "space_again": 6}
+    assert {0.03, 0.3} <= set(grid.loc[grid["step"] == "space_again", "insertion"]), "tried as well"
+    short_best = grid[(grid["phases"] == "short") & (grid["step"] == "load")].iloc[0]
+    assert short_best["load_factor"] == 0.92
+
+
+# --- detection --------------------------------------------------------------------------------------------------------
+
+
+def test_the_threshold_is_the_one_with_the_fewest_tracks_misjudged():
+    archived = pd.read_csv(ROOT / "results" / "sarc" / "detection.csv")
+    errors = (archived["false_pct"] + archived["missed_pct"]) / 2
+    mean = errors.groupby([archived["threshold"], archived["config"]]).mean().groupby("threshold").mean()
+    assert load_shark(MACHINE)[0].threshold == mean.idxmin()
+    assert archived.loc[archived["lowest_error"], "threshold"].unique().tolist() == [mean.idxmin()]
+
+
+def test_detection_is_the_same_without_drives(shark):
+    """Requests look up the cache in order of arrival, whatever the drives do with them."""
+    states = []
+    for drives in (True, False):
+        run = Run(shark, "cache_sensitive", "lru_top", 1, drives=drives)
+        run.load(2500)
+        states.append(run.minute().state)
+    one, two = ({name: state[name] for name in detection.COUNTS} for state in states)
+    assert one == two
+    assert one["stream_tracks"] > 0
+
+
+def test_random_data_pay_by_the_hits_for_what_they_gain_of_the_cache():
+    """LRU Bottom gives random data half the cache more: 20 % more hits in one configuration, 10 % in the other."""
+    keys = ["config", "scaled_iops", "policy"]
+    verdicts = {}
+    for gain in (0.2, 0.05):
+        rows = [
+            (config, load, policy, hit + (policy != "lru_top") * more, 0.1 + 0.5 * (policy == "lru_top"))
+            for config, hit, more in (("cache_sensitive", 0.4, gain), ("cache_insensitive", 0.3, 0.1))
+            for load in LOADS[config]
+            for policy in PAPERS
+        ]
+        frame = pd.DataFrame(rows, columns=[*keys, "hit_ratio", "seq_share"])
+        study = Study("sarc", claims, {"sarc_internals": frame}, variant=True)
+        form = study.forms["sarc.fig6.random_utility"]
+        assert form.complete()
+        verdicts[gain] = form.decide(LEDGER["sarc.fig6.random_utility"]).verdict
+    assert verdicts[0.2] == "reproduced"
+    assert verdicts[0.05] != "reproduced"
+
+
+def test_a_lower_threshold_misjudges_more_random_tracks_and_misses_fewer_of_a_stream():
+    short = {"warm_up_minutes": 3, "phase_minutes": 4, "discarded_minutes": 1}
+    table = detection.by_threshold(MACHINE, [3, 12], {"divisor": 16, "values": short}, VALUES, [350], 1, threads=2)
+    assert table[["config", "threshold"]].to_numpy().tolist() == [[c, t] for c in LOADS for t in (3, 12)]
+    low, high = (part.reset_index() for _, part in table.groupby("threshold"))
+    assert (low["false_pct"] > high["false_pct"]).any() and (low["false_pct"] >= high["false_pct"]).all()
+    assert (low["missed_pct"] < high["missed_pct"]).any() and (low["missed_pct"] <= high["missed_pct"]).all()
+    assert table["footprint_gb"].unique().tolist() == [350, 6500]
+    assert table["lowest_error"].sum() == 2
+
+
+# --- machine ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_varied_degree_takes_its_trigger_along(shark):
+    assert sarc_inside.changes(shark, "degree", 4) == {"degree": 4, "trigger": 2}
+    assert sarc_inside.changes(shark, "degree", 32) == {"degree": 32, "trigger": 16}
+    assert sarc_inside.changes(shark, "trigger", 1) == {"trigger": 1}
+
+
+def test_orders_count_near_responses_as_equal():
+    rows = [
+        (parameter, "x", "cache_sensitive", policy, ms)
+        for parameter, times in (("none", (30, 10.4, 10)), ("delta", (30, 10, 10.4)), ("climb", (30, 10.6, 10)))
+        for policy, ms in zip(PAPERS, times, strict=True)
+    ]
+    table = sarc_inside.orderings(
+        pd.DataFrame(rows, columns=["parameter", "value", "config", "policy", "response_ms"])
+    ).set_index("parameter")
+    assert table["order"].tolist() == ["lru_bottom = sarc < lru_top"] * 2 + ["sarc < lru_bottom < lru_top"]
+    assert table["changed"].tolist() == [False, False, True]
+    assert table.loc["climb", "sarc_over_better"] == pytest.approx(10 / 10.6)
+
+
+def test_a_machine_without_fitted_values_says_so():
+    shark, _ = load_shark(MACHINE, 16)
+    with pytest.raises(ParameterError, match="fit first"):
+        Run(replace(shark, host_slots=3), "cache_sensitive", "sarc", 1)
+
+
+def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_path):
+    path = tmp_path / "values.csv"
+    pd.DataFrame({"parameter": VALUES.keys(), "value": VALUES.values()}).to_csv(path, index=False)
+    shark, _ = fitted_shark(MACHINE, path, {"divisor": 16, "values": {"insertion": 0.2}}, SHORT)
+    assert (shark.host_slots, shark.load_factor, shark.insertion, shark.phase_minutes) == (3, 0.8, 0.2, 3)
+    slots = Parameter(None, "requests", "fitted", "none", vary_factors=(0.5, 2))
+    assert sarc_inside.variations(shark, {"host_slots": slots}) == {"host_slots": [2, 6]}
+    share = Parameter(None, "share", "fitted", "none", vary_factors=(2, 4, 8))
+    assert sarc_inside.variations(shark, {"insertion": share}) == {"insertion": [0.4, 0.8]}
+
+
+def test_a_malformed_machine_is_named(tmp_path):
+    path = tmp_path / "shark.yaml"
+    entries = yaml.safe_load(MACHINE.read_text())
+    entries["delta"]["value"] = 2
+    path.write_text(yaml.safe_dump(entries))
+    (tmp_path / "shark.schema.yaml").write_text(MACHINE.with_name("shark.schema.yaml").read_text())
+    with pytest.raises(InputError, match=r"delta\.value"):
+        load_shark(path)
+
+
+# --- readings ---------------------------------------------------------------------------------------------------------
+
+
+def test_readings_name_parameters_of_the_machine_and_turn_something(shark):
+    assert sarc_readings.READINGS and sarc_readings.JOINT
+    for name, reading in sarc_readings.READINGS.items():
+        turned = shark.with_values(reading.values)
+        assert turned != shark, name
+        turned.model().check()
+    for parts in sarc_readings.JOINT.values():
+        assert set(parts) <= set(sarc_readings.READINGS)
+
+
+def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monkeypatch):
+    every = sarc_readings.READINGS
+    named = {
+        name: every[name]
+        for name in ("no striping by the host", "SARC's adaptation counts writes", "host adapter of 100 MB/s")
+    }
+    monkeypatch.setattr(sarc_readings, "READINGS", named)
+    monkeypatch.setattr(
+        sarc_readings, "JOINT", {"two": ("SARC's adaptation counts writes", "host adapter of 100 MB/s")}
+    )
+    fitted = tmp_path / "fitted.csv"
+    pd.Series(VALUES, name="value").rename_axis("parameter").to_csv(fitted)
+    short = {"warm_up_minutes": 0, "phase_minutes": 1, "discarded_minutes": 0}
+    settings = {"divisor": 16, "values": {}}
+    calibration = ROOT / "data" / "calibration.yaml"
+    made = sarc_readings.under_conditions(MACHINE, fitted, calibration, settings, short, 1, threads=1)
+    assert set(made) == {*claims.TABLES, "refits"}
+    parts = {name: part for name, part in made["fig6"].groupby("condition")}
+    assert list(parts) == sorted([sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"])
+    refits = made["refits"].set_index("condition")["load_factor"]
+    assert sorted(refits.index) == sorted(
+        [sarc_readings.REFITTED, "no striping by the host", "host adapter of 100 MB/s", "two"]
+    )
+    assert refits.between(0.88 * VALUES["load_factor"], 1.1 * VALUES["load_factor"]).all()
+    for item, table in made.items():
+        if item == "refits":
+            continue
+        for words in parts:
+            own = table[table["condition"] == words].drop(columns="condition")
+            assert not claims.TABLES[item].read(item, own)[1]
+    response = {name: part.set_index("policy")["response_ms"] for name, part in parts.items()}
+    as_read, counts = response[sarc_readings.AS_READ], response["SARC's adaptation counts writes"]
+    assert (as_read[["lru_top", "lru_bottom"]] == counts[["lru_top", "lru_bottom"]]).all(), "touches SARC alone"
+    assert (as_read["sarc"] != counts["sarc"]).any()
+    assert (as_read["lru_top"] != response["no striping by the host"]["lru_top"]).any()
+    effects = sarc_readings.effects(ROOT / "data" / "published" / "claims.yaml", **made)
+    assert effects["change"].tolist() == [sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"]
+    assert effects["claims_gained"].iloc[:2].tolist() == [0, 0]
+    again = effects["load_factor"].notna()
+    base = effects["claims_reproduced"] - effects["claims_gained"]
+    assert set(base[again]) == {effects["claims_reproduced"][1]} and set(base[~again]) == {
+        effects["claims_reproduced"][0]
+    }
+    assert effects["reading_kind"].tolist() == ["joint", "joint", "printed", "open", "open", "joint"]
+
+
+def test_a_refit_finds_the_load_factor_that_the_model_was_run_with(shark, monkeypatch):
+    """Targets are the model's own responses at 1.04 times its load factor."""
+    ((config, policy),) = sarc_fit.LOAD
+
+    def answers(loads):
+        return np.exp(np.array(loads) / 8000)
+
+    def made_up(shark, config, policy, seed, loads):
+        rows = [{"config": config, "policy": policy, "phase": 1, "phase_minute": 9, "seed": seed} for _ in loads]
+        table = pd.DataFrame(rows).assign(
+            scaled_iops=loads, divisor=16, backlog=0, **dict.fromkeys(sarc_runs.MEASURES, 1.0)
+        )
+        return table.assign(read_ms=answers(loads), write_ms=answers(loads) / 3)
+
+    monkeypatch.setattr(sarc_readings, "simulate", made_up)
+    told = dict(zip(LOADS[config], answers(np.array(LOADS[config]) * 1.04), strict=True))
+    targets = {
+        (config, load, policy, side): ms / (1 + 2 * (side == "write_ms"))
+        for load, ms in told.items()
+        for side in sarc_fit.SIDES
+    }
+    assert sarc_readings.refit(shark, targets, 1) == pytest.approx(1.04 * VALUES["load_factor"], rel=0.006)
+
+
+def test_a_varied_parameter_is_run_where_it_touches_something(shark, monkeypatch):
+    short, ran = replace(shark, warm_up_minutes=0, phase_minutes=1, discarded_minutes=0), []
+    simulate = sarc_inside.simulate
+
+    def counted(shark, config, policy, *rest):
+        ran.append((config, policy))
+        return simulate(shark, config, policy, *rest)
+
+    monkeypatch.setattr(sarc_inside, "simulate", counted)
+    unvaried = sarc_inside.vary(short, "none", ["none"], 1)
+    assert len(ran) == 6
+    for name, value in (("insertion", 0.2), ("delta", 0.1), ("footprint_sensitive_gb", 500)):
+        whole = sarc_inside.vary(short, name, [value], 1)
+        ran.clear()
+        assert sarc_inside.vary(short, name, [value], 1, unvaried=unvaried).equals(whole), "nothing is lost"
+        assert set(ran) == {run for run in itertools.product(LOADS, PAPERS) if sarc_runs.TOUCHED[name] in run}
+    named = {name for name, entry in load_shark(MACHINE)[1].items() if entry.vary or entry.vary_factors}
+    assert named == set(SENSITIVITY)
+
+
+# --- near saturation --------------------------------------------------------------------------------------------------
+
+
+def test_a_published_point_is_moved_along_the_load_to_the_models_line():
+    rows = [("c", load, "p", ms, 0.1) for load, ms in ((100, 1.0), (200, 2.0), (400, 8.0))]
+    fig6 = pd.DataFrame(rows, columns=["config", "scaled_iops", "policy", "response_ms", "response_ms_ci95"])
+    said = fig6[["config", "scaled_iops", "policy"]].assign(read_ms=[1.0, 4.0, 16.0], write_ms=[1.0, 4.0, 16.0])
+    fit = pd.DataFrame([{"parameter": "load_factor", "value": 1.0, "within_low": 0.9, "within_high": 1.5}])
+    table = sarc.load_axis(fig6, said, fit)
+    assert table["load_shift_pct"].tolist() == pytest.approx([0, 100 * (2**0.5 - 1), 100 * (2**0.5 - 1)])
+    assert table["within"].tolist() == [True, True, True]
+    assert table["low_ms"].tolist() == pytest.approx([0.9, 2 * 0.9, 8 * 0.9**2])
+    assert table["high_ms"].tolist() == pytest.approx([1.5, 2 * 1.5**2, 8 * 1.5**2])
+    narrow = sarc.load_axis(fig6, said, fit.assign(within_high=1.1))
+    assert narrow["within"].tolist() == [True, False, False]
+
+
+# --- budget -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_budget_reads_the_needed_operations_off_the_policys_own_curve():
+    keys = {"config": "c", "policy": "p"}
+    inside = pd.DataFrame(
+        [
+            keys
+            | {"scaled_iops": load, "operations_per_request": 1.0, "destages_per_request": 0.1}
+            | {f"{name}_per_request": 0.25 for name in sarc_runs.OPERATIONS}
+            for load in (100, 200, 400)
+        ]
+    )
+    fig6 = pd.DataFrame(
+        [keys | {"scaled_iops": load, "response_ms": ms} for load, ms in ((100, 1), (200, 2), (400, 8))]
+    )
+    said = pd.DataFrame(
+        [keys | {"scaled_iops": load, "read_ms": ms, "write_ms": ms} for load, ms in ((100, 1), (200, 4), (400, 9))]
+    )
+    table = sarc.budget(inside, fig6, said).set_index("scaled_iops")
+    assert table.loc[100, "needed_operations"] == pytest.approx(1)
+    assert table.loc[200, "needed_operations"] == pytest.approx(300 / 200), "4 ms is half way between 2 and 8"
+    assert np.isnan(table.loc[400, "needed_operations"]), "slower than the model ever is"

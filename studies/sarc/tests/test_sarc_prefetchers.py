@@ -1,0 +1,73 @@
+"""The SARC study's comparison of prefetchers: its table from runs, and the results that a small run must have."""
+
+import math
+
+import pandas as pd
+import pytest
+from studies.sarc.tests.test_sarc import MACHINE, VALUES
+
+from misspenalty_studies.sarc.prefetchers import MEASURES, POLICIES, PREFETCHERS, compare, over_seeds
+from misspenalty_studies.sarc.runs import load_shark
+
+
+def test_amp_takes_the_place_of_a_fixed_degree():
+    shark = load_shark(MACHINE, 16, VALUES)[0]
+    assert shark.with_values(PREFETCHERS["fs4"]).prefetch()["trigger"] == -1
+    assert shark.with_values(PREFETCHERS["fa16"]).prefetch()["trigger"] == 8
+    assert shark.with_values(PREFETCHERS["amp"]).prefetch() == {
+        "kind": "amp",
+        "threshold": shark.threshold,
+        "writes_sequential": int(shark.writes_sequential),
+    }
+
+
+def test_factors_are_means_over_the_seeds_of_ratios_to_sarcs_prefetcher():
+    rows = [("streams", 1.0, 256, "sarc", name, seed) for name in ("fa8", "amp") for seed in (1, 2)]
+    runs = pd.DataFrame(rows, columns=["workload", "load", "cache_mb", "policy", "prefetcher", "seed"])
+    runs = runs.assign(**dict.fromkeys(MEASURES, 1.0))
+    runs["read_ms"], runs["mb_per_s"] = [2.0, 4.0, 3.0, 2.0], [10.0, 20.0, 20.0, 20.0]
+    table = over_seeds(runs).set_index("prefetcher")
+    assert table.loc["amp", "read_factor"] == pytest.approx((3 / 2 + 2 / 4) / 2)
+    assert table.loc["amp", "rate_factor"] == pytest.approx((20 / 10 + 20 / 20) / 2)
+    assert table.loc["fa8", ["read_factor", "read_factor_ci95", "seeds"]].tolist() == [1, 0, 2]
+    # Student with one degree of freedom: 12.7062 * (half the difference) for two values
+    assert table.loc["amp", "read_ms_ci95"] == pytest.approx(12.7062 * 0.5, rel=1e-5)
+    elsewhere = over_seeds(runs.assign(workload="cache_sensitive"))
+    assert elsewhere["mb_per_s"].isna().all() and elsewhere["rate_factor"].isna().all()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    fitted = tmp_path_factory.mktemp("fitted") / "fitted.csv"
+    pd.DataFrame({"parameter": VALUES.keys(), "value": VALUES.values()}).to_csv(fitted, index=False)
+    return compare(
+        MACHINE,
+        fitted,
+        {"divisor": 16, "values": {}},
+        seeds=[1],
+        phases={"warm_up_minutes": 0, "phase_minutes": 2, "discarded_minutes": 1},
+        loads=[0],
+        streams={"number": 100, "read_kb": 256, "mb_per_s": [0.25, 2.0], "cache_mb": [256, 8192]},
+        threads=2,
+    )
+
+
+def test_a_row_a_prefetcher_and_load(table):
+    assert len(table) == (2 + 2 * 2) * len(POLICIES) * len(PREFETCHERS)
+    assert set(table["prefetcher"]) == set(PREFETCHERS) and set(table["seeds"]) == {1}
+    assert table["hit_ratio"].between(0, 1.01).all() and (table["unused"] >= 0).all()
+    assert table["mb_per_s"].isna().tolist() == (table["workload"] != "streams").tolist()
+    assert math.isnan(table["read_ms_ci95"].iloc[0])
+
+
+def test_streams_get_what_they_ask_for_or_what_the_drives_can_give(table):
+    hundred = table[table["workload"] == "streams"].set_index(["cache_mb", "load", "policy", "prefetcher"])
+    for cache_mb in (256, 8192):
+        rates = hundred.loc[(cache_mb, 0.25), "mb_per_s"]
+        assert rates.between(24.5, 25.5).all()
+        assert (hundred.loc[(cache_mb, 2.0), "mb_per_s"] < 150).all()
+    # In the smallest cache a stream's tracks have left before its next read: nothing is ever detected or prefetched.
+    assert hundred.loc[(256, 2.0), "operations_per_request"].tolist() == pytest.approx([8.0] * 14, rel=1e-3)
+    # In the largest, a prefetcher that reads ahead of the streams gives more than one that waits for misses.
+    large = hundred.loc[(8192, 2.0, "lru_top"), "mb_per_s"]
+    assert large["amp"] > large["fa8"] > large["fs8"] > large["fs4"]

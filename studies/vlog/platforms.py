@@ -1,0 +1,147 @@
+"""The virtual-log study's jobs: everything that is simulated on the platforms."""
+
+import sys
+from dataclasses import replace
+
+import pandas as pd
+
+from misspenalty_studies.common.points import in_threads
+from misspenalty_studies.vlog import file_system_runs, gap, locate, runs, what_if
+from misspenalty_studies.vlog.file_systems.hosts import load_hosts
+
+
+def updates(hosts, platforms, workload, gap_seeds, threads):
+    """Random updates by component, and the speed-up under conditions that could widen the gap.
+
+    Parameters
+    ----------
+    hosts : path-like
+        ``vlog_hosts.yaml``.
+    platforms : dict of str to dict
+        As in `misspenalty_studies.vlog.runs.make_platforms`.
+    workload : dict
+        Fields of `misspenalty_studies.vlog.runs.Workload`.
+    gap_seeds : int
+        Number of runs averaged per point.
+    threads : int
+        Platforms at a time.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig9`` and ``gap``; ``table2_conditions`` and ``fig9_conditions``, the judged tables under each condition.
+    """
+    load = runs.Workload(**workload)
+
+    def run(platform):
+        found = {
+            "fig9": runs.fig9({platform.label: platform}, load),
+            "speedup_conditions": gap.gap(platform, load, gap_seeds),
+        }
+        print(f"{platform.label}: done", file=sys.stderr)
+        return found
+
+    found = _together(in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
+    varied = gap.conditions(found["speedup_conditions"])
+    return found | {f"{item}_conditions": table for item, table in varied.items()}
+
+
+def _together(parts):
+    """Tables of several platforms, concatenated by name."""
+    return {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
+
+
+def files(
+    hosts, platforms, workload, files_on, bursts_on, fig1_utilisations, fig2_reserves, trials, small_files,
+    large_file_mb, fig8_utilisations, burst_kb, idle_ms, burst_updates, threads,
+):  # fmt: skip
+    """Free sectors located, small files, a large file, load against utilisation, and updates in bursts.
+
+    Parameters
+    ----------
+    hosts, platforms, workload, threads
+        As in `updates`.
+    files_on, bursts_on : sequence of str
+        Platforms of Figures 1 to 8, and of Figures 10 and 11.
+    fig1_utilisations, fig2_reserves, fig8_utilisations : sequence of float
+        Points of the figures.
+    trials : int
+        Arm positions per point.
+    small_files : int
+    large_file_mb : float
+    burst_kb, idle_ms : sequence of float
+        Sizes of a burst, and pauses between them.
+    burst_updates : int
+        Updates per point.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``fig1, fig2, fig6, fig7, fig8, fig10, fig11``.
+    """
+    made, load = runs.make_platforms(platforms, load_hosts(hosts)), runs.Workload(**workload)
+    bursty = replace(load, updates=burst_updates)
+
+    def on_platform(label):
+        chosen = made[label]
+        name, kind = chosen.kind.model, chosen.kind
+        found = {
+            "fig1": locate.fig1(name, kind, fig1_utilisations, trials, load.seed),
+            "fig2": locate.fig2(name, kind, fig2_reserves, max(1, trials // 100), load.seed),
+            "fig6": file_system_runs.fig6(chosen, small_files),
+            "fig7": file_system_runs.fig7(chosen, int(large_file_mb * 2**20), load.seed),
+            "fig8": file_system_runs.fig8(chosen, fig8_utilisations, load),
+        }
+        print(f"{label}: files", file=sys.stderr)
+        return found
+
+    def in_bursts(label):
+        systems = {"fig10": "lfs", "fig11": "ufs"}
+        chosen = made[label]
+        found = {
+            figure: file_system_runs.bursts(chosen, system, burst_kb, idle_ms, bursty)
+            for figure, system in systems.items()
+        }
+        print(f"{label}: bursts", file=sys.stderr)
+        return found
+
+    cases = [(in_bursts, label) for label in bursts_on] + [(on_platform, label) for label in files_on]
+    found = in_threads(lambda case: case[0](case[1]), cases, threads)
+    return _together(found[len(bursts_on) :]) | _together(found[: len(bursts_on)])
+
+
+def variations(hosts, platforms, workload, factors):
+    """Speed-ups and shares as host times are scaled, and as values that no paper states take their alternatives.
+
+    Parameters
+    ----------
+    hosts, platforms, workload
+        As in `updates`.
+    factors : sequence of float
+        Multiples of all host times.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``host_range, sensitivity, hosts``.
+    """
+    known = load_hosts(hosts)
+    made, load = runs.make_platforms(platforms, known), runs.Workload(**workload)
+    return {
+        "host_range": gap.host_range(made, load, factors),
+        "sensitivity": gap.sensitivity(made, load, known),
+        "hosts": known.table(),
+    }
+
+
+def later(hosts, platforms, workload, threads):
+    """The same updates on later machines, both systems; parameters as in `updates`."""
+    load = runs.Workload(**workload)
+    made = what_if.make_platforms(platforms, load_hosts(hosts))
+
+    def run(label):
+        table = what_if.what_if({label: made[label]}, load)
+        print(f"{label}: {len(table)} rows", file=sys.stderr)
+        return table
+
+    return pd.concat(in_threads(run, made, threads), ignore_index=True)

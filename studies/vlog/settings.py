@@ -1,0 +1,194 @@
+"""Settings of the virtual-log study: what can be configured, what it means, what is rejected before the first job."""
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, nearest, setting
+from misspenalty_studies.common.settings.types import Count, InnerShare, Label
+from misspenalty_studies.vlog import what_if
+from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
+from misspenalty_studies.vlog.file_systems.hosts import load_hosts
+from misspenalty_studies.vlog.file_systems.lfs import RESERVE, SEGMENT
+from misspenalty_studies.vlog.gap import short_switch_ms
+from misspenalty_studies.vlog.runs import Workload, make_platforms
+from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks
+
+DriveName = Annotated[
+    str, Field(pattern="^[a-z0-9][a-z0-9_-]*$", json_schema_extra={"expected": "a drive of data/drives"})
+]
+
+
+def _with_no_pause(pauses):
+    if 0 not in pauses:
+        raise ValueError("0 is missing; Figures 10 and 11 start with no pause between bursts: add it")
+    return pauses
+
+
+class PlatformSettings(Settings):
+    """A host with the first cylinders of a disk."""
+
+    host: str = setting(what="A host of data/machines/vlog_hosts.yaml.")
+    drive: DriveName = setting(what="A disk of data/drives.")
+    cylinders: int = setting(what="Cylinders of the slice, from the first of the outermost zone.", ge=2, le=100_000)
+
+
+class Platforms(Settings):
+    """The three platforms of Table 2 and Figure 9."""
+
+    one_row: ClassVar[bool] = True
+    sparc10_hp: PlatformSettings = setting(what="SPARCstation-10 with the HP disk.")
+    sparc10_seagate: PlatformSettings = setting(what="SPARCstation-10 with the Seagate disk.")
+    ultra170_seagate: PlatformSettings = setting(what="UltraSPARC-170 with the Seagate disk.")
+
+
+class LaterPlatform(Settings):
+    """A host with a slice of a later drive."""
+
+    host: str = setting(what="A host of data/machines/vlog_hosts.yaml.")
+    drive: DriveName = setting(what="A disk or flash drive of data/drives.")
+    cylinders: int | None = setting(None, "Cylinders of a disk's slice.", ge=2, le=100_000)
+    blocks: int | None = setting(None, "Erase blocks per plane of a flash drive's slice.", ge=8)
+    write_units: int | None = setting(
+        None, "Blocks of 4 KB that the drive's power-safe buffer holds, instead of the drive's own number.", ge=0
+    )
+
+    @model_validator(mode="after")
+    def check_size(self):
+        """Either cylinders or erase blocks."""
+        if (self.cylinders is None) == (self.blocks is None):
+            raise SettingError("expected either cylinders (of a disk) or blocks (of a flash drive)")
+        return self
+
+
+class UpdateSettings(Settings):
+    """Random synchronous updates of one file."""
+
+    utilisation: InnerShare = setting(0.68, "Share of the disk's 4 KB blocks that the file occupies.")
+    updates: Count = setting(10_000, "Updates that are measured.")
+    warm_up: Number = setting(
+        5, "Updates before those on the virtual log, in multiples of the disk's blocks.", ge=0, le=1000
+    )
+    seed: int = setting(1, "Seed of the order of the blocks and of the compactor's choice of tracks.", ge=0)
+
+
+class WhatIf(Settings):
+    """Later machines."""
+
+    platforms: Annotated[dict[Label, LaterPlatform], Field(min_length=1)] = setting(
+        what="Label -> `host`, `drive`, and the slice: `cylinders` of a disk, erase `blocks` per plane of a flash "
+        "drive; `write_units` replaces the size of the drive's power-safe buffer, blocks of 4 KB.",
+        why="Unbuffered: a write is complete when it is on the flash, not when it is in a buffer that survives power "
+        "failures.",
+        block=True,
+    )
+    workload: UpdateSettings = setting(
+        {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
+        "The same updates; on flash, warm_up is in addition to the first writing of the file.",
+    )
+
+
+class VlogSettings(Settings):
+    """Virtual log, OSDI 1999."""
+
+    platforms: Platforms = setting(
+        {
+            "sparc10_hp": {"host": "sparc10", "drive": "hp97560", "cylinders": 36},
+            "sparc10_seagate": {"host": "sparc10", "drive": "st19101", "cylinders": 11},
+            "ultra170_seagate": {"host": "ultra170", "drive": "st19101", "cylinders": 11},
+        },
+        "The platforms of Table 2 and Figure 9: `host` (of data/machines/vlog_hosts.yaml), `drive` (of data/drives) "
+        "and how many of its first `cylinders` are simulated.",
+        "The paper's simulated disks had 36 and 11 cylinders, for 24 MB of memory.",
+        block=True,
+    )
+    workload: UpdateSettings = setting(
+        {"utilisation": 0.68, "updates": 10000, "warm_up": 5, "seed": 1},
+        "Random synchronous updates: share of the disk's blocks that the file takes, updates measured, updates before "
+        "those in multiples of the disk's blocks, seed.",
+        "The paper's 80 % is what df shows, including the reserve of 12 %. Steady state needs five.",
+    )
+    gap_seeds: int = setting(5, "Runs averaged per point of the exploration of Table 2.", ge=1, le=1000)
+    host_factors: Distinct[Annotated[Number, Field(ge=0, le=1000)]] = setting(
+        [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4],
+        "Multiples of all host times.",
+        "They show over what range the orders hold.",
+    )
+    fig1_utilisations: Distinct[InnerShare] = setting(
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98], "Shares of the disk in use, Figure 1."
+    )
+    fig2_reserves: Annotated[Distinct[Annotated[Number, Field(ge=0, lt=1)]], Field(min_length=3)] = setting(
+        [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95],
+        "Shares of a track left free before the next one is filled, Figure 2.",
+    )
+    locate_trials: Count = setting(
+        10000, "Arm positions per point of Figure 1; a point of Figure 2 fills a hundredth as many tracks."
+    )
+    files_on: Distinct[str] = setting(["sparc10_hp", "sparc10_seagate"], "Platforms of Figures 6, 7 and 8.")
+    small_files: Count = setting(1500, "Number of files in Figure 6.")
+    large_file_mb: Number = setting(10, "Size of Figure 7's file, MB.", ge=0.25, le=1000)
+    fig8_utilisations: Distinct[InnerShare] = setting(
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93], "Shares of the disk that the file takes, Figure 8."
+    )
+    bursts_on: Distinct[str] = setting(["sparc10_seagate"], "Platforms of Figures 10 and 11.")
+    burst_kb: Distinct[Annotated[int, Field(ge=4, le=1_000_000)]] = setting(
+        [128, 256, 504, 1008, 2016, 4032], "Lengths of bursts, KB."
+    )
+    idle_ms: Annotated[
+        Distinct[Annotated[Number, Field(ge=0, le=1_000_000)]], Field(min_length=2), AfterValidator(_with_no_pause)
+    ] = setting([0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 4000], "Pauses between bursts, ms; must include 0.")
+    burst_updates: Count = setting(6000, "Updates measured per point of Figures 10 and 11.")
+    what_if: WhatIf = setting(
+        {
+            "platforms": {
+                "disk_2015": {"host": "server_2015", "drive": "constellation_es3", "cylinders": 11},
+                "sata_ssd": {"host": "server_2015", "drive": "dc_s3700", "blocks": 32},
+                "sata_ssd_unbuffered": {"host": "server_2015", "drive": "dc_s3700", "blocks": 32, "write_units": 0},
+                "nvme_ssd": {"host": "server_2015", "drive": "dc_p3700", "blocks": 32},
+                "nvme_ssd_unbuffered": {"host": "server_2015", "drive": "dc_p3700", "blocks": 32, "write_units": 0},
+            },
+            "workload": {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
+        },
+        "What if: the same updates on a disk and on flash drives of 2015, with a host of that time. No claim is judged "
+        "on it.",
+        block=True,
+    )
+
+    @model_validator(mode="after")
+    def check(self, info):
+        """Platforms exist, and the files fit them."""
+        for key in ("files_on", "bursts_on"):
+            for name in getattr(self, key):
+                if name not in Platforms.model_fields:
+                    known = list(Platforms.model_fields)
+                    raise SettingError(
+                        f"no platform called {name}{nearest(name, known)}; expected {', '.join(known)}", key
+                    )
+        folder = (info.context or {}).get("data")
+        if folder is not None:
+            self._check_platforms(load_hosts(Path(folder) / "machines" / "vlog_hosts.yaml"))
+        return self
+
+    def _check_platforms(self, hosts):
+        settings = self.plain()
+        for label, entry in settings["platforms"].items():
+            with at("platforms", label):
+                (platform,) = make_platforms({label: entry}, hosts).values()
+                short_switch_ms(platform.kind)
+            self._check_room(label, platform)
+        for label, entry in settings["what_if"]["platforms"].items():
+            with at("what_if", "platforms", label):
+                what_if.make_platforms({label: entry}, hosts)
+
+    def _check_room(self, label, platform):
+        blocks, most = physical_blocks(platform.kind), capacity(platform.kind)
+        live = int(Workload(**self.workload.plain()).utilisation * blocks)
+        if live > most:
+            raise SettingError(
+                f"{live} blocks; the virtual log on {label} has room for {most}", "workload", "utilisation"
+            )
+        if label in self.files_on and self.large_file_mb * 2**20 // BLOCK > 0.8 * most:
+            raise SettingError(f"the file does not fit the disk of {label}", "large_file_mb")
+        if label in {*self.files_on, *self.bursts_on} and blocks < (RESERVE + 4) * SEGMENT:
+            raise SettingError("too few cylinders for a log-structured disk", "platforms", label)

@@ -1,0 +1,5 @@
+"""Free sectors of a slice, and how soon the nearest one passes the head."""
+
+from misspenalty_studies.vlog.virtual_log._eager import FreeSpace
+
+__all__ = ["FreeSpace"]

@@ -1,0 +1,147 @@
+"""EPCM against no prefetching: the recorded builds replayed on the machines of five years.
+
+Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
+the speed-up of a year's machine; from 2005 on its page cache is that of today (`epcm_today.yaml`: one cache for reads
+and writes, longer read-ahead). The builds were recorded on a machine of the last year: compute is scaled by the study's
+fitted factor in 1999, by 1 in that last year, and in between by interpolating over the logarithm of the speed.
+"""
+
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+
+from misspenalty.traces import builds
+from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.epcm import runs, setup
+from misspenalty_studies.epcm.file_client.client import ClientMachine
+from misspenalty_studies.whatif.machines import load
+from misspenalty_studies.whatif.runs import DEVICE_US, tried
+
+NAME, STUDY = "EPCM", "epcm"
+CLAIM = "prefetching the files that a context model predicts shortens builds"
+THRESHOLD_PCT = 1.0
+TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
+MODERN = 2005  # the first year with one cache for reads and writes
+MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # of a device without description; order of magnitude
+
+
+class Conclusion:
+    """EPCM's gain in elapsed time.
+
+    Parameters
+    ----------
+    captures : dict of str to path-like
+        Recorded calls of each build.
+    machine, today : path-like
+        ``epcm_client.yaml`` and ``epcm_today.yaml``, with ``epcm_client.schema.yaml`` next to them.
+    fit : DataFrame
+        ``results/epcm/fit.csv``.
+    archived : DataFrame
+        ``results/epcm/today.csv``, for the check.
+    settings : dict
+        The study's block of the configuration.
+    measured : int
+        Runs of each build that are replayed.
+    """
+
+    study, threshold_pct = STUDY, THRESHOLD_PCT
+
+    def __init__(self, captures, machine, today, fit, archived, settings, measured):
+        schema = str(machine).replace(".yaml", ".schema.yaml")
+        fitted = fit.set_index(["parameter", "benchmark"])["value"]
+        own, new = (load_machine(path, schema, ClientMachine).testbed for path in (machine, today))
+        copies = {name: float(fitted[name].item()) for name in ("copy_us_per_kb", "buffer_copy_us_per_kb")}
+        self.own, self.today = replace(own, **copies), new
+        self.scale = {build: float(fitted["compute_scale", build]) for build in captures}
+        self.settings, self.measured, self.captures = settings, measured, captures
+        self.cases, self.archived = tuple(captures), archived
+        self.bars = [bar for bar in setup.varied(settings) if bar.model in ("cold", "epcm")]
+        self.recorded = cache(lambda build: builds.read(captures[build]))
+        self.workload = cache(self._workload)
+        self.played = cache(self._played)
+
+    def _workload(self, build, drive, modern):
+        """The study of a build on a drive, independent of the machine's times."""
+        machine = replace(self.today if modern else self.own, drive=drive)
+        study, _ = setup.set_up(build, self.recorded(build), machine, **setup.options(self.settings))
+        return study._replace(measured=study.measured[: self.measured])
+
+    def _played(self, build, machine, scale, modern):
+        """Mean elapsed time and I/O wait, s, of (no prefetching, EPCM), and the time of the prefetch engine, s."""
+        study = self.workload(build, machine.drive, modern)._replace(machine=machine, scale=scale)
+        found = []
+        for bar in self.bars:
+            played = runs.play(study, bar)
+            parts = [(run.compute_s + run.io_wait_s, run.io_wait_s, run.components["engine"] / 1e9) for run in played]
+            found.append(np.mean(parts, axis=0))
+        return found
+
+    def machine(self, machines, era, device):
+        """The year's client with a given device."""
+        faster, modern = machines.faster(STUDY, era), era.year >= MODERN
+        base = self.today if modern else self.own
+        times = {name: getattr(self.own, name) / faster for name in TIMES}
+        remote = device.name == "remote_memory"
+        mb_per_s = era.network_mbit_per_s / 8 if remote else MB_PER_S.get(device.name, MB_PER_S["disk"])
+        # the device moves the rest of a request at its rate, so the access time is that of 8 KB minus their transfer
+        access = max(device.read_us - 8192 / mb_per_s, 0.0)
+        depth = int(min(max(device.parallel, 1), 32))
+        return replace(
+            base, **times, drive=device.drive or "none", device_access_us=access, device_mb_per_s=mb_per_s,
+            device_depth=depth,
+        )  # fmt: skip
+
+    def compute_scale(self, machines, era, build):
+        """Factor on recorded compute on a year's machine."""
+        last = machines.eras[max(machines.eras)]
+        share = np.log(machines.faster(STUDY, era)) / np.log(machines.faster(STUDY, last))
+        return float(self.scale[build] ** (1 - share))
+
+    def measures(self, machines, era, device, case):
+        """Times of a build.
+
+        Returns
+        -------
+        dict
+            ``gain_pct``, how much sooner it finishes with EPCM; ``cold_s, epcm_s, cold_wait_s, wait_removed_pct`` and
+            ``engine_s``.
+        """
+        machine = self.machine(machines, era, device)
+        cold, epcm = self.played(case, machine, self.compute_scale(machines, era, case), era.year >= MODERN)
+        return {
+            "gain_pct": 100 * (1 - epcm[0] / cold[0]),
+            "cold_s": cold[0],
+            "epcm_s": epcm[0],
+            "cold_wait_s": cold[1],
+            "wait_removed_pct": 100 * (1 - epcm[1] / cold[1]) if cold[1] else np.nan,
+            "engine_s": epcm[2],
+        }
+
+    def checks(self, machines):
+        """(what, archived, computed here) on the study's machine of today; the study measures more runs."""
+        rows, play = [], partial(self.played, modern=True)
+        for build in self.cases:
+            cold, epcm = play(build, self.today, 1.0)
+            archived = self.archived[self.archived["benchmark"] == build].set_index("model")
+            rows.append((f"{build}, cold wait today, s", archived.io_wait_s["cold"], cold[1]))
+            removed = [
+                100 * (1 - epcm / cold)
+                for cold, epcm in ((archived.io_wait_s["cold"], archived.io_wait_s["epcm"]), (cold[1], epcm[1]))
+            ]
+            rows.append((f"{build}, wait that EPCM removes today, %", *removed))
+        return rows
+
+
+def job(machines, machine, today, fit, archived, captures, settings, measured):
+    """Workflow job: EPCM on all machines; see `Conclusion`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        See `misspenalty_studies.whatif.runs.tried`.
+    """
+    tables = (pd.read_csv(fit), pd.read_csv(archived))
+    conclusion = Conclusion(captures, machine, today, *tables, settings, measured)
+    return tried(conclusion, load(machines), DEVICE_US[::3])

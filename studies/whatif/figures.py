@@ -1,0 +1,198 @@
+"""Figures of the what-if: the gain of each conclusion against device time, and the devices of five years."""
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from misspenalty.plotting.parts import legend_above
+from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, styled
+from misspenalty_studies.whatif import epcm, hac, mq, sarc, vlog
+from misspenalty_studies.whatif.machines import NAMES
+
+COLOURS = {1997: "#000000", 2001: "#7a1f5c", 2005: "#004c8c", 2015: "#009e73", 2025: "#e8702a"}
+LINES = {1997: (0, (1, 1)), 2001: (0, (3, 1, 1, 1)), 2005: "--", 2015: "-.", 2025: "-"}
+MARKERS = {"disk": "o", "sata_ssd": "s", "nvme": "^", "remote_memory": "D"}
+VERDICTS = {  # lightness and hatching tell them apart without colour
+    "holds": {"facecolor": "#9ecae1", "hatch": ""},
+    "partly": {"facecolor": "#f2f2f2", "hatch": "////"},
+    "reversed": {"facecolor": "#fdae6b", "hatch": "xxxx"},
+    "saturated": {"facecolor": "white", "hatch": "...."},
+}
+MOST_LETTERS = 24  # in one line of a title
+SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
+
+
+def _look(year):
+    return {"color": COLOURS.get(year, GREY), "linestyle": LINES.get(year, "-")}
+
+
+def _panel(axis, curve, cells, case, threshold):
+    """One case: one line per year, one mark per device."""
+    for year, line in curve[curve["case"] == case].groupby("year"):
+        axis.plot(line["device_us"], line["gain_pct"], linewidth=1, **_look(year))
+    for cell in cells[cells["case"] == case].itertuples():
+        colour = COLOURS.get(cell.year, GREY)
+        axis.plot(
+            cell.device_us, cell.gain_pct, marker=MARKERS[cell.device], color=colour, markersize=4,
+            markeredgecolor="white", markeredgewidth=0.4, linestyle="",
+        )  # fmt: skip
+    axis.axhline(threshold, color=GREY, linewidth=0.7, linestyle=":")
+    axis.axhline(0, color=INK, linewidth=0.5)
+    axis.set(xscale="log")
+    long = len(case) > MOST_LETTERS
+    axis.set_title(case.replace("_", " ").replace(", ", ",\n") if long else case, fontsize=7 if long else None)
+
+
+def _legend(figure, curve, cells):
+    years = sorted(curve["year"].unique())
+    devices = [device for device in MARKERS if device in set(cells["device"])]
+    lines = [Line2D([], [], linewidth=1, label=str(year), **_look(year)) for year in years]
+    look = {"linestyle": "", "color": GREY, "markersize": 4}
+    marks = [Line2D([], [], marker=MARKERS[device], label=NAMES[device], **look) for device in devices]
+    legend_above(figure, lines + marks)
+
+
+def _gains(curve, cells, module, ylabel):
+    """The panels of one conclusion."""
+    need(curve, ["year", "case", "device_us", "gain_pct"], module.STUDY)
+    need(cells, ["year", "device", "case", "device_us", "gain_pct"], module.STUDY)
+    cases = list(dict.fromkeys(curve["case"]))
+    cases = [case for case in SHOWN.get(module.STUDY, cases) if case in cases] or cases
+    figure = new_figure(PAGE, 2.5)
+    axes = figure.subplots(1, len(cases), sharey=True, squeeze=False)[0]
+    for axis, case in zip(axes, cases, strict=True):
+        _panel(axis, curve, cells, case, module.THRESHOLD_PCT)
+    axes[0].set_ylabel(ylabel)
+    figure.supxlabel("Device time for 8 KB (µs)", fontsize=7)
+    _legend(figure, curve, cells)
+    return figure
+
+
+@styled
+def hac_gain(curve, cells):
+    """How much sooner a traversal finishes with HAC than with FPC, against the time that the server's device takes to
+    read a page; lines are the machines of five years with a device that serves one request at a time, marks their
+    devices.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty_studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, hac, "HAC sooner than FPC (%)")
+
+
+@styled
+def mq_gain(curve, cells):
+    """How much higher the transaction rate is with MQ than with LRU, against the time of the storage server's devices;
+    lines are devices that serve one request at a time, marks have their own parallelism. Dotted: the smallest gain that
+    counts.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty_studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, mq, "MQ's rate above LRU's (%)")
+
+
+@styled
+def epcm_gain(curve, cells):
+    """How much sooner a build finishes with EPCM than without prefetching, against the time of the client's device;
+    marks are its devices, including disks with seeks and rotation.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty_studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, epcm, "EPCM sooner than none (%)")
+
+
+@styled
+def sarc_gain(curve, cells):
+    """How much sooner the array answers with SARC than with the better LRU, against the time of a back-end device; the
+    load stays the same, or grows with the back end until its utilisation equals the paper's. A line ends where the back
+    end is saturated.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty_studies.whatif.runs.curves` and `cells`.
+    """
+    return _gains(curve, cells, sarc, "SARC sooner than LRU (%)")
+
+
+@styled
+def vlog_gain(curve, cells, rotation):
+    """Left: how much sooner an update completes through the virtual log than in place, against the time to position the
+    arm; marks are the devices, of which flash and remote memory have no arm. Right: the speed-up on the last year's
+    disk, against half a revolution divided by the seek across one cylinder.
+
+    Parameters
+    ----------
+    curve, cells : DataFrame
+        See `misspenalty_studies.whatif.runs.curves` and `cells`.
+    rotation : DataFrame
+        ``rpm, half_turn_over_seek, speedup``.
+    """
+    need(rotation, ["rpm", "half_turn_over_seek", "speedup"], "rotation")
+    figure = new_figure(PAGE, 2.5)
+    left, right = figure.subplots(1, 2)
+    case = curve["case"].iloc[0]
+    _panel(left, curve, cells, case, vlog.THRESHOLD_PCT)
+    left.set(xlabel="Positioning time, or device time (µs)", ylabel="Virtual log sooner (%)")
+    for (rpm, line), marker in zip(rotation.groupby("rpm"), "os^DvP", strict=False):
+        ordered = line.sort_values("half_turn_over_seek")
+        right.plot(ordered["half_turn_over_seek"], ordered["speedup"], marker=marker, markersize=3, linewidth=0.8,
+                   label=f"{rpm:,} rpm")  # fmt: skip
+    right.axhline(1, color=INK, linewidth=0.5)
+    right.set(xscale="log", xlabel="Half a revolution / seek", ylabel="Speed-up", ylim=(0, None))
+    right.legend(loc="lower left")
+    _legend(figure, curve, cells)
+    return figure
+
+
+@styled
+def verdicts(summary):
+    """Which conclusions hold on which machine and device: in all cases, in some, in none. Numbers are the lowest and
+    the highest gain over the cases, in %; a cell with a dashed edge has another verdict somewhere within the
+    parameters' ranges. A case whose device is saturated has no gain: such cases are counted but decide nothing.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        See `misspenalty_studies.whatif.tables.summary`.
+    """
+    columns = ["conclusion", "year", "device", "verdict", "cases_saturated", "gain_low_pct", "gain_high_pct", "robust"]
+    need(summary, columns, "summary")
+    rows = list(dict.fromkeys(zip(summary["year"], summary["device"], strict=True)))
+    modules = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
+    columns = [study for study in modules if study in set(summary["conclusion"])]
+    figure = new_figure(PAGE, 0.7 + 0.2 * len(rows))
+    axis = figure.subplots()
+    for cell in summary.itertuples():
+        x, y = columns.index(cell.conclusion), rows.index((cell.year, cell.device))
+        edge = {"edgecolor": GREY, "linewidth": 0.4, "linestyle": "-" if cell.robust else (0, (2, 2))}
+        axis.barh(y, 0.94, left=x - 0.47, height=0.86, zorder=1, **VERDICTS[cell.verdict], **edge)
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        axis.text(x, y, _words(cell), ha="center", va="center", fontsize=7, color=INK, bbox=box)
+    axis.set_xticks(range(len(columns)), [modules[study].NAME for study in columns])
+    axis.set_yticks(range(len(rows)), [f"{year} {NAMES[device]}" for year, device in rows])
+    axis.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axis.grid(visible=False)
+    axis.tick_params(length=0)
+    shown = [word for word in VERDICTS if word != "saturated" or word in set(summary["verdict"])]
+    patches = [Patch(label=word, edgecolor=GREY, linewidth=0.4, **VERDICTS[word]) for word in shown]
+    dashed = Patch(label="depends on a parameter's range", facecolor="white", edgecolor=GREY, linestyle=(0, (2, 2)))
+    legend_above(figure, [*patches, dashed])
+    return figure
+
+
+def _words(cell):
+    """The gains in a cell of the summary, and how many of its cases have none."""
+    low, high = (f"{round(value, 1) + 0.0:g}" for value in (cell.gain_low_pct, cell.gain_high_pct))
+    if cell.verdict == "saturated":
+        return "saturated"
+    return (low if low == high else f"{low} to {high}") + (
+        f"; {cell.cases_saturated} saturated" if cell.cases_saturated else ""
+    )

@@ -1,0 +1,211 @@
+"""The machines of five years and their devices, read from ``data/machines/whatif.yaml``.
+
+A device answers misses: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's
+network. Its times are those of random requests of 8 KB, one at a time; `parallel` is how many it serves at a time.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from misspenalty import disks
+from misspenalty.disks.requests import Requests, replay
+from misspenalty.errors import ParameterError
+from misspenalty.io.documents import read_checked
+from misspenalty_studies.hac.object_server.page_server import message_ns
+
+PAGE = 8192
+REQUEST = 64  # bytes of a message that asks for a page
+PACKET, HEADERS = 1460, 78  # bytes of an Ethernet packet: its data, everything around it
+REQUESTS = 2000  # random requests over which a disk's times are averaged
+REMOTE = "remote_memory"
+NAMES = {"disk": "disk", "sata_ssd": "SATA SSD", "nvme": "NVMe", REMOTE: "remote memory"}
+NEAR_ENDLESS = 1024  # requests that a server's memory serves at a time; its network is a separate station
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that answers misses.
+
+    Attributes
+    ----------
+    name : str
+        A key of `NAMES`.
+    read_us, write_us : float
+        Time for 8 KB at a random place.
+    parallel : float
+        Requests that it serves at a time.
+    drive : str or None
+        Name of a disk's description.
+    """
+
+    name: str
+    read_us: float
+    write_us: float
+    parallel: float = 1
+    drive: str | None = None
+
+
+@dataclass(frozen=True)
+class Era:
+    """The machines of one year.
+
+    Attributes
+    ----------
+    year : int
+    speed : float
+        Single-thread speed, in multiples of a PC of 1997.
+    network_mbit_per_s, packet_us : float
+        Bandwidth of the network, and the processor's time to send or to receive a packet.
+    """
+
+    year: int
+    speed: float
+    network_mbit_per_s: float
+    packet_us: float
+
+    def message_us(self, size):
+        """Time of a message of `size` bytes from a process to one on another machine."""
+        network = {
+            "network_mbit_per_s": self.network_mbit_per_s,
+            "packet_us": self.packet_us,
+            "packet_bytes": PACKET,
+            "packet_overhead_bytes": HEADERS,
+        }
+        return sum(message_ns(network, size)) / 1000
+
+    @property
+    def fetch_us(self):
+        """Time to ask another machine for a page and to receive it, without that machine's own work."""
+        return self.message_us(REQUEST) + self.message_us(PAGE)
+
+    def remote_memory(self):
+        """Another machine's memory as a device: a page is read or written over the network."""
+        return Device(REMOTE, self.fetch_us, self.fetch_us, NEAR_ENDLESS)
+
+
+@dataclass(frozen=True)
+class Machines:
+    """All years.
+
+    Attributes
+    ----------
+    testbeds : dict of str to float
+        Speed of each study's own machine.
+    eras : dict of int to Era
+    devices : dict of int to dict of str to Device
+        By year and name, remote memory included.
+    entries : dict
+        The contents of the file, to vary its parameters.
+    """
+
+    testbeds: dict
+    eras: dict
+    devices: dict
+    entries: dict
+
+    def faster(self, study, era):
+        """How many times as fast a year's machine is as its study's own."""
+        return era.speed / self.testbeds[study]
+
+    def cells(self):
+        """(era, device) of all years."""
+        return [(self.eras[year], device) for year, devices in self.devices.items() for device in devices.values()]
+
+    def variations(self, study, year, name):
+        """The same machines with one parameter at an end of its range, for every parameter that a cell depends on.
+
+        Yields
+        ------
+        (str, Machines)
+            What was changed, in words.
+        """
+        paths = [("testbeds", study), *(("machines", str(year), key) for key in ("speed", "network_mbit_per_s"))]
+        paths.append(("machines", str(year), "packet_us"))
+        described = self.entries["devices"].get(str(year), {}).get(name, {})
+        paths += [("devices", str(year), name, key) for key in described if key != "drive"]
+        for path in paths:
+            entry = self.entries
+            for key in path:
+                entry = entry[key]
+            for value in entry["vary"]:
+                yield f"{path[-1]} {value:g}", from_entries(_with(self.entries, path, value))
+
+
+def _with(entries, path, value):
+    """The entries with another value at a place."""
+    if not path:
+        return entries | {"value": value}
+    return entries | {path[0]: _with(entries[path[0]], path[1:], value)}
+
+
+def load(path, schema=None):
+    """Read and check ``whatif.yaml``.
+
+    Parameters
+    ----------
+    path : path-like
+    schema : path-like, optional
+        By default ``whatif.schema.yaml`` next to it.
+
+    Returns
+    -------
+    Machines
+
+    Raises
+    ------
+    InputError
+        The file is missing, malformed, or does not match its schema.
+    ParameterError
+        A device belongs to a year without machines.
+    """
+    return from_entries(read_checked(path, schema, "the machines of the what-if"))
+
+
+def from_entries(entries):
+    """Machines from a file's entries."""
+    unknown = sorted(set(entries["devices"]) - set(entries["machines"]))
+    if unknown:
+        raise ParameterError(f"devices of {unknown[0]}; expected one of the years {', '.join(entries['machines'])}")
+    eras = {
+        int(year): Era(int(year), **{key: entry["value"] for key, entry in parameters.items()})
+        for year, parameters in entries["machines"].items()
+    }
+    devices = {}
+    for year, era in eras.items():
+        described = entries["devices"].get(str(year), {})
+        devices[year] = {name: _device(name, entry) for name, entry in described.items()}
+        devices[year][REMOTE] = era.remote_memory()
+    testbeds = {study: entry["value"] for study, entry in entries["testbeds"].items()}
+    return Machines(testbeds, eras, devices, entries)
+
+
+def _device(name, entry):
+    if "drive" in entry:
+        return disk(entry["drive"], name)
+    return Device(name, **{key: parameter["value"] for key, parameter in entry.items()})
+
+
+def disk(drive, name="disk"):
+    """A described disk as a device: mean times of random requests of 8 KB over all of it, nothing cached."""
+    return Device(name, service_us(drive, False), service_us(drive, True), 1, drive)
+
+
+@cache
+def service_us(drive, write):
+    """Mean time of a random request of 8 KB, one at a time."""
+    kind = disks.load(drive, "disk").replace({"cache.caching": False, "cache.read_ahead": "none"})
+    if write:
+        kind = kind.replace({"cache.write_behind": False})
+    blocks = PAGE // kind.data["geometry"]["sector_bytes"]
+    generator = np.random.default_rng(1)
+    lbn = generator.integers(0, kind.blocks - blocks, REQUESTS)
+    count, delay = np.full(REQUESTS, blocks, np.int32), np.zeros(REQUESTS, np.int64)
+    outcome = replay(kind, Requests(lbn, count, np.full(REQUESTS, write, np.uint8), delay))
+    return 1000 * float(outcome.simulated.mean())
+
+
+def at(device, read_us):
+    """A device that takes another time to read 8 KB, and to write them in the same proportion; no disk any more."""
+    return replace(device, read_us=read_us, write_us=read_us * device.write_us / device.read_us, drive=None)

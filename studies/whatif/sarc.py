@@ -1,0 +1,156 @@
+"""SARC against LRU in an array's cache: response times with another back end, from counted operations.
+
+Components and utilisations are those of `results/sarc`, whose disks were 10,000 rpm drives of 2002. With a back end
+that takes `f` times as long, the disks' own time is multiplied by `f`, and the wait for them follows the utilisation:
+that of a multi-server queue (H. Sakasegawa, An approximation formula L = alpha rho^beta / (1 - rho), 1977), scaled to
+the simulated wait. The wait for a slot in the controller grows and shrinks with the wait for disks. Controller and
+adapter scale with the processors.
+
+A wait grows as 1 / (1 - utilisation), so that near 1 it says more about the last digit of the utilisation than about
+the policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end counts
+as saturated: its utilisation is reported, but no response time.
+"""
+
+from math import isnan, nan, sqrt
+
+import pandas as pd
+
+from misspenalty_studies.whatif.machines import disk, load
+from misspenalty_studies.whatif.runs import tried
+
+NAME, STUDY = "SARC", "sarc"
+CLAIM = "a cache that divides itself between sequential and random data answers sooner"
+THRESHOLD_PCT = 5.0
+OWN_DRIVE = "ultrastar_146z10"  # data/machines/shark.yaml
+PROCESSORS = ("controller", "adapter_queue", "adapter")
+SERVICE = ("disk_overhead", "seek", "rotation", "disk_transfer", "disk_bus", "disk_cache", "in_flight")
+WAITS = ("disk_queue", "host_queue", "write_cache")
+BASELINES = ("lru_top", "lru_bottom")
+SATURATED = 0.95  # utilisation from which on no response is priced
+SAME, SCALED = "same requests", "same utilisation"
+
+
+def wait(utilisation, servers):
+    """Mean wait for one of several servers, in service times; NaN where they are saturated.
+
+    Examples
+    --------
+    One server, busy half of the time:
+
+    >>> wait(0.5, 1)
+    1.0
+    """
+    if not 0 <= utilisation < SATURATED:
+        return nan
+    return utilisation ** (sqrt(2 * (servers + 1)) - 1) / (servers * (1 - utilisation))
+
+
+class Conclusion:
+    """SARC's gain in mean response time over the better of the two LRUs.
+
+    Parameters
+    ----------
+    components : DataFrame
+        ``results/sarc/components.csv``.
+    internals : DataFrame
+        ``results/sarc/internals.csv``: the disks' utilisation.
+    responses : DataFrame
+        ``results/sarc/fig6.csv``: mean response times.
+    points : sequence of (str, int, str)
+        Configuration, requests per second, and whether the requests or the disks' utilisation stay the same.
+    own_us : float
+        Time of a random read of 8 KB from the simulated drive.
+    """
+
+    study, threshold_pct = STUDY, THRESHOLD_PCT
+
+    def __init__(self, components, internals, responses, points, own_us):
+        keys = ["config", "scaled_iops", "policy"]
+        means = components.groupby([*keys, "request", "component"])["ms"].mean()
+        self.ms = means.to_dict()
+        self.busy = internals.groupby(keys)["utilisation"].mean().to_dict()
+        self.response = responses.set_index(keys)["response_ms"].to_dict()
+        self.points = {f"{config}, {iops} requests/s, {load}": (config, iops, load) for config, iops, load in points}
+        self.cases, self.own_us = tuple(self.points), own_us
+
+    def _response(self, config, iops, policy, factor, faster, servers, scaled):
+        """Mean response time with a back end that takes `factor` times as long, ms."""
+        times = {}
+        own = self.busy[config, iops, policy]
+        busy = own if scaled else own * factor / servers
+        stretched = factor * wait(busy, servers) / wait(own, 1)
+        for request in ("read", "write"):
+            part = {name: self.ms[config, iops, policy, request, name] for name in PROCESSORS + SERVICE + WAITS}
+            times[request] = (
+                sum(part[name] for name in PROCESSORS) / faster
+                + sum(part[name] for name in SERVICE) * factor
+                + sum(part[name] for name in WAITS) * stretched
+            )
+        return self._mean(config, iops, policy, times)
+
+    def _mean(self, config, iops, policy, times):
+        """Mean over reads and writes, weighted as in the archived means."""
+        own = {
+            request: sum(self.ms[config, iops, policy, request, name] for name in PROCESSORS + SERVICE + WAITS)
+            for request in ("read", "write")
+        }
+        share = (self.response[config, iops, policy] - own["write"]) / (own["read"] - own["write"])
+        return share * times["read"] + (1 - share) * times["write"]
+
+    def measures(self, machines, era, device, case):
+        """Response times of the policies.
+
+        Returns
+        -------
+        dict
+            ``gain_pct``, how much sooner SARC answers than the better LRU, NaN if the back end of either is saturated;
+            ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
+        """
+        config, iops, load = self.points[case]
+        factor, faster = device.read_us / self.own_us, machines.faster(STUDY, era)
+        given = (factor, faster, device.parallel, load == SCALED)
+        sarc = self._response(config, iops, "sarc", *given)
+        priced = [self._response(config, iops, policy, *given) for policy in BASELINES]
+        lru = min((ms for ms in priced if not isnan(ms)), default=nan)
+        own = self.busy[config, iops, "sarc"]
+        busy = own if load == SCALED else own * factor / device.parallel
+        return {"gain_pct": 100 * (1 - sarc / lru), "sarc_ms": sarc, "lru_ms": lru, "utilisation": busy}
+
+    def checks(self, machines):
+        """(what, simulated, priced): the lowest load priced from counts at a higher one, and vice versa."""
+        rows = []
+        for config, low, high in (("cache_sensitive", 2500, 12500), ("cache_insensitive", 1136, 5682)):
+            for policy in ("sarc", "lru_bottom"):
+                own, busy = (self.busy[config, iops, policy] for iops in (high, low))
+                part = {n: self.ms[config, high, policy, "read", n] for n in PROCESSORS + SERVICE + WAITS}
+                priced = part["disk_queue"] * wait(busy, 1) / wait(own, 1)
+                rows.append(
+                    (f"{config}, {policy}, wait for a disk, {low} from {high} requests/s, ms",
+                     self.ms[config, low, policy, "read", "disk_queue"], priced)
+                )  # fmt: skip
+        return rows
+
+
+def conclusion_of(components, internals, responses, points):
+    """The conclusion, given the paths of its tables.
+
+    Parameters
+    ----------
+    components, internals, responses : path-like
+        Tables of `Conclusion`. points : dict of str to dict
+        By any name: ``config, iops, load``.
+    """
+    tables = [pd.read_csv(path) for path in (components, internals, responses)]
+    chosen = [(point["config"], point["iops"], point["load"]) for point in points.values()]
+    return Conclusion(*tables, chosen, disk(OWN_DRIVE).read_us)
+
+
+def job(machines, components, internals, responses, points):
+    """Workflow job: SARC on all machines; see `conclusion_of`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        See `misspenalty_studies.whatif.runs.tried`.
+    """
+    return tried(conclusion_of(components, internals, responses, points), load(machines))

@@ -1,0 +1,53 @@
+"""Settings of the what-if: what is replayed for it, and for how long."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from misspenalty_studies.common.settings import Distinct, Name, Settings, setting
+from misspenalty_studies.common.settings.types import InnerShare
+
+
+class WhatifWorkload(Settings):
+    """Random updates of the virtual log."""
+
+    one_row: ClassVar[bool] = True
+
+    utilisation: InnerShare = setting(what="Share of the disk's blocks that the file occupies.")
+    updates: Annotated[int, Field(ge=100)] = setting(what="Number of updates measured.")
+    warm_up: Annotated[float, Field(ge=0)] = setting(what="Updates before those, in multiples of the disk's blocks.")
+
+
+class SarcPoint(Settings):
+    """A configuration and load of the SARC study."""
+
+    one_row: ClassVar[bool] = True
+
+    config: Literal["cache_sensitive", "cache_insensitive"] = setting(what="As in the study's tables.")
+    iops: Annotated[int, Field(ge=1)] = setting(what="Requests per second; one of the study's loads.")
+    load: Literal["same requests", "same utilisation"] = setting(what="What stays the same with another back end.")
+
+
+POINTS = {
+    "sensitive-half": {"config": "cache_sensitive", "iops": 12500, "load": "same requests"},
+    "sensitive": {"config": "cache_sensitive", "iops": 20000, "load": "same requests"},
+    "sensitive-scaled": {"config": "cache_sensitive", "iops": 20000, "load": "same utilisation"},
+    "insensitive": {"config": "cache_insensitive", "iops": 9091, "load": "same requests"},
+}
+
+
+class WhatifSettings(Settings):
+    """The five conclusions on the machines of 1997 to 2025."""
+
+    builds: Distinct[Name] = setting(
+        ["andrew", "ld"], "Recorded builds that EPCM runs on; keys of epcm.captures.", "The two that take seconds."
+    )
+    measured_runs: Annotated[int, Field(ge=1)] = setting(3, "Runs of each build that are measured.")
+    workload: WhatifWorkload = setting(
+        {"utilisation": 0.68, "updates": 10_000, "warm_up": 5},
+        "Random updates of the virtual log.",
+        "As in vlog.workload, so that the paper's platform gives the study's number.",
+    )
+    sarc: Annotated[dict[Name, SarcPoint], Field(min_length=1)] = setting(
+        POINTS, "Points of the SARC study whose counts are priced, by any names.", block=True
+    )

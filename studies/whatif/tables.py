@@ -1,0 +1,120 @@
+"""Tables of the what-if: cells and crossovers of all conclusions in, one summary of each out."""
+
+import pandas as pd
+
+from misspenalty.io.documents import read_yaml
+from misspenalty_studies.whatif import epcm, hac, mq, sarc, vlog
+
+CONCLUSIONS = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
+
+
+def gathered(tables):
+    """Tables of all conclusions, concatenated.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        By study.
+
+    Returns
+    -------
+    DataFrame
+        With an additional column ``conclusion``.
+    """
+    return pd.concat([table.assign(conclusion=study) for study, table in tables.items()], ignore_index=True)
+
+
+def summary(tables):
+    """Which conclusions still hold, by year and device.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        By study, from `misspenalty_studies.whatif.runs.cells`.
+
+    Returns
+    -------
+    DataFrame
+        ``conclusion, year, device, device_us, cases, cases_holding`` (in how many of them it holds),
+        ``cases_saturated`` (in how many the device is saturated, so that they decide nothing), ``gain_low_pct,
+        gain_high_pct`` over the other cases, ``verdict`` (``holds`` in all of those, ``reversed`` in none, ``partly``;
+        ``saturated`` if there are none) and ``robust``, whether every case has the same verdict at both ends of each
+        parameter's range.
+    """
+    rows = []
+    for study, table in tables.items():
+        limit = CONCLUSIONS[study].THRESHOLD_PCT
+        for (year, device), part in table.groupby(["year", "device"], sort=False):
+            low, high = (part[name] >= limit for name in ("lowest_pct", "highest_pct"))
+            holding, decided = int(part["holds"].sum()), int(part["gain_pct"].notna().sum())
+            verdict = {decided: "holds", 0: "reversed"}.get(holding, "partly") if decided else "saturated"
+            rows.append(
+                {
+                    "conclusion": study,
+                    "year": year,
+                    "device": device,
+                    "device_us": part["device_us"].iloc[0],
+                    "cases": len(part),
+                    "cases_holding": holding,
+                    "cases_saturated": len(part) - decided,
+                    "gain_low_pct": part["gain_pct"].min(),
+                    "gain_high_pct": part["gain_pct"].max(),
+                    "verdict": verdict,
+                    "robust": bool((low == high).all()),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def crossovers(tables, overheads):
+    """Device times at which conclusions turn.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        By study, from `misspenalty_studies.whatif.runs.crossovers`.
+    overheads : DataFrame
+        From `misspenalty_studies.whatif.runs.overheads`.
+
+    Returns
+    -------
+    DataFrame
+        ``conclusion, threshold, year, case, device_us, pays``.
+    """
+    found = gathered(tables)
+    found["threshold"] = found["gain_pct"].map("gain of {:g} %".format)
+    more = overheads.assign(
+        conclusion="hac",
+        threshold="replacement and conversion take as long as the fetch",
+        pays=["above" if us else "always" for us in overheads["device_us"]],
+    )
+    columns = ["conclusion", "threshold", "year", "case", "device_us", "pays"]
+    return pd.concat([found[columns], more[columns]], ignore_index=True)
+
+
+def parameters(machines):
+    """The parameters of all machines, with value, unit, status, source and range.
+
+    Parameters
+    ----------
+    machines : path-like
+        ``whatif.yaml``.
+
+    Returns
+    -------
+    DataFrame
+        ``belongs_to, parameter, value, unit, status, source, reason, lowest, highest``.
+    """
+    rows = []
+
+    def walk(of, entry):
+        for name, value in entry.items():
+            if isinstance(value, dict) and "value" in value:
+                low, high = value.get("vary", (None, None))
+                rest = {key: value.get(key, "") for key in ("value", "unit", "status", "source", "reason")}
+                rows.append({"belongs_to": of, "parameter": name, **rest, "lowest": low, "highest": high})
+            elif isinstance(value, dict):
+                walk(f"{of} {name}".strip(), value)
+
+    walk("", read_yaml(machines))
+    return pd.DataFrame(rows)

@@ -1,0 +1,230 @@
+"""The what-if: its machines, the closed network, priced counts, crossovers, tables and figures."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty_studies.whatif import figures, hac, machines, mq, runs, sarc, tables, vlog
+from misspenalty_studies.whatif.machines import Device
+
+ROOT = Path(__file__).parents[3]
+FILE = ROOT / "data/machines/whatif.yaml"
+
+
+@pytest.fixture(scope="module")
+def found():
+    return machines.load(FILE)
+
+
+def table(name):
+    return pd.read_csv(ROOT / "results" / name)
+
+
+@pytest.fixture(scope="module")
+def traversals():
+    return hac.Conclusion(table("hac/elapsed.csv"), table("hac/fig11.csv"))
+
+
+@pytest.fixture(scope="module")
+def rates():
+    return mq.Conclusion({"calibrated": table("mq/fig7_calibrated.csv")})
+
+
+def test_every_year_has_machines_and_devices(found):
+    assert list(found.eras) == [1997, 2001, 2005, 2015, 2025]
+    assert all("disk" in devices and machines.REMOTE in devices for devices in found.devices.values())
+    assert [era.speed for era in found.eras.values()] == sorted(era.speed for era in found.eras.values())
+    # 8 KB in six packets over 10 Mb/s: (8192 + 6 x 78) bytes, a packet's work at either end; the same for 64 bytes
+    wire = ((8192 + 6 * 78) + (64 + 78)) * 8 / 10
+    assert found.eras[1997].fetch_us == pytest.approx(wire + 4 * 60, abs=0.01)
+
+
+def test_a_disk_is_as_described(found):
+    """A random 8 KB on a 7200 rpm disk: half a revolution, a mean seek of 8.5 ms minus the short ones, little else."""
+    assert 12_000 < found.devices[2015]["disk"].read_us < 13_500
+
+
+def test_variations_change_one_parameter(found):
+    names = [name for name, _ in found.variations("mq", 2015, "nvme")]
+    assert len(names) == 2 * (1 + 3 + 3) and len(set(names)) == len(names)
+    _, other = next(iter(found.variations("mq", 2015, "nvme")))
+    assert other.testbeds["mq"] == 1.1 and other.testbeds["hac"] == found.testbeds["hac"]
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda data: data["machines"]["1997"].pop("speed"), InputError),
+        (lambda data: data["devices"]["2015"]["nvme"].update(drive="st19101"), InputError),
+        (lambda data: data["testbeds"]["mq"].pop("vary"), InputError),
+        (lambda data: data["devices"].update({"1980": {"disk": {"drive": "st19101"}}}), ParameterError),
+        (lambda data: data["devices"]["1997"].update(disk={"drive": "nix"}), InputError),
+    ],
+)
+def test_impossible_machines_are_refused(tmp_path, change, error):
+    data = yaml.safe_load(FILE.read_text())
+    change(data)
+    (tmp_path / "whatif.yaml").write_text(yaml.safe_dump(data))
+    with pytest.raises(error):
+        machines.load(tmp_path / "whatif.yaml", FILE.with_name("whatif.schema.yaml"))
+
+
+def test_the_network_of_queues_against_closed_formulas():
+    """Balanced exponential stations: X = N / (D (N + M - 1)); a delay alone: N / Z; saturation: 1 / D."""
+    for stations, terminals in ((1, 5), (3, 7), (24, 48)):
+        assert mq.rate([(2.0, stations)], 0.0, terminals) == pytest.approx(terminals / (2 * (terminals + stations - 1)))
+    assert mq.rate([(0.0, 1)], 4.0, 8) == pytest.approx(2)
+    assert mq.rate([(3.0, 1), (1.0, 1)], 0.0, 200) == pytest.approx(1 / 3, rel=1e-3)
+    assert mq.rate([(3.0, 2)], 0.0, 4, constant=(0,)) > mq.rate([(3.0, 2)], 0.0, 4)
+
+
+def test_waits():
+    """One server: M/M/1; several: less; saturated: none."""
+    assert sarc.wait(0.8, 1) == pytest.approx(4)
+    assert 0 < sarc.wait(0.8, 16) < 0.3
+    assert math.isnan(sarc.wait(1.0, 1)) and math.isnan(sarc.wait(sarc.SATURATED, 1))
+
+
+def test_mq_is_priced_as_it_was_simulated(rates, found):
+    checks = list(rates.checks(found))
+    assert checks
+    for what, simulated, priced in checks:
+        assert priced == pytest.approx(simulated, rel=0.02 if "over" in what else 0.07), what
+
+
+def test_mq_gains_by_devices_and_by_the_work_of_a_miss_alone(rates, found):
+    era, case = found.eras[2025], rates.cases[0]
+    instant, slow = (Device("any", us, us) for us in (1e-6, 1e5))
+    calibrated = table("mq/fig7_calibrated.csv")
+    row = {row.policy: row for row in calibrated.itertuples() if row.cache_mb == 128}
+    # Without a device's time, fewer misses save work of the servers' processors, and nothing else.
+    work = {p: row[p].utilisation_server_cpu / row[p].rate_per_s for p in ("mq", "lru")}
+    assert 0 < rates.measures(found, era, instant, case)["gain_pct"] < 100 * (work["lru"] / work["mq"] - 1)
+    # That does not tell either where every transaction keeps the database busy for 20 ms.
+    busy = mq.Conclusion({"calibrated": calibrated.assign(utilisation_database_cpu=0.02 * calibrated["rate_per_s"])})
+    assert busy.measures(found, era, instant, case)["gain_pct"] == pytest.approx(0, abs=0.01)
+    requests = {p: (row[p].misses + row[p].writes) / row[p].transactions for p in ("mq", "lru")}
+    gain = rates.measures(found, era, slow, case)["gain_pct"]
+    assert gain == pytest.approx(100 * (requests["lru"] / requests["mq"] - 1), rel=1e-3)  # devices alone
+
+
+def test_hac_pays_for_its_overhead(traversals, found):
+    era = found.eras[1997]
+    near, far = (traversals.measures(found, era, Device("any", us, us), "T1") for us in (0.0, 1e7))
+    assert far["overhead_us"] == near["overhead_us"] and far["overhead_share"] < near["overhead_share"]
+    row = table("hac/elapsed.csv").query("run == 'hot' and traversal == 'T1'").set_index("system").fetches
+    assert far["gain_pct"] == pytest.approx(100 * (1 - row["hac-fg"] / row["fpc"]), rel=1e-3)  # fetches alone
+    assert (hac.overheads(traversals, found)["device_us"] >= 0).all()
+
+
+class Step:
+    """A conclusion that gains 10 % above 100 us and nothing below."""
+
+    study, threshold_pct, cases = "mq", 1.0, ("one",)
+
+    def measures(self, _machines, era, device, _case):
+        return {"gain_pct": 10.0 if device.read_us >= 100 * (era.year != 1997) else -1.0, "year": era.year}
+
+    def checks(self, _machines):
+        return [("it", 2.0, 3.0)]
+
+
+def test_crossovers_are_found(found):
+    made = runs.tried(Step(), found)
+    cross = made["mq_crossovers"].query("gain_pct == 1").set_index("year")
+    assert cross.pays.to_dict() == {1997: "always"} | dict.fromkeys((2001, 2005, 2015, 2025), "above")
+    assert cross.device_us.dropna().to_numpy() == pytest.approx(100, rel=0.01)
+    cells = made["mq_cells"]
+    assert cells.query("device == 'nvme' and year == 2025").holds.tolist() == [False]
+    assert cells.query("device == 'nvme' and year == 2015")[["lowest_pct", "highest_pct"]].to_numpy().tolist() == [
+        [-1, 10]
+    ]
+    assert made["mq_checks"].off_pct.tolist() == [50]
+
+
+def test_summary(found):
+    cells = runs.tried(Step(), found)["mq_cells"]
+    summary = tables.summary({"mq": cells}).set_index(["year", "device"])
+    assert summary.loc[(2015, "disk"), "verdict"] == "holds" and summary.loc[(2025, "nvme"), "verdict"] == "reversed"
+    assert not summary.loc[(2015, "nvme"), "robust"] and summary.loc[(2025, "nvme"), "robust"]
+    assert len(figures.verdicts(summary.reset_index()).axes) == 1
+
+
+class Busy(Step):
+    """The same in two cases; with the second one, disks are saturated as they are, though not within all ranges."""
+
+    cases = ("one", "two")
+
+    def measures(self, machines, era, device, case):
+        full = case == "two" and device.read_us > 1000 and machines.testbeds["mq"] > 0.9
+        return super().measures(machines, era, device, case) | ({"gain_pct": math.nan} if full else {})
+
+
+def test_a_saturated_device_has_no_gain(found):
+    """It is counted, takes no part in the verdict, and is shown as what it is."""
+    cells = runs.tried(Busy(), found)["mq_cells"]
+    full = cells[cells["gain_pct"].isna()]
+    assert set(full["case"]) == {"two"} and full["device_us"].min() > 1000 and not full["holds"].any()
+    assert full[["lowest_pct", "highest_pct"]].isna().all(axis=None)
+    summary = tables.summary({"mq": cells, "sarc": cells[cells["case"] == "two"]}).set_index(["conclusion", "year"])
+    both, alone = (summary.loc[(study, 2015)].set_index("device") for study in ("mq", "sarc"))
+    assert both.loc["disk", ["cases", "cases_holding", "cases_saturated", "verdict"]].tolist() == [2, 1, 1, "holds"]
+    assert alone.loc["disk", ["cases", "cases_saturated", "verdict"]].tolist() == [1, 1, "saturated"]
+    assert not both.loc["nvme", "cases_saturated"] and np.isnan(alone.loc["disk", "gain_low_pct"])
+    (axis,) = figures.verdicts(summary.reset_index()).axes
+    assert {"10; 1 saturated", "saturated"} <= {text.get_text() for text in axis.texts}
+
+
+def test_sarc_stays_as_it_was_on_its_own_back_end(found):
+    points = {"a": {"config": "cache_sensitive", "iops": 20000, "load": sarc.SAME}}
+    files = [ROOT / f"results/sarc/{name}.csv" for name in ("components", "internals", "fig6")]
+    conclusion = sarc.conclusion_of(*files, points)
+    era = machines.Era(2002, found.testbeds["sarc"], 1000, 10)
+    own = machines.disk(sarc.OWN_DRIVE)
+    measured = conclusion.measures(found, era, own, conclusion.cases[0])
+    archived = table("sarc/fig6.csv").query("config == 'cache_sensitive' and scaled_iops == 20000")
+    archived = archived.set_index("policy")["response_ms"]
+    assert measured["sarc_ms"] == pytest.approx(archived["sarc"], rel=1e-9)
+    assert measured["lru_ms"] == pytest.approx(archived[["lru_top", "lru_bottom"]].min(), rel=1e-9)
+    # 0.66 of the time busy on its own drives; at 0.95 and more, the wait has no bound
+    for factor in (1.45, 10):
+        slow = Device("any", factor * own.read_us, own.write_us)
+        full = conclusion.measures(found, era, slow, conclusion.cases[0])
+        assert math.isnan(full["gain_pct"]) and full["utilisation"] >= sarc.SATURATED
+
+
+def test_the_virtual_log_needs_an_arm(found):
+    tables_ = (table("vlog/what_if.csv"), table("vlog/table2.csv"))
+    conclusion = vlog.Conclusion(ROOT / "data/machines/vlog_hosts.yaml", *tables_, 0.68, 300, 1)
+    (case,) = conclusion.cases
+    era = found.eras[2025]
+    on = {name: conclusion.measures(found, era, device, case) for name, device in found.devices[2025].items()}
+    assert on["disk"]["speedup"] > 2
+    assert all(on[name]["gain_pct"] < 0 for name in ("sata_ssd", "nvme", machines.REMOTE))
+    assert on["nvme"]["written_ratio"] == pytest.approx(14.6384 / 6.9568)
+    gains = [conclusion.measures(found, era, runs.any_device(us), case)["gain_pct"] for us in (1, 100, 10_000)]
+    assert gains == sorted(gains) and gains[0] < 0 < gains[-1]
+
+
+def test_figures_draw_archived_tables():
+    curves = table("whatif/curves.csv")
+    for study in ("hac", "mq", "epcm", "sarc"):
+        draw = getattr(figures, f"{study}_gain")
+        assert draw(curves[curves["conclusion"] == study], table(f"whatif/{study}.csv")).axes
+    rotation = table("whatif/rotation.csv")
+    assert len(figures.vlog_gain(curves[curves["conclusion"] == "vlog"], table("whatif/vlog.csv"), rotation).axes) == 2
+
+
+def test_archived_tables_agree_with_each_other():
+    summary, parameters = table("whatif/summary.csv"), tables.parameters(FILE)
+    assert len(summary) == 5 * 14 and set(summary["verdict"]) <= {"holds", "partly", "reversed", "saturated"}
+    assert summary[["gain_low_pct", "gain_high_pct"]].abs().max(axis=None) < 100
+    assert np.isfinite(parameters["lowest"]).all() and (parameters["lowest"] < parameters["highest"]).all()
+    assert ((parameters["value"] >= parameters["lowest"]) & (parameters["value"] <= parameters["highest"])).all()
+    checks = table("whatif/checks.csv").query("conclusion == 'vlog'")
+    assert checks.off_pct.abs().max() < 1e-3

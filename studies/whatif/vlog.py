@@ -1,0 +1,145 @@
+"""The virtual log against updates in place: random synchronous updates on the disks and flash drives of five years.
+
+On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
+the paper's UltraSPARC-170 as fast as the year's machine. On flash and in remote memory nothing is located: an update
+in place is a write, and the virtual log is the same write plus a map sector, which costs the host a record and the
+medium the amount counted in `results/vlog/what_if.csv`. A device between the two is one with another positioning time:
+eager writing then takes the same share of it as on the year's disk.
+"""
+
+from functools import cache
+
+import pandas as pd
+
+from misspenalty import disks
+from misspenalty.disks.drive.slices import cut
+from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
+from misspenalty_studies.vlog.file_systems.hosts import load_hosts
+from misspenalty_studies.vlog.runs import SYSTEMS, Platform, Workload, random_updates
+from misspenalty_studies.whatif.machines import load
+from misspenalty_studies.whatif.runs import tried
+
+NAME, STUDY = "Virtual log", "vlog"
+CLAIM = "writing where the head is shortens synchronous updates"
+THRESHOLD_PCT = 1.0
+HOST, CYLINDERS = "ultra170", 11
+FLASH = {"sata_ssd": "sata_ssd", "nvme": "nvme_ssd"}  # rows of results/vlog/what_if.csv
+ROTATION = (3600, 7200, 15000)
+SEEKS = (0.25, 1, 4)
+
+
+class Conclusion:
+    """The virtual log's gain in the latency of an update.
+
+    Parameters
+    ----------
+    hosts : path-like
+        ``vlog_hosts.yaml``.
+    what_if : DataFrame
+        ``results/vlog/what_if.csv``: kilobytes that an update writes to flash.
+    table2 : DataFrame
+        ``results/vlog/table2.csv``, for the check.
+    utilisation, updates, warm_up
+        As in `Workload`.
+    """
+
+    study, threshold_pct = STUDY, THRESHOLD_PCT
+
+    def __init__(self, hosts, what_if, table2, utilisation, updates, warm_up):
+        self.host = load_hosts(hosts).hosts[HOST]
+        self.written = what_if.set_index(["platform", "system"])["written_kb"].to_dict()
+        self.workload = Workload(utilisation=utilisation, updates=updates, warm_up=warm_up, seed=1)
+        self.archived = table2.set_index("platform")["speedup"].to_dict()
+        self.cases = (f"{self.workload.utilisation:.0%} of the blocks live".replace("%", " %"),)
+        self.simulated = cache(self._simulated)
+
+    def _simulated(self, drive, factor, **changes):
+        """ms by component, of both systems, on a slice of a drive, with all host times multiplied by `factor`."""
+        kind = disks.load(drive, "disk").replace({"cache.write_behind": False})
+        kind = cut(kind, CYLINDERS, **changes)
+        platform = Platform(drive, self.host.scaled(factor), kind, drive, CYLINDERS)
+        return {system: random_updates(platform, system, self.workload) for system in SYSTEMS}
+
+    def measures(self, machines, era, device, case):
+        """Times of an update.
+
+        Returns
+        -------
+        dict
+            ``gain_pct``, how much sooner the virtual log finishes; ``in_place_us, virtual_log_us, speedup``; and
+            ``written_ratio``, how many times as much it writes to the medium.
+        """
+        factor, written = 1 / machines.faster(STUDY, era), 1.125  # one map sector per eight data sectors
+        if device.drive is not None:
+            ms = self.simulated(device.drive, factor)
+            old, new = (1000 * ms[system]["total"] for system in SYSTEMS)
+        elif device.name in FLASH or device.name == "remote_memory":
+            host = self.host.scaled(factor)
+            old = device.write_us + (host.write_ns(BLOCK) + host.request_ns(BLOCK)) / 1000
+            new = old + host.record_ns / 1000
+            flash = FLASH.get(device.name)
+            written = self.written[flash, SYSTEMS[1]] / self.written[flash, SYSTEMS[0]] if flash else written
+        else:
+            old, new = self._positioned(machines, era, device.read_us, factor)
+        return {
+            "gain_pct": 100 * (1 - new / old),
+            "in_place_us": old,
+            "virtual_log_us": new,
+            "speedup": old / new,
+            "written_ratio": written,
+        }
+
+    def _positioned(self, machines, era, locate_us, factor):
+        """Updates with an arm that takes `locate_us` in place, all else as on the year's disk."""
+        ms = self.simulated(machines.devices[era.year]["disk"].drive, factor)
+        old, new = (ms[system] for system in SYSTEMS)
+        share = new["locate"] / old["locate"]
+        rest = [1000 * (each["total"] - each["locate"]) for each in (old, new)]
+        return rest[0] + locate_us, rest[1] + share * locate_us
+
+    def rotation(self, machines, year):
+        """The speed-up on the year's disk as rotation and seeks change.
+
+        Returns
+        -------
+        list of dict
+            ``rpm, seek_factor``, ``half_turn_over_seek`` (half a revolution divided by the seek across one cylinder),
+            ``in_place_us, virtual_log_us, speedup``.
+        """
+        drive = machines.devices[year]["disk"].drive
+        seek = disks.load(drive, "disk").mechanics.seek(1) / 1e6
+        factor, rows = 1 / machines.faster(STUDY, machines.eras[year]), []
+        for rpm in ROTATION:
+            for seeks in SEEKS:
+                ms = self.simulated(drive, factor, rpm=rpm, seek_factor=seeks)
+                old, new = (1000 * ms[system]["total"] for system in SYSTEMS)
+                row = {"rpm": rpm, "seek_factor": seeks, "half_turn_over_seek": 30000 / rpm / (seek * seeks)}
+                rows.append(row | {"in_place_us": old, "virtual_log_us": new, "speedup": old / new})
+        return rows
+
+    def checks(self, machines):
+        """(what, archived, computed here) on the paper's third platform."""
+        ms = self.simulated("st19101", 1.0)
+        old, new = (ms[system]["total"] for system in SYSTEMS)
+        return [("speed-up, UltraSPARC-170 and Seagate", self.archived["ultra170_seagate"], old / new)]
+
+
+def job(machines, hosts, what_if, table2, workload):
+    """Workflow job: the virtual log on all machines.
+
+    Parameters
+    ----------
+    machines, hosts, what_if, table2 : path-like
+        ``whatif.yaml``, ``vlog_hosts.yaml``, ``results/vlog/what_if.csv`` and ``table2.csv``.
+    workload : dict
+        ``utilisation, updates, warm_up`` of `Conclusion`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        See `misspenalty_studies.whatif.runs.tried`, and ``vlog_rotation``.
+    """
+    found = load(machines)
+    conclusion = Conclusion(hosts, pd.read_csv(what_if), pd.read_csv(table2), **workload)
+    rotation = pd.DataFrame(conclusion.rotation(found, max(found.eras)))
+    return tried(conclusion, found) | {"vlog_rotation": rotation}

@@ -1,0 +1,167 @@
+"""The target of the fuzzer that builds a site: refused in words, or every page whole and every link alive."""
+
+import functools
+import html.parser
+import json
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from misspenalty_studies.common.reporting.jobs import function_of
+from misspenalty_studies.common.site import pages
+
+ROOT = Path(__file__).parents[2]
+STUDY, ITEM = "vlog", "fig9"
+CLAIMS = ("vlog.table2.almost_ten",)  # and the first two
+DOCS = b"""<!doctype html>
+<html lang="en"><head><title>Docs</title></head>
+<body><main><h1 id="top">Docs</h1><p><a href="index.html#top">Up</a>, <a href="../claims.html">claims</a></p></main>
+</body>
+</html>
+"""
+NOTEBOOK = b'{"cells": [{"cell_type": "markdown", "source": ["# A heading\\n", "and text"]}], "nbformat": 4}\n'
+PLACES = {  # of each file in a checkout
+    "index.json": "results/index.json",
+    "verdicts.csv": "results/claims.csv",
+    "readings.json": f"results/{STUDY}/runs/readings.json",
+    "conditions.csv": f"results/{STUDY}/conditions.csv",
+    "table.csv": f"results/{STUDY}/{ITEM}.csv",
+    "recomputed.csv": "results/recomputed.csv",
+    "claims.yaml": "data/published/claims.yaml",
+    "notebook.ipynb": "notebooks/page.ipynb",
+    "docs.html": "made/docs/index.html",
+    "notebook.html": "made/notebooks/page.html",
+}
+VOID = {"meta", "link", "img", "input", "br", "hr"}
+
+
+@functools.cache
+def seeds():
+    """The files of a small site of one study."""
+    held()
+    index = json.loads((ROOT / "results" / "index.json").read_text())
+    figure = next(one for one in index["figures"] if one["output"] == f"results/{STUDY}/{ITEM}")
+    table = next(iter(figure["inputs"].values()))
+    files = (table, f"{figure['output']}.png", "results/overview.png")
+    made = {path: index["made"][path] | {"inputs": [table]} for path in files}
+    index = {"figures": [figure], "made": made, "titles": {STUDY: index["titles"][STUDY]}}
+    claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)
+    claims = claims[claims["study"] == STUDY]
+    claims = pd.concat([claims.iloc[:2], claims[claims["id"].isin(CLAIMS)]])
+    entries = yaml.safe_load((ROOT / "data" / "published" / "claims.yaml").read_text())
+    code = function_of(figure["function"]).__code__
+    path = f"src/{code.co_filename.partition('/src/')[2]}"
+    reading = {"path": path, "line": code.co_firstlineno, "rows": {ITEM: [0, 2]}}
+    conditions = pd.read_csv(ROOT / "results" / STUDY / "conditions.csv", dtype=str, keep_default_na=False)
+    return {
+        "index.json": json.dumps(index).encode(),
+        "verdicts.csv": claims.to_csv(index=False).encode(),
+        "readings.json": json.dumps(dict.fromkeys(claims["id"], reading)).encode(),
+        "conditions.csv": conditions[conditions["claim"].isin(claims["id"])].head(3).to_csv(index=False).encode(),
+        "table.csv": (ROOT / table).read_bytes(),
+        "recomputed.csv": f"study,state,missing_files\n{STUDY},recomputed,\n".encode(),
+        "claims.yaml": yaml.safe_dump([one for one in entries if one["id"] in set(claims["id"])]).encode(),
+        "notebook.ipynb": NOTEBOOK,
+        "docs.html": DOCS,
+        "notebook.html": DOCS.replace(b"index.html", b"page.html"),
+    }
+
+
+@functools.cache
+def held():
+    """A folder for a checkout; it is deleted when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="checkout-")
+
+
+@functools.cache
+def checkout(folder):
+    """A checkout whose files are those of an input."""
+    root = Path(held().name)
+    for name, place in PLACES.items():
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).unlink(missing_ok=True)
+        (root / place).symlink_to(folder / name)
+    if not (root / "src").exists():
+        shutil.copy(ROOT / "data" / "published" / "claims.schema.yaml", root / "data" / "published")
+        for name in (f"{STUDY}/{ITEM}.png", "overview.png"):
+            (root / "results" / name).write_bytes(b"a picture")
+        for name in ("src", "studies"):
+            (root / name).symlink_to(ROOT / name)
+        make_fast()
+    return root
+
+
+def make_fast():
+    """Do once what is the same in every site: programs, sources, scripts, and the drawing of the same table."""
+    pages.commit_of = lambda root: "0" * 40
+    sources = functools.cache(lambda folders, make=pages.Sources: make(dict(folders)))
+    pages.Sources = lambda folders: sources(tuple(folders.items()))
+    pages.vl_convert.javascript_bundle = lambda: ""
+    draw, drawn = pages._Site._chart, {}
+
+    def chart(site, key):
+        target, asked = site.out / "charts" / f"{key}.js", json.dumps(site.figures[key])
+        content = asked, (site.results / STUDY / f"{ITEM}.csv").read_bytes()
+        if content in drawn and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(drawn[content])
+        elif not draw(site, key):
+            return False
+        drawn[content] = target.read_text()
+        return True
+
+    pages._Site._chart = chart
+
+
+class Elements(html.parser.HTMLParser):
+    """The elements of a page, which have to be nested."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids = [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+        assert len(self.ids) == len(set(self.ids)), "two elements with one id"
+
+    def handle_starttag(self, tag, attributes):
+        names = [name for name, _ in attributes]
+        assert len(names) == len(set(names)), f"an attribute twice in {tag}"
+        self.ids += [value for name, value in attributes if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes another element"
+
+
+def build(path):
+    """Build the site of an input, and check every page that it wrote itself, and the menus of the others."""
+    root = checkout(path.parent.resolve())
+    extras = {name: root / "made" / name for name in ("docs", "notebooks")}
+    try:
+        pages.build_site(root / "site", root, extras=extras)
+        check(root / "site")
+    finally:
+        allowed = {"data", "made", "notebooks", "results", "site", "src", "studies"}
+        assert {one.name for one in root.iterdir()} <= allowed
+        shutil.rmtree(root / "site", ignore_errors=True)
+
+
+def check(site):
+    """Every page that was to be made is there and well-formed; its links lead to files of the site."""
+    claims = pd.read_csv(site.parent / "results" / "claims.csv", dtype=str, keep_default_na=False)["id"]
+    assert {path.stem for path in (site / "claim").iterdir()} == set(claims)
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert text.count('<header class="site">') == 1, "not one menu"
+        if path.parent.name in ("docs", "notebooks"):
+            continue
+        Elements(text)
+        assert text.count("<h1>") == 1 and "<title>" in text
+        for link in re.findall(r'(?:href|src)="([^"#?]+)', text):
+            assert (path.parent / html.unescape(link)).is_file(), f"{path.name} links to {link}"
