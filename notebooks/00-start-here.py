@@ -45,8 +45,8 @@ import numpy as np
 import pandas as pd
 
 import misspenalty
-from misspenalty.studies.mq.figures import hit_ratio_curve
-from misspenalty.studies.notebook import counts, root
+from misspenalty_studies.common.notebook import counts, root
+from misspenalty_studies.mq.figures import hit_ratio_curve
 
 trace = misspenalty.open_trace(root() / "tests" / "data" / "tpcc_small.parquet")
 POLICIES = ["lru", "arc", "mq", "opt"]

@@ -25,8 +25,8 @@
 
 import pandas as pd
 
-from misspenalty.studies.classics import figures
-from misspenalty.studies.notebook import counts, read, root, statements
+from misspenalty_studies.classics import figures
+from misspenalty_studies.common.notebook import counts, read, root, statements
 
 ROOT = root()
 pd.options.display.precision = 2

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 import misspenalty
-from misspenalty.studies.notebook import counts
+from misspenalty_studies.common.notebook import counts
 
 # %% [markdown]
 # ## 1. Four requests by hand

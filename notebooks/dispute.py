@@ -26,8 +26,8 @@
 
 import pandas as pd
 
-from misspenalty.studies.dispute import figures
-from misspenalty.studies.notebook import counts, read, root, statements
+from misspenalty_studies.common.notebook import counts, read, root, statements
+from misspenalty_studies.dispute import figures
 
 ROOT = root()
 pd.options.display.precision = 2

@@ -27,9 +27,9 @@
 import pandas as pd
 
 from misspenalty.prefetch.predictors.registry import find_predictor
-from misspenalty.studies.epcm import curves
-from misspenalty.studies.epcm import figures as epcm
-from misspenalty.studies.notebook import counts, read, root, statements
+from misspenalty_studies.common.notebook import counts, read, root, statements
+from misspenalty_studies.epcm import curves
+from misspenalty_studies.epcm import figures as epcm
 
 ROOT = root()
 pd.options.display.precision = 2

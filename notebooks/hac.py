@@ -30,13 +30,13 @@
 import numpy as np
 import pandas as pd
 
-from misspenalty.objects import oo7
-from misspenalty.objects.cache import COUNTS, FPC, HAC
-from misspenalty.objects.traversals import Program
-from misspenalty.studies.hac import figures as hac
-from misspenalty.studies.hac import figures_hit_time as hac_hit_time
-from misspenalty.studies.hac import measured as hac_measured
-from misspenalty.studies.notebook import counts, read, root, statements
+from misspenalty_studies.common.notebook import counts, read, root, statements
+from misspenalty_studies.hac import figures as hac
+from misspenalty_studies.hac import figures_hit_time as hac_hit_time
+from misspenalty_studies.hac import measured as hac_measured
+from misspenalty_studies.hac.objects import oo7
+from misspenalty_studies.hac.objects.cache import COUNTS, FPC, HAC
+from misspenalty_studies.hac.objects.traversals import Program
 
 ROOT = root()
 pd.options.display.precision = 2

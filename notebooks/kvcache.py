@@ -25,8 +25,8 @@
 
 import pandas as pd
 
-from misspenalty.studies.kvcache import figures
-from misspenalty.studies.notebook import counts, read, root, statements
+from misspenalty_studies.common.notebook import counts, read, root, statements
+from misspenalty_studies.kvcache import figures
 
 ROOT = root()
 pd.options.display.precision = 2

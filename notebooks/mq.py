@@ -32,8 +32,8 @@ import pandas as pd
 import yaml
 
 import misspenalty
-from misspenalty.studies.mq import figures as mq
-from misspenalty.studies.notebook import read, root, statements
+from misspenalty_studies.common.notebook import read, root, statements
+from misspenalty_studies.mq import figures as mq
 
 ROOT = root()
 pd.options.display.precision = 2

@@ -33,10 +33,10 @@
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from misspenalty.studies.notebook import counts, read, root, statements
-from misspenalty.studies.sarc import figures as sarc
-from misspenalty.studies.sarc import figures_fit
-from misspenalty.studies.sarc.runs import Run, fitted_shark
+from misspenalty_studies.common.notebook import counts, read, root, statements
+from misspenalty_studies.sarc import figures as sarc
+from misspenalty_studies.sarc import figures_fit
+from misspenalty_studies.sarc.runs import Run, fitted_shark
 
 ROOT = root()
 pd.options.display.precision = 2

@@ -36,12 +36,12 @@ import yaml
 
 from misspenalty import disks
 from misspenalty.disks.drive.slices import cut
-from misspenalty.disks.virtual_log.log import physical_blocks, recovered, spread, virtual_log
-from misspenalty.disks.virtual_log.recovery import recover
-from misspenalty.studies.notebook import counts, read, root, statements
-from misspenalty.studies.vlog import figures as draw
-from misspenalty.studies.vlog import runs as vlog
-from misspenalty.systems.file_systems.hosts import load_hosts
+from misspenalty_studies.common.notebook import counts, read, root, statements
+from misspenalty_studies.vlog import figures as draw
+from misspenalty_studies.vlog import runs as vlog
+from misspenalty_studies.vlog.file_systems.hosts import load_hosts
+from misspenalty_studies.vlog.virtual_log.log import physical_blocks, recovered, spread, virtual_log
+from misspenalty_studies.vlog.virtual_log.recovery import recover
 
 ROOT = root()
 pd.options.display.precision = 2

@@ -28,8 +28,8 @@ from dataclasses import replace
 import ipywidgets as widgets
 import pandas as pd
 
-from misspenalty.studies.notebook import read, root
-from misspenalty.studies.whatif import figures, hac, machines, mq, sarc
+from misspenalty_studies.common.notebook import read, root
+from misspenalty_studies.whatif import figures, hac, machines, mq, sarc
 
 pd.options.display.precision = 3
 

@@ -28,7 +28,7 @@ import pandas as pd
 
 from misspenalty import disks
 from misspenalty.disks.requests import Requests, read_requests, replay
-from misspenalty.studies.notebook import root
+from misspenalty_studies.common.notebook import root
 
 ROOT = root()
 pd.options.display.precision = 3

@@ -27,10 +27,10 @@ import numpy as np
 import pandas as pd
 
 import misspenalty
-from misspenalty.studies.mq import figures as mq
-from misspenalty.studies.mq.runs import distance_histogram
-from misspenalty.studies.notebook import root
 from misspenalty.traces import formats
+from misspenalty_studies.common.notebook import root
+from misspenalty_studies.mq import figures as mq
+from misspenalty_studies.mq.runs import distance_histogram
 
 ROOT = root()
 pd.options.display.precision = 2
