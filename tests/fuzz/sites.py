@@ -1,5 +1,6 @@
 """The target of the fuzzer that builds a site: refused in words, or every page whole and every link alive."""
 
+import contextlib
 import functools
 import html.parser
 import json
@@ -7,6 +8,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 import yaml
@@ -54,7 +56,7 @@ def seeds():
     claims = pd.concat([claims.iloc[:2], claims[claims["id"].isin(CLAIMS)]])
     entries = yaml.safe_load((ROOT / "data" / "published" / "claims.yaml").read_text())
     code = function_of(figure["function"]).__code__
-    path = f"src/{code.co_filename.partition('/src/')[2]}"
+    path = f"src/misspenalty/{code.co_filename.rpartition('/misspenalty/')[2]}"
     reading = {"path": path, "line": code.co_firstlineno, "rows": {ITEM: [0, 2]}}
     conditions = pd.read_csv(ROOT / "results" / STUDY / "conditions.csv", dtype=str, keep_default_na=False)
     return {
@@ -91,16 +93,13 @@ def checkout(folder):
             (root / "results" / name).write_bytes(b"a picture")
         for name in ("src", "studies"):
             (root / name).symlink_to(ROOT / name)
-        make_fast()
     return root
 
 
-def make_fast():
-    """Do once what is the same in every site: programs, sources, scripts, and the drawing of the same table."""
-    pages.commit_of = lambda root: "0" * 40
+@functools.cache
+def stand_ins():
+    """What makes many sites fast: programs, sources, scripts and the drawing of a table are the same in all of them."""
     sources = functools.cache(lambda folders, make=pages.Sources: make(dict(folders)))
-    pages.Sources = lambda folders: sources(tuple(folders.items()))
-    pages.vl_convert.javascript_bundle = lambda: ""
     draw, drawn = pages._Site._chart, {}
 
     def chart(site, key):
@@ -114,7 +113,21 @@ def make_fast():
         drawn[content] = target.read_text()
         return True
 
-    pages._Site._chart = chart
+    return (
+        (pages, "commit_of", lambda root: "0" * 40),
+        (pages, "Sources", lambda folders: sources(tuple(folders.items()))),
+        (pages.vl_convert, "javascript_bundle", lambda: ""),
+        (pages._Site, "_chart", chart),
+    )
+
+
+@contextlib.contextmanager
+def fast():
+    """Use the stand-ins, for other tests in this process only until the end of the block."""
+    with contextlib.ExitStack() as stack:
+        for owner, name, other in stand_ins():
+            stack.enter_context(mock.patch.object(owner, name, other))
+        yield
 
 
 class Elements(html.parser.HTMLParser):
@@ -144,7 +157,8 @@ def build(path):
     root = checkout(path.parent.resolve())
     extras = {name: root / "made" / name for name in ("docs", "notebooks")}
     try:
-        pages.build_site(root / "site", root, extras=extras)
+        with fast():
+            pages.build_site(root / "site", root, extras=extras)
         check(root / "site")
     finally:
         allowed = {"data", "made", "notebooks", "results", "site", "src", "studies"}
