@@ -121,20 +121,11 @@ class AlgorithmS3FIFO(S3FIFO):
         self.count[block] = 0
         return False
 
-    def _evict_small(self):
-        """Evict a block of S; none if all move to M."""
-        while self.small:
-            block = self.small.popleft()
-            if self.count[block] < self.threshold:
-                del self.count[block]
-                self.ghost[block] = True
-                if len(self.ghost) > self.room:
-                    self.ghost.popitem(last=False)
-                return
-            if len(self.main) >= self.capacity - self.share and self.main:
-                self._evict_main()
-            self.main.append(block)
-            self.count[block] = 0
+    def _promote(self, block):
+        """Move a block that left S to M, for which M evicts a block if it is full."""
+        if len(self.main) >= self.capacity - self.share and self.main:
+            self._evict_main()
+        super()._promote(block)
 
 
 class ExactWTinyLFU(WTinyLFU):

@@ -81,8 +81,12 @@ class S3FIFO(Reference):
                 if len(self.ghost) > self.room:
                     self.ghost.popitem(last=False)
                 return
-            self.main.append(block)
-            self.count[block] = 0
+            self._promote(block)
+
+    def _promote(self, block):
+        """Move a block that left S to M."""
+        self.main.append(block)
+        self.count[block] = 0
 
     def _evict_main(self):
         while self.count[self.main[0]]:

@@ -1,6 +1,7 @@
 """Result of one replay, and the warning that goes with results better than OPT's."""
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +17,12 @@ OPTIMA = {
 }
 
 
-class Shown:
+class Shown(ABC):
     """A result that a notebook shows as a table of one row."""
 
+    @abstractmethod
     def row(self) -> dict[str, Any]:
-        """The result as a flat dict."""
-        raise NotImplementedError
+        """Return the result as a flat dict."""
 
     def _repr_html_(self) -> str:
         return str(pd.DataFrame([self.row()]).to_html(index=False))
