@@ -80,6 +80,14 @@ BY_HAND = {  # policy, capacity, trace: hits, and evicted blocks by reference; a
     ("clock2qplus", 3, (1, 1, 2, 3, 4, 2)): ("010001", {4: [1]}),
     # ranks 1: 2, 2: 1; 2 leaves, the clock is 1
     ("gdsf", 2, (1, 1, 2, 3, 1)): ("01001", {3: [2]}),
+    # at the fifth reference 1 has 2 uses in 4, 2 has 2 in 3
+    ("hyperbolic", 2, (1, 2, 2, 1, 3, 1)): ("001100", {4: [1], 5: [2]}),
+    # LRU has all the weight and no regret: 3 is the least recently used, then 2
+    ("lecar", 3, (1, 1, 2, 2, 3, 1, 4, 2, 1)): ("010101001", {6: [2], 7: [3]}),
+    # 1 was hit, so that its density is 16; 2 and 3, at 1, were not, and 2 was used first
+    ("lhd", 3, (1, 1, 2, 3, 4, 1)): ("010001", {4: [2]}),
+    # one hit in S is not enough: 1 leaves it; 2 is in M
+    ("s4fifo", 3, (1, 1, 2, 3, 4, 1)): ("010000", {4: [1], 5: [4]}),
     # the hit protects 1; 2 is the oldest in probation
     ("slru", 3, (1, 1, 2, 3, 4, 1)): ("010001", {4: [2]}),
     # window {4}, candidate 3 against the main region's victim 1, both used once: the candidate goes

@@ -9,8 +9,11 @@ from misspenalty.policies.clockpro import ClockPro
 from misspenalty.policies.fbr import FBR
 from misspenalty.policies.fifo import FIFO
 from misspenalty.policies.gdsf import GDSF
+from misspenalty.policies.hyperbolic import Hyperbolic
+from misspenalty.policies.lecar import LeCaR
 from misspenalty.policies.lfru import LFRU
 from misspenalty.policies.lfu import LFU
+from misspenalty.policies.lhd import LHD
 from misspenalty.policies.lirs import LIRS
 from misspenalty.policies.lrfu import LRFU
 from misspenalty.policies.lru import LRU
@@ -19,6 +22,7 @@ from misspenalty.policies.mq import MQ
 from misspenalty.policies.mru import MRU
 from misspenalty.policies.opt import OPT, OPTBypass
 from misspenalty.policies.s3fifo import S3FIFO
+from misspenalty.policies.s4fifo import S4FIFO
 from misspenalty.policies.sieve import SIEVE
 from misspenalty.policies.slru import SLRU
 from misspenalty.policies.twoq import TwoQ
@@ -439,6 +443,54 @@ class Clock2QPlusTwoHits(Clock2QPlus):
         return hit
 
 
+class HyperbolicRestarts(Hyperbolic):
+    """A hit restarts the time."""
+
+    def access(self, block):
+        hit = super().access(block)
+        self.entries[block] = self.entries[block][0], self.now
+        return hit
+
+
+class HyperbolicRemembers(Hyperbolic):
+    """Counts outlive an eviction."""
+
+    def __init__(self, capacity, **parameters):
+        super().__init__(capacity, **parameters)
+        self.known = {}
+
+    def access(self, block):
+        hit = super().access(block)
+        self.known[block] = self.known.get(block, 0) + 1
+        self.entries[block] = self.known[block], self.entries[block][1]
+        return hit
+
+
+class LecarBothRemembered(LeCaR):
+    """A block that both experts choose enters LRU's history."""
+
+    def _evict(self):
+        before = dict(self.count)
+        super()._evict()
+        (victim,) = before.keys() - self.count.keys()
+        if victim not in self.lfu_history:
+            self.lru_history[victim] = before[victim], self.now
+
+
+class LhdNoAge(LHD):
+    """The class alone decides; the last loaded of the lowest goes."""
+
+    def _density(self, block):
+        return self._class(block) - self.last[block] / 1e6
+
+
+class S4NameLeaves(S4FIFO):
+    """A name leaves G whenever its block returns."""
+
+    def _recall(self, block):
+        return self.ghost.pop(block, -1) >= self.return_hits
+
+
 class GdsfHitAddsOne(GDSF):
     """A hit adds one to the rank; the clock at the hit does not count."""
 
@@ -841,6 +893,32 @@ WRONG = {
         "s3fifo": other("s3fifo"),
         "lru": LRU,
     },
+    "s4fifo": {
+        "no_skip": other("s4fifo", skip=0.0),
+        "all_skipped": other("s4fifo", skip=1.0),
+        "enters_main": other("s4fifo", return_hits=0),
+        "name_leaves": S4NameLeaves,
+        "one_hit": other("s4fifo", threshold=1),
+        "s3fifo": other("s3fifo"),
+        "lru": LRU,
+    },
+    "hyperbolic": {
+        "restarts": HyperbolicRestarts,
+        "remembers": HyperbolicRemembers,
+        "hits_unseen": hits_unseen("hyperbolic"),
+        "lfu": LFU,
+        "lru": LRU,
+    },
+    "lecar": {
+        "restarts": other("lecar", recall=0),
+        "no_regret": other("lecar", rate=0.0),
+        "both_remembered": LecarBothRemembered,
+        "forgetful": other("lecar", histories=0.0),
+        "hits_unseen": hits_unseen("lecar"),
+        "lfu": other("lfu"),
+        "lru": other("lru"),
+    },
+    "lhd": {"no_age": LhdNoAge, "hits_unseen": hits_unseen("lhd"), "lfu": LFU, "lru": LRU},
     "sieve": {
         "moves": SieveMoves,
         "restarts": SieveRestarts,

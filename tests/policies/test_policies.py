@@ -280,11 +280,15 @@ def test_mq_evicts_before_it_looks_into_its_history():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_memory_per_block(name):
-    """At most 32 bytes per distinct block with a cache of a tenth of them; simple policies 16, GDSF 72."""
+    """At most 32 bytes per distinct block with a cache of a tenth of them; simple policies 16, GDSF 72.
+
+    LHD has 7.7 MB of counts besides, whatever the trace.
+    """
     definition = find_policy(name)
     kernel = definition.kernel(10_000, 100_000, **definition.check({}))
     most = dict.fromkeys(("lru", "mru", "fifo", "clock", "random", "sieve"), 16) | {"gdsf": 72}
-    assert 1 <= kernel.memory / 100_000 <= most.get(name, 32)
+    besides = 16 * 20_000 * 3 * 8 if name == "lhd" else 0
+    assert 1 <= (kernel.memory - besides) / 100_000 <= most.get(name, 32)
 
 
 BAD = [float("nan"), float("inf"), -1, True, "7", "x", [1], 10**30]

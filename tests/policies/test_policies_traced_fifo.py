@@ -4,6 +4,7 @@ import numpy as np
 from tests.policies.test_policies_traced import outcome
 
 from misspenalty.policies import find_policy
+from misspenalty.policies.draws import Draws
 from misspenalty.policies.wtinylfu import Sketch
 
 # FIFO -----------------------------------------------------------------------------------------------------------
@@ -58,8 +59,8 @@ def test_random_evicts_by_the_draws_of_splitmix64():
 
 def test_random_draws_the_published_numbers():
     # test vector of SplitMix64 for seed 1234567
-    reference = find_policy("random").reference(1, seed=1234567)
-    assert [reference._draw() for _ in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    draws = Draws(1234567)
+    assert [draws.next() for _ in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 def test_random_depends_on_the_seed():

@@ -117,7 +117,7 @@ class AlgorithmS3FIFO(S3FIFO):
                 self._evict_small()
             else:
                 self._evict_main()
-        (self.main if self.ghost.pop(block, False) else self.small).append(block)
+        (self.main if self._recall(block) else self.small).append(block)
         self.count[block] = 0
         return False
 
@@ -334,6 +334,20 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
             AlgorithmS3FIFO,
         ),
     ],
+    "lecar": [
+        Variant(
+            "counts restart",
+            "A returning block is used once for LFU; the paper does not say.",
+            parameters={"recall": 0},
+        )
+    ],
+    "lhd": [
+        Variant(
+            "second application",
+            "Classes count through the applications, of which libCacheSim calls the only one the second.",
+            parameters={"initial": 17},
+        )
+    ],
     "lru2": [
         Variant(
             "remembers all",
@@ -358,22 +372,34 @@ FIRST = {  # what the first reading decides
     "s3fifo": "As the authors' code: blocks beyond the share of S enter M until the first eviction.",
     "lru2": "Histories of four times as many evicted blocks as the cache holds.",
     "wtinylfu": "A window of 1 %, at least a block; four fifths of the rest protected; no outcome depends on a hash.",
+    "hyperbolic": "A cache of up to 64 blocks compares all; the block loaded first goes on a tie.",
+    "lhd": "One application; a cache of up to 8 blocks compares all, and the least recently used goes on a tie.",
+    "lecar": "As the authors' code; no outcome of a short vector depends on a draw.",
+    "s4fifo": "As the authors' code, without the model: the parameters stay as they are.",
     "opt": "Which of the blocks that are never used again goes is open, and changes no hit.",
+}
+
+
+BY_SEED = {  # ``make(capacity, seed, **parameters)`` of policies that draw or hash
+    "wtinylfu": HashedWTinyLFU,
+    **dict.fromkeys(("hyperbolic", "lecar", "lhd"), None),  # their definitions take a seed
 }
 
 
 def variants(policy):
     """All readings of a policy as `Variant`, the registered definition first."""
     reference = find_policy(policy).reference
-    by_seed = HashedWTinyLFU if policy == "wtinylfu" else None
+    by_seed = (BY_SEED[policy] or reference) if policy in BY_SEED else None
     says = FIRST.get(policy, "The paper decides every outcome.")
     return [
-        Variant("definition", says, reference, by_seed=by_seed),
-        *(_completed(variant, reference) for variant in OPEN.get(policy, [])),
+        _completed(Variant("definition", says), reference, by_seed),
+        *(_completed(variant, reference, by_seed) for variant in OPEN.get(policy, [])),
     ]
 
 
-def _completed(variant, reference):
+def _completed(variant, reference, by_seed):
     if variant.victims:
         return replace(variant, by_seed=lambda capacity, seed: DrawnVictim(capacity, variant.victims, seed))
+    if by_seed:
+        variant = replace(variant, by_seed=lambda capacity, seed: by_seed(capacity, seed=seed, **variant.parameters))
     return variant if variant.make else replace(variant, make=reference)

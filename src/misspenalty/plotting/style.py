@@ -94,6 +94,9 @@ _POLICIES = {
     "lirs": ("LIRS", "#6b4c9a", "<", "-."),
     "s3fifo": ("S3-FIFO", "#c98a00", "P", "--"),
     "clock2qplus": ("Clock2Q+", "#3a7d44", "v", "-"),
+    "hyperbolic": ("Hyperbolic", "#a8324a", "*", ":"),
+    "lecar": ("LeCaR", "#4f6d7a", "d", "--"),
+    "s4fifo": ("S4-FIFO", "#7a3b00", "p", "--"),
 }
 _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"), ("#4f6d7a", "d", "--")]
 

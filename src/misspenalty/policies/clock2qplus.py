@@ -34,22 +34,33 @@ PARAMETERS = (
 )
 
 
+class Windowed(S3FIFO):
+    """S3-FIFO whose newest blocks of S, a share `window` of it, do not count hits."""
+
+    def __init__(self, capacity, small, ghost, threshold, window):
+        super().__init__(capacity, small, ghost, threshold)
+        self.window = self.share * window
+
+    def counts_hit(self, block):
+        """Whether a hit on a block of the cache counts."""
+        return block not in self.small or self.entered_after(block) >= self.window
+
+    def entered_after(self, block):
+        """The number of blocks that entered S after `block`."""
+        return len(self.small) - 1 - self.small.index(block)
+
+
 @register("clock2qplus", Kernel, PARAMETERS)
-class Clock2QPlus(S3FIFO):
+class Clock2QPlus(Windowed):
     """Clock2Q+: S3-FIFO that ignores correlated references."""
 
     def __init__(self, capacity, small=0.1, ghost=0.9, window=0.5):
-        super().__init__(capacity, small, ghost, threshold=1)
-        self.window = self.share * window
+        super().__init__(capacity, small, ghost, threshold=1, window=window)
 
     def access(self, block):
         """Reference `block`; returns whether it was in the cache."""
         if block not in self.count:
             return super().access(block)
-        if block not in self.small or self.entered_after(block) >= self.window:
+        if self.counts_hit(block):
             self.count[block] = 1
         return True
-
-    def entered_after(self, block):
-        """The number of blocks that entered S after `block`."""
-        return len(self.small) - 1 - self.small.index(block)

@@ -13,6 +13,7 @@ takes the place of the victim.
 """
 
 from misspenalty.policies._random_replacement import Random as Kernel
+from misspenalty.policies.draws import Draws
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),)
@@ -26,7 +27,7 @@ class Random(Reference):
 
     def __init__(self, capacity, seed=42):
         self.capacity = capacity
-        self.state = seed
+        self.draws = Draws(seed)
         self.places = []
         self.cached = set()
 
@@ -37,16 +38,8 @@ class Random(Reference):
         if len(self.places) < self.capacity:
             self.places.append(block)
         else:
-            place = ((self._draw() >> 32) * self.capacity) >> 32
+            place = self.draws.below(self.capacity)
             self.cached.remove(self.places[place])
             self.places[place] = block
         self.cached.add(block)
         return False
-
-    def _draw(self):
-        """SplitMix64."""
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
-        z = self.state
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return z ^ (z >> 31)

@@ -51,7 +51,7 @@ class S3FIFO(Reference):
         self.threshold = threshold
         self.filling = bool(fill_main)
         self.small, self.main = deque(), deque()  # oldest first
-        self.ghost = OrderedDict()  # oldest first
+        self.ghost = OrderedDict()  # hits in S, oldest first
         self.count = {}  # of the blocks in the cache
 
     def access(self, block):
@@ -59,7 +59,7 @@ class S3FIFO(Reference):
         if block in self.count:
             self.count[block] = min(self.count[block] + 1, MAX_COUNT)
             return True
-        known = self.ghost.pop(block, False)
+        known = self._recall(block)
         while len(self.count) == self.capacity:
             self.filling = False
             if len(self.main) > self.capacity - self.share or not self.small:
@@ -76,12 +76,19 @@ class S3FIFO(Reference):
         while self.small:
             block = self.small.popleft()
             if self.count[block] < self.threshold:
-                del self.count[block]
-                self.ghost[block] = True
-                if len(self.ghost) > self.room:
-                    self.ghost.popitem(last=False)
+                self._remember(block, self.count.pop(block))
                 return
             self._promote(block)
+
+    def _recall(self, block):
+        """Whether G remembers a missed block, which leaves it and enters M."""
+        return self.ghost.pop(block, None) is not None
+
+    def _remember(self, block, hits):
+        """Enter a block that S evicted after that many hits into G."""
+        self.ghost[block] = hits
+        if len(self.ghost) > self.room:
+            self.ghost.popitem(last=False)
 
     def _promote(self, block):
         """Move a block that left S to M."""

@@ -1,0 +1,43 @@
+"""The draws of policies that decide by chance: SplitMix64, so that kernels draw the same numbers."""
+
+
+class Draws:
+    """SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+
+    Examples
+    --------
+    >>> Draws(0).next()
+    16294208416658607535
+    """
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def next(self):
+        """Return the next whole number below 2**64."""
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        z = self.state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    def below(self, bound):
+        """Return a whole number below `bound`, which is at most 2**32.
+
+        Examples
+        --------
+        >>> draws = Draws(0)
+        >>> [draws.below(6) for _ in range(5)]
+        [5, 2, 0, 5, 0]
+        """
+        return ((self.next() >> 32) * bound) >> 32
+
+    def share(self):
+        """Return a number from 0 to 1, 1 excluded.
+
+        Examples
+        --------
+        >>> round(Draws(0).share(), 4)
+        0.8833
+        """
+        return (self.next() >> 11) * 2.0**-53
