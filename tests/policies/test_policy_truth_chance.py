@@ -1,4 +1,4 @@
-"""Policies that draw, next to libCacheSim's, which draws other numbers: hit ratios agree, and counts where none is drawn."""
+"""Policies that draw, next to libCacheSim's, which draws other numbers: hit ratios, and hits where no draw matters."""
 
 import functools
 
@@ -37,7 +37,7 @@ def theirs(name, blocks, capacity):
 @pytest.mark.parametrize("kind", ["zipf", "mixed"])
 @pytest.mark.parametrize("capacity", [500, 4000])
 def test_hit_ratios_are_libcachesims(policy, kind, capacity):
-    """Its Hyperbolic sees only the first block of each bucket of a hash table, so that it is not as near as the others."""
+    """Its Hyperbolic sees only the first block of each bucket of a hash table, so it is not as near as the others."""
     name, parameters = SAME[policy]
     blocks = blocks_of(kind)
     expected = np.mean(theirs(name, blocks, capacity))
