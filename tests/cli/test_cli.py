@@ -8,7 +8,8 @@ import pytest
 
 from misspenalty import ParameterError
 from misspenalty.cli.arguments import parse_bytes, parse_setting
-from misspenalty.cli.main import main
+from misspenalty.cli.completion import commands
+from misspenalty.cli.main import main, parser
 from misspenalty.policies import known_policies
 from misspenalty.traces.quantities import parse_size
 
@@ -316,3 +317,25 @@ def test_info_profiles_the_requests_and_their_reuse(capsys, tmp_path):
     assert (row["used_once_share"], row["reuse_distance_p50"]) == (1 / 3, 3)
     text = run(capsys, "trace", "info", str(path))[1]
     assert "of 6.67 KB on average, half up to 8 KB" in text and "half within 3 blocks (12 KB)" in text
+
+
+def test_the_help_of_every_command_fits_a_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    helps = {path: command.format_help() for path, command in commands(parser())}
+    assert ("curve",) in helps and ("penalty",) in helps
+    assert {path: text.count("\n") for path, text in helps.items() if text.count("\n") > 52} == {}
+    assert "--columns" not in helps["curve",] and "'misspenalty trace options'" in helps["curve",]
+
+
+def test_options_of_raw_traces_are_explained_by_their_own_command(capsys, tmp_path):
+    status, out, _ = run(capsys, "trace", "options", "--json")
+    assert status == 0
+    told = {row["option"]: row["meaning"] for row in json.loads(out)}
+    _, curve = next((path, command) for path, command in commands(parser()) if path == ("curve",))
+    hidden = {option for action in curve._actions for option in action.option_strings if action.help == "==SUPPRESS=="}
+    assert set(told) == hidden and len(hidden) > 15 and all(told.values())
+    path = tmp_path / "x.csv"
+    path.write_text("a;1\nb;2\na;3\n")
+    asked = ["--columns", "key=1,time=2", "--separator", "semicolon", "--header", "no", "--key", "text"]
+    status, out, _ = run(capsys, "simulate", str(path), "--size", "2", "--json", *asked)
+    assert status == 0 and json.loads(out)["hits"] == 1

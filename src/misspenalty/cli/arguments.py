@@ -27,6 +27,22 @@ NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 PLOTS = (".png", ".svg", ".pdf")
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help that fits a screen: its first line names only what a command cannot do without."""
+
+    def add_usage(self, usage, actions, groups, prefix=None):
+        """Show options as one word, unless they are required."""
+        optional = any(action.option_strings and not action.required for action in actions)
+        parts = ["%(prog)s", *(["[options]"] if optional else [])]
+        for action in actions:
+            value = action.metavar or "{" + ",".join(map(str, action.choices or ())) + "}"
+            if action.option_strings and action.required:
+                parts.append(f"{action.option_strings[-1]} {value}")
+            elif not action.option_strings:
+                parts.append(f"[{value}]" if action.nargs == "?" else value)
+        super().add_usage(usage or " ".join(parts), actions, groups, prefix)
+
+
 def add_command(commands, name, description, run, examples=()):
     """Add a command that prints what ``run(options)`` returns; `examples` are shown below its help."""
     shown = "".join(f"\n  {example}" for example in examples)
@@ -35,7 +51,7 @@ def add_command(commands, name, description, run, examples=()):
         help=description,
         description=description[0].upper() + description[1:] + ".",
         epilog=f"examples:{shown}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     command.set_defaults(run=run)
     shape = command.add_mutually_exclusive_group()
@@ -67,22 +83,45 @@ def number(text):
 
 
 def add_format_options(command):
-    """Add the options that say how a raw trace is read."""
-    group = command.add_argument_group("how a raw trace is read ('misspenalty trace formats' lists the formats)")
-    group.add_argument("--format", metavar="NAME", help="format, if it cannot be told from the file")
-    group.add_argument("--block-size", metavar="BYTES", help="block size, such as 8KB (default: the format's)")
-    group.add_argument(
-        "--most-references",
-        metavar="N",
-        type=whole_number,
-        help="most block references of a raw trace (default: 10 million plus 100 per byte of the file)",
-    )
+    """Add the options that say how a raw trace is read; 'misspenalty trace options' explains all but the first."""
+    group = command.add_argument_group("how a raw trace is read ('misspenalty trace options' lists further options)")
+    group.add_argument("--format", metavar="NAME", help="one of 'misspenalty trace formats'")
+    for option in format_options():
+        name = option.removeprefix("--").replace("-", "_")
+        keywords = {"dest": name} if name in READING else {"dest": f"format_{name}"}
+        command.add_argument(
+            option, metavar="VALUE", help=argparse.SUPPRESS, **keywords, **READING.get(name, (None, {}))[1]
+        )
+
+
+READING = {  # of every raw trace: what the option means, and how it is parsed
+    "block_size": ("block size, such as 8KB (default: the format's)", {}),
+    "most_references": (
+        "most block references of a raw trace (default: 10 million plus 100 per byte of the file)",
+        {"type": whole_number},
+    ),
+}
+
+
+def format_options():
+    """Options that say how a raw trace is read.
+
+    Returns
+    -------
+    dict of str to str
+        Option to its meaning, in the order of the help.
+
+    Examples
+    --------
+    >>> format_options()["--address-unit"]
+    'of offsets: bytes, sectors, or a size such as 4KB'
+    """
+    found = {f"--{name.replace('_', '-')}": what for name, (what, _) in READING.items()}
     for name, meanings in _options_of_formats().items():
-        shown = "; ".join(
+        found[f"--{name.replace('_', '-')}"] = "; ".join(
             f"{', '.join(forms)}: {what}" if len(meanings) > 1 else what for what, forms in meanings.items()
         )
-        option = f"--{name.replace('_', '-')}"
-        group.add_argument(option, dest=f"format_{name}", metavar="VALUE", help=shown.replace("%", "%%"))
+    return found
 
 
 def _options_of_formats():
@@ -111,26 +150,22 @@ def add_replay_options(command):
     )
     command.add_argument(
         "--prefetch",
-        metavar="sequential[:NAME=VALUE,…]",
-        help="prefetch sequential streams, "
-        + " or ".join(f"{kind} ({', '.join(p.name for p in known)})" for kind, known in sequential.KINDS.items()),
+        metavar="KIND[:NAME=N,…]",
+        help=f"prefetch streams: {' or '.join(sequential.KINDS)}",
     )
     command.add_argument(
         "--writes",
         choices=WRITES,
         default="count",
-        help="count: writes update the cache, reads count (default); ignore: no"
-        " writes; refresh: writes update cached blocks; only: reads update the cache, writes count",
+        help="which references update the cache, and which count (default: count)",
     )
     command.add_argument(
         "--warm-up",
         metavar="N",
         default="0",
-        help="what warms up the cache and is not counted: references, a share (20%%), a time (10m), or another trace",
+        help="not counted at first: references, 20%%, 10m, or a trace",
     )
-    command.add_argument(
-        "--quiet", action="store_true", help="no progress bar; there is none if stderr is not a terminal"
-    )
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
     add_format_options(command)
 
 
@@ -142,21 +177,21 @@ def add_size_options(command):
         dest="unit",
         action="store_const",
         const="bytes",
-        help="take all sizes as bytes (default for objects of different sizes, except for plain numbers)",
+        help="sizes are bytes (default if objects differ in size)",
     )
     unit.add_argument(
         "--by-objects",
         dest="unit",
         action="store_const",
         const="objects",
-        help="count objects of different sizes as if they had one size",
+        help="count objects, whatever their sizes",
     )
     command.add_argument(
         "--size-changes",
         choices=SIZE_CHANGES,
         default="replace",
-        help="if an object is asked for with another size: a hit, and the new size replaces the old (default); a hit,"
-        " and the old size is kept; or a miss, as of a new object",
+        metavar="|".join(SIZE_CHANGES),
+        help="an object asked for with another size (default: replace)",
     )
 
 

@@ -67,19 +67,19 @@ def add(commands):
         "--sample",
         metavar="SHARE",
         type=number,
-        help="estimate from this share of the blocks, such as 0.01, with error bars",
+        help="estimate from a share of the blocks, such as 0.01",
     )
     curve.add_argument(
         "--sample-seed", metavar="N", type=whole_number, help="seed that chooses the blocks of --sample (default: 0)"
     )
     curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curves: a .png, .svg or .pdf")
     curve.add_argument(
-        "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: one per processor)"
+        "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: processors)"
     )
     curve.add_argument(
         "--prefix",
         action="store_true",
-        help="prompts of a language model: a block is a hit only if all blocks before it in its prompt are, too",
+        help="prompts: a block is a hit only if all before it are",
     )
     add_size_options(curve)
     add_replay_options(curve)

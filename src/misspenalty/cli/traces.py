@@ -9,6 +9,7 @@ from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
     add_trace,
+    format_options,
     number,
     open_named,
     parse_bytes,
@@ -43,6 +44,16 @@ def add(commands):
         _formats,
         ("misspenalty trace formats", "misspenalty trace formats systor17"),
     ).add_argument("format", metavar="NAME", nargs="?", help="format to show")
+    add_command(
+        trace,
+        "options",
+        "list the options that say how a raw trace is read",
+        _options,
+        (
+            "misspenalty trace options",
+            "misspenalty trace info --columns key=id,size=bytes,time=t --time-unit ms mine.csv",
+        ),
+    )
     convert = add_command(
         trace,
         "convert",
@@ -152,6 +163,18 @@ def _formats(options):
         text += ["", *(f"  {line}" for line in form.example.splitlines())]
     text += ["", f"block size: {form.block_bytes} bytes; options: {shown['options'] or 'none'}"]
     return Described(shown, lambda wide: "\n".join(text))
+
+
+def _options(options):
+    meanings = format_options()
+    lines = [
+        line
+        for option, what in meanings.items()
+        for line in textwrap.wrap(f"{option:20} {what}", 98, subsequent_indent=21 * " ")
+    ]
+    return Described(
+        pd.DataFrame({"option": meanings.keys(), "meaning": meanings.values()}), lambda wide: "\n".join(lines)
+    )
 
 
 def _convert(options):
