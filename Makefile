@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # The workflow would say so only when everything is installed and built.
-ifneq ($(filter reproduce smoke site report lint,$(MAKECMDGOALS)),)
+ifneq ($(filter reproduce supplement smoke site report lint,$(MAKECMDGOALS)),)
 ifneq ($(findstring {,$(CURDIR))$(findstring },$(CURDIR)),)
 $(error $(CURDIR): Snakemake takes braces in a path for a wildcard; move the checkout to a folder without them)
 endif
@@ -36,20 +36,25 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help environment build conformance smoke reproduce cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant bench-large lab notebooks docs play site site-serve archive verify report lint lock clean distclean
+.PHONY: help environment build conformance smoke reproduce supplement cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant bench-large lab notebooks docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
-reproduce: build  ## every table, figure, claim and the paper, from the raw traces to results/; fetches registered traces unless OFFLINE=yes; resumes where it was stopped
-	$(BIN)/python workflow/scripts/reproduce.py --cores $(CORES) $(if $(OFFLINE),--offline)
+RUN = $(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
+reproduce: build  ## what the papers print, the claims and the paper, from the raw traces to results/; fetches registered traces unless OFFLINE=yes; resumes where it was stopped
+	$(RUN) $(if $(OFFLINE),--offline)
+	$(BIN)/python workflow/scripts/refresh_readme.py
+
+supplement: build  ## what make reproduce makes, and the rest: sensitivities, scales, the supplement
+	$(RUN) --supplement $(if $(OFFLINE),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 cost:  ## write what the last full run cost on this machine into README.md and ARTIFACT.md
 	$(BIN)/python workflow/scripts/refresh_readme.py --cost
 
-smoke: build  ## one small study's tables, made in build/smoke and compared with the archived ones: takes minutes
-	$(BIN)/python workflow/scripts/smoke.py --cores $(CORES)
+smoke: build  ## what make reproduce makes first, compared with the archived tables: takes minutes
+	$(RUN) --first
 
 test: build  ## the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
@@ -186,7 +191,7 @@ lock:  ## make requirements.lock again from requirements.in (needs uv)
 clean:  ## delete builds, and everything in results/ except the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \
 	  results/latex results/benchmarks results/bench results/notebooks results/site
-	rm -f results/manifest.json results/report.html $(VENV)/.package
+	rm -f results/manifest.json results/manifest_supplement.json results/report.html $(VENV)/.package
 	find results -name '.*.partial*' -exec rm -rf {} +
 
 distclean: clean  ## clean, and delete .venv

@@ -1,9 +1,9 @@
 """How long a full run would take on more cores: its graph of jobs, with measured times, on simulated machines.
 
-This reads the plan of a full run from Snakemake (a dry run of all jobs), and the cost of its jobs from
-`results/benchmarks`, where a run leaves it. A job takes its CPU time divided by the cores that it may use, plus the
-start of a process; the scheduler picks the job with the longest path to the end first. Jobs that were not measured are
-named and left out.
+This reads the plan of a full run, `make supplement`, from Snakemake (a dry run of all jobs), and the cost of its jobs
+from `results/benchmarks`, where a run leaves it. A job takes its CPU time divided by the cores that it may use, plus
+the start of a process; the scheduler picks the job with the longest path to the end first. Jobs that were not measured
+are named and left out.
 
     python benchmarks/scaling.py --csv results/bench/scaling.csv --figure results/bench/scaling.png
     python benchmarks/scaling.py --jobs results/bench/jobs.csv            # time and memory of each rule
@@ -94,7 +94,18 @@ def read_plan(text):
 
 def plan(folder=".", options=()):
     """The jobs of a full run in a folder, from nothing."""
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "4096", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--dry-run",
+        "--forceall",
+        "--cores",
+        "4096",
+        *options,
+        "--",
+        "supplement",
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr or done.stdout)
@@ -267,7 +278,9 @@ def main():
     jobs = plan(options=["--configfile", *options.configfile] if options.configfile else [])
     estimates = [(rule, *numbers.split(",")) for rule, numbers in (text.split("=") for text in options.estimate)]
     measure(jobs, options.measured, dict(factor.split("=") for factor in options.factor), estimates)
-    missing = sorted({job.rule for job in jobs if np.isnan(job.cpu_s)} - {"all", "manifest"})
+    missing = sorted(
+        {job.rule for job in jobs if np.isnan(job.cpu_s)} - {"manifest", "supplement", "supplement_manifest"}
+    )
     if missing:
         print(f"not measured, and left out: {', '.join(missing)}", file=sys.stderr)
     rules, found = by_rule(jobs), table(jobs)

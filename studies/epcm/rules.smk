@@ -78,6 +78,7 @@ FIGURES["epcm"] = [
         "components",
         "Components",
         "where the time goes",
+        part="further",
         table="components",
     ),
     figure(
@@ -85,6 +86,7 @@ FIGURES["epcm"] = [
         "sensitivity",
         "Readings",
         "I/O wait removed",
+        part="further",
         table="sensitivity",
     ),
     figure(
@@ -92,6 +94,7 @@ FIGURES["epcm"] = [
         "surface",
         "Training",
         "training runs and head start",
+        part="further",
         table="surface",
     ),
     figure(
@@ -99,6 +102,7 @@ FIGURES["epcm"] = [
         "learning",
         "Learning",
         "I/O wait removed run by run",
+        part="further",
         table="learning",
     ),
     figure(
@@ -106,12 +110,18 @@ FIGURES["epcm"] = [
         "limits",
         "Limits",
         "perfect foresight",
+        part="further",
         table="limits",
         bars="fig7",
         reductions="data/published/epcm_reductions.csv",
     ),
     figure(
-        "epcm.figures.today", "today", "Today", "the same builds on NVMe", table="today"
+        "epcm.figures.today",
+        "today",
+        "Today",
+        "the same builds on NVMe",
+        part="further",
+        table="today",
     ),
 ]
 SOURCES += [

@@ -45,6 +45,7 @@ TABLES["hac"] = [
         runs=collect(
             "results/hac/runs/sensitivity_{traversal}.csv", traversal=HAC_TRAVERSALS
         ),
+        part="further",
     ),
 ]
 FIGURES["hac"] = [
@@ -70,6 +71,7 @@ FIGURES["hac"] = [
         "misses",
         "Misses",
         "HAC, FPC and a dual buffer over cache size",
+        part="further",
         table="misses",
         dynamic="dynamic",
     ),
@@ -78,6 +80,7 @@ FIGURES["hac"] = [
         "peaks",
         "Peaks",
         "replacement over cache size",
+        part="further",
         table="fig9",
         frames="fig9_frames",
         published=HAC_PENALTY,
@@ -87,6 +90,7 @@ FIGURES["hac"] = [
         "projections",
         "Projections",
         "other networks, servers, processors",
+        part="further",
         table="projections",
     ),
     figure(
@@ -102,6 +106,7 @@ FIGURES["hac"] = [
         "elapsed",
         "Elapsed time",
         "foreground and background replacement",
+        part="further",
         table="elapsed",
     ),
     figure(
@@ -109,6 +114,7 @@ FIGURES["hac"] = [
         "sensitivity",
         "Sensitivity",
         "unit costs and parameters",
+        part="further",
         costs="cost_sensitivity",
         algorithm="sensitivity",
     ),
@@ -117,6 +123,7 @@ FIGURES["hac"] = [
         "runs/hit_time_measured",
         "Table 3, measured",
         "hit time on this machine",
+        part="further",
         table="results/hac/runs/hit_time_measured.csv",
         priced="hit_time",
         published=HAC_HIT_TIME,
@@ -134,9 +141,9 @@ OUTPUTS += collect(
         "server",
         "cost_sensitivity",
         "dynamic",
-        "layouts",
     ],
 )
+FURTHER.append("results/hac/layouts.csv")
 SOURCES += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
 MEASURED += [
     *collect("results/hac/runs/{table}_measured.csv", table=["hit_time", "penalty"]),

@@ -17,7 +17,12 @@ TABLES["kvcache"] = [
     table("kvcache.tables.ttft", "ttft", times="results/kvcache/runs/times.csv"),
     stacked("kvcache", "cluster", runs="results/kvcache/runs/cluster.csv"),
     table("kvcache.tables.fig10", "fig10", cluster="cluster"),
-    stacked("kvcache", "sensitivity", runs="results/kvcache/runs/sensitivity.csv"),
+    stacked(
+        "kvcache",
+        "sensitivity",
+        runs="results/kvcache/runs/sensitivity.csv",
+        part="further",
+    ),
     table("kvcache.tables.costs", "costs", machine=KVCACHE_MACHINE),
 ]
 FIGURES["kvcache"] = [
@@ -41,6 +46,7 @@ FIGURES["kvcache"] = [
         "prefixes",
         "Prefixes",
         "block hits and contiguous prefixes",
+        part="further",
         table="hits",
     ),
     figure(
@@ -48,6 +54,7 @@ FIGURES["kvcache"] = [
         "ttft",
         "Time to first token",
         "prefill and loading",
+        part="further",
         table="ttft",
     ),
 ]

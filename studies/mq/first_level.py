@@ -31,6 +31,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.traces.distances import previous_use
 from misspenalty_studies.common.claims import load_ledger
 from misspenalty_studies.common.claims.conditions import under_conditions as judge_under
+from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.mq import claims as mq_claims
 from misspenalty_studies.mq.runs import behind, blocks_of, replay
 
@@ -64,7 +65,7 @@ def distances(trace, threshold_mb):
     return found
 
 
-def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None):
+def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None, threads=1):
     """The size, in whole MB, whose stream has the share of short re-accesses closest to a published one.
 
     The share falls as the first level grows, so the size is found by bisection.
@@ -86,6 +87,8 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     reads : int, optional
         Length of every stream, in reads: how far apart re-accesses are, and how many blocks are read for the first
         time, depends on it. By default all that the first level lets through.
+    threads : int, optional
+        First levels tabulated at a time.
 
     Returns
     -------
@@ -126,7 +129,8 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         table = pd.concat(tables, ignore_index=True)[["cache_mb", "policy", "hit_ratio_pct"]]
         return pd.DataFrame([level | {"reads": stream.reads}] * len(table)).join(table)
 
-    table = pd.concat([rows(mb) for mb in sorted({*map(int, shown_mb), chosen})], ignore_index=True)
+    shown = sorted({*map(int, shown_mb), chosen})
+    table = pd.concat(in_threads(rows, shown, threads), ignore_index=True)
     return behind(trace, chosen, reads), table
 
 

@@ -301,7 +301,7 @@ def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
     return pd.concat(tables, ignore_index=True)
 
 
-def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads):
+def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads, known=None):
     """Workflow job: every policy on one capture (the capture's part of the paper's Table 2).
 
     Parameters
@@ -316,6 +316,9 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
         As in `replay`.
     threads : int
         Combinations of policy, treatment of writes and parameters replayed at a time.
+    known : path-like, optional
+        Table of this function for some of the policies, with the same sizes, writes and warm-up: they are not replayed
+        again.
 
     Returns
     -------
@@ -323,9 +326,12 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
         ``capture`` and the columns of `replay`.
     """
     opened = misspenalty.open_trace(trace)
+    before = None if known is None else pd.read_csv(known, keep_default_na=False)
+    done = {} if before is None else dict(iter(before.drop(columns="capture").groupby("policy")))
     points = [
         (label, mode, chosen)
         for label, entry in policies.items()
+        if label not in done
         for mode, chosen in itertools.product(writes, _combinations(entry.get("parameters"), entry.get("grid")))
     ]
 
@@ -338,7 +344,8 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
     curves = {label: [] for label in policies}
     for label, curve in in_threads(replayed, points, threads):
         curves[label].append(curve)
-    table = pd.concat([_best(found) for found in curves.values()], ignore_index=True)
+    tables = [done[label] if label in done else _best(found) for label, found in curves.items()]
+    table = pd.concat(tables, ignore_index=True)
     table.insert(0, "capture", capture)
     return table
 

@@ -19,12 +19,19 @@ TABLES["sarc"] = [
         "internals",
         "disk_operations",
         "components",
-        "other_policies",
         runs=collect("results/sarc/runs/{group}.csv", group=PAPERS),
-        beyond=collect("results/sarc/runs/{group}.csv", group=["beyond"]),
         machine=SHARK,
         published="data/published/sarc_table2.csv",
         fit="fit",
+        options={"seed": SARC["seeds"][0], "values": SARC["values"]},
+    ),
+    table(
+        "sarc.tables.other_policies",
+        "other_policies",
+        part="further",
+        runs=collect("results/sarc/runs/{group}.csv", group=PAPERS),
+        beyond=collect("results/sarc/runs/{group}.csv", group=["beyond"]),
+        machine=SHARK,
         options={"seed": SARC["seeds"][0], "values": SARC["values"]},
     ),
     table(
@@ -88,6 +95,7 @@ FIGURES["sarc"] = [
         "components",
         "Components",
         "where the time of a request goes",
+        part="further",
         table="components",
     ),
     figure(
@@ -95,6 +103,7 @@ FIGURES["sarc"] = [
         "detection",
         "Detection",
         "errors of sequential detection by threshold",
+        part="further",
         table="detection",
     ),
     figure(
@@ -102,6 +111,7 @@ FIGURES["sarc"] = [
         "fit_grid",
         "The fit",
         "points that were tried",
+        part="further",
         table="fit_grid",
     ),
     figure(
@@ -109,6 +119,7 @@ FIGURES["sarc"] = [
         "load_axis",
         "Near saturation",
         "published points on the axis of the load",
+        part="further",
         table="load_axis",
     ),
     figure(
@@ -116,6 +127,7 @@ FIGURES["sarc"] = [
         "disk_operations",
         "Operations",
         "what the drives do per request",
+        part="further",
         table="disk_operations",
     ),
     figure(
@@ -123,6 +135,7 @@ FIGURES["sarc"] = [
         "other_policies",
         "Beyond the paper",
         "other policies on the same load",
+        part="further",
         table="other_policies",
     ),
     figure(
@@ -130,6 +143,7 @@ FIGURES["sarc"] = [
         "prefetchers",
         "AMP",
         "prefetchers on the same load and on streams",
+        part="further",
         table="prefetchers",
     ),
     figure(
@@ -137,6 +151,7 @@ FIGURES["sarc"] = [
         "sensitivity",
         "Sensitivity",
         "what the results depend on",
+        part="further",
         table="sensitivity",
         orderings="orderings",
     ),
@@ -145,20 +160,14 @@ FIGURES["sarc"] = [
         "scale",
         "Scale",
         "the model at several scales",
+        part="further",
         table="scale",
     ),
 ]
-OUTPUTS += collect(
+OUTPUTS += collect("results/sarc/{item}.csv", item=["fit", "fit_grid"])
+FURTHER += collect(
     "results/sarc/{item}.csv",
-    item=[
-        "detection",
-        "fit",
-        "fit_grid",
-        "scale",
-        "sensitivity",
-        "orderings",
-        "prefetchers",
-    ],
+    item=["detection", "scale", "sensitivity", "orderings", "prefetchers"],
 )
 SOURCES += [
     SHARK,

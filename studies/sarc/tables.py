@@ -274,7 +274,7 @@ def peaks(fig6_table, table2_table):
     return pd.DataFrame(rows, columns=["config", "policy", "quantity", "value", "unit"])
 
 
-def from_runs(runs, seed, machine, values, published, fit, beyond=None):
+def from_runs(runs, seed, machine, values, published, fit):
     """The tables that are made from runs of the load schedules.
 
     Parameters
@@ -282,7 +282,7 @@ def from_runs(runs, seed, machine, values, published, fit, beyond=None):
     runs : DataFrame
         From `misspenalty_studies.sarc.runs.schedules`, of the paper's policies.
     seed : int
-        Seed whose runs are shown over time and next to the further policies.
+        Seed whose runs are shown over time.
     machine : path-like
         ``shark.yaml``.
     values : dict
@@ -291,18 +291,15 @@ def from_runs(runs, seed, machine, values, published, fit, beyond=None):
         The paper's Table II.
     fit : DataFrame
         From `misspenalty_studies.sarc.fit.summary`.
-    beyond : DataFrame, optional
-        The same runs of further policies.
 
     Returns
     -------
     dict of str to DataFrame
         ``table2, fig6, table2_by_seed, fig6_by_seed, load_axis,
-        peaks, by_minute, internals, disk_operations, components,
-        other_policies``.
+        peaks, by_minute, internals, disk_operations, components``.
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
-    runs = pd.concat([runs[runs["config"] == config] for config in CONFIGS], ignore_index=True)
+    runs = _by_config(runs)
     first = runs[runs["seed"] == seed]
     measured = points(runs, discarded)
     found = {"table2": table2(measured), "fig6": fig6(measured)} | each_seed(measured)
@@ -311,5 +308,28 @@ def from_runs(runs, seed, machine, values, published, fit, beyond=None):
     found["by_minute"] = over_time(first)
     found |= {"internals": internals(measured), "components": components(measured)}
     found["disk_operations"] = budget(found["internals"], found["fig6"], published)
-    others = first if beyond is None else pd.concat([first, beyond], ignore_index=True)
-    return found | {"other_policies": further(points(others, discarded))}
+    return found
+
+
+def other_policies(runs, beyond, seed, machine, values):
+    """Make the table of further policies next to the paper's, from runs of the load schedules.
+
+    Parameters
+    ----------
+    runs, seed, machine, values
+        As in `from_runs`; the runs of one seed are shown.
+    beyond : DataFrame
+        The same runs of further policies.
+
+    Returns
+    -------
+    DataFrame
+        From `further`.
+    """
+    discarded = load_shark(machine, values=values)[0].discarded_minutes
+    runs = _by_config(runs)
+    return further(points(pd.concat([runs[runs["seed"] == seed], beyond], ignore_index=True), discarded))
+
+
+def _by_config(runs):
+    return pd.concat([runs[runs["config"] == config] for config in CONFIGS], ignore_index=True)

@@ -40,6 +40,7 @@ FIGURES["whatif"] = [
             study,
             name,
             "gain over device time",
+            part="further",
             curve=f"results/whatif/runs/{study}_curve.csv",
             cells=f"results/whatif/runs/{study}_cells.csv",
             **more,

@@ -29,7 +29,7 @@ def test_tables_are_archived():
 def test_targets_exist():
     targets = set(re.findall(r"^make ([a-z]+)", TEXT, re.MULTILINE))
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
-    assert targets == {"smoke", "reproduce", "archive", "verify", "test"}
+    assert targets == {"smoke", "reproduce", "supplement", "archive", "verify", "test"}
     assert targets <= set(phony)
 
 

@@ -143,6 +143,7 @@ def test_clean_keeps_the_archived_results(checkout):
         "results/mq/.table4.12.partial.csv",
         "results/logs/a.log",
         "results/manifest.json",
+        "results/manifest_supplement.json",
         "results/report.html",
         "build/a",
         ".snakemake/a",

@@ -1,6 +1,8 @@
 """`make reproduce`: progress per study, and one command that resumes after any kill."""
 
+import json
 import os
+import re
 import runpy
 import signal
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -54,8 +57,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def start(folder):
-    command = [sys.executable, str(SCRIPT), "--cores", "1"]
+def start(folder, *options):
+    command = [sys.executable, str(SCRIPT), "--cores", "1", *options]
     return subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
@@ -70,8 +73,8 @@ def test_progress_names_study_rule_and_share(folder):
     code, text = finish(start(folder))
     assert code == 0, text
     lines = text.splitlines()
-    assert lines[0].split()[:4] == ["mq", "1/1", "mq_table", "33"]
-    assert lines[1].split()[:4] == ["sarc", "1/1", "sarc_table", "66"]
+    assert lines[0].split()[:4] == ["mq", "1/1", "mq_table", "50"]
+    assert lines[1].split()[:4] == ["sarc", "1/1", "sarc_table", "100"]
     code, text = finish(start(folder))
     assert (code, text) == (0, "Nothing to be done: all results are up to date.\n")
 
@@ -176,16 +179,99 @@ def test_a_damaged_manifest_is_told(complete):
     assert "results/manifest.json: is not the manifest of a run" in text
 
 
-def test_time_left_is_told_once_there_is_something_to_go_by():
-    progress = runpy.run_path(str(SCRIPT))["Progress"](["mq"])
-    progress.start -= 100
-    lines = ["Job stats:", "job  count", "mq_table  2", "paper  18", "all  1", "total  21"]
-    assert [progress.take(line) for line in lines] == [None] * 6
-    for line in ("Finished jobid: 1 (Rule: mq_table)", "Finished jobid: 2 (Rule: paper)"):
-        progress.take(line)
-    assert progress.take("1 of 20 steps (5%) done").endswith("5 % after 2 min")
-    progress.take("Finished jobid: 3 (Rule: mq_table)")
-    assert progress.take("10 of 20 steps (50%) done").endswith("50 % after 2 min, about 2 min left")
+def test_time_left_follows_from_what_jobs_cost_in_an_earlier_run():
+    """Two jobs of 450 s and ten of 10 s: after one of each, 460 of 1,000 s are done, whatever the number of jobs."""
+    progress = runpy.run_path(str(SCRIPT))["Progress"](["mq"], 2, {"mq_run": 450.0, "paper": 10.0})
+    lines = ["Job stats:", "job  count", "mq_run  2", "paper  10", "all  1", "supplement  1", "total  14"]
+    assert [progress.take(line) for line in lines] == [None] * 7
+    progress.start -= 5  # of the start, in which nothing was done
+    progress.take("Finished jobid: 1 (Rule: paper)")
+    told = progress.take("1 of 12 steps (8%) done")
+    assert told.endswith("1 % after 5 s, about 8 min left")  # (5 + 100 / 2) / (10 + 100) of 990 s: 495 s
+    progress.start -= 215
+    progress.take("Finished jobid: 2 (Rule: mq_run)")
+    told = progress.take("2 of 12 steps (17%) done")
+    assert told.endswith("46 % after 4 min, about 4 min left")  # (220 + 100 / 2) / (460 + 100) of 540 s: 260 s
+    progress.start -= 270
+    for number in range(3, 13):
+        progress.take(f"Finished jobid: {number} (Rule: {'mq_run' if number == 12 else 'paper'})")
+        told = progress.take(f"{number} of 12 steps done")
+    assert told.endswith("100 % after 8 min")
+
+
+def test_a_new_rule_costs_what_is_usual_and_a_wrong_estimate_stays_below_all():
+    progress = runpy.run_path(str(SCRIPT))["Progress"]([], 1, {"a": 1.0, "b": 3.0, "c": 80.0})
+    assert progress.cost("new") == 3
+    progress.take("Finished jobid: 1 (Rule: c)")  # without a plan
+    assert "100 % after" in progress.take("1 of 1 steps (100%) done")
+
+
+def test_costs_are_those_of_the_archived_jobs():
+    found = runpy.run_path(str(SCRIPT))["archived_costs"]()
+    rows = pd.read_csv(ROOT / "benchmarks" / "measured" / "jobs.csv").set_index("rule")
+    assert found["mq_replay"] == pytest.approx(rows.loc["mq_replay", "cpu_s"] / rows.loc["mq_replay", "jobs"])
+    assert runpy.run_path(str(SCRIPT))["archived_costs"](Path("/nowhere.csv")) == {}
+
+
+def test_the_first_results_are_announced_and_are_those_of_the_workflow():
+    module = runpy.run_path(str(SCRIPT))
+    progress = module["Progress"](["mq"])
+    progress.take("Finished jobid: 1 (Rule: mq_first_figures)")
+    told = progress.take("1 of 9 steps (11%) done").splitlines()
+    assert told[1] == "results/mq/table4.png: Multi-Queue's Table 4 next to the printed one"
+    index = json.loads((ROOT / "results" / "index.json").read_text())["made"]
+    assert {index[path]["rule"] for path, _ in module["FIRST"].values()} == set(module["FIRST"])
+    assert all(index[name]["rule"] in ("mq_first_tables", "vlog_first_tables") for name in module["COMPARED"])
+
+
+def test_first_results_are_compared_with_those_before(folder):
+    """A table that comes out otherwise is told, with where and by how much."""
+    module = runpy.run_path(str(SCRIPT))
+    (folder / "results" / "mq").mkdir(parents=True)
+    (folder / "results" / "vlog").mkdir(parents=True)
+    rules = ['rule all:\n    input: "never"\n']
+    for number, name in enumerate(
+        dict.fromkeys([*module["COMPARED"], *(path for path, _ in module["FIRST"].values())])
+    ):
+        (folder / name).write_text("a,b\n1,2\n")
+        text = "a,b\\n1,3" if number == 0 else "a,b\\n1,2"
+        rules.append(f'rule r{number}:\n    output: "{name}"\n    shell: "printf \'{text}\\\\n\' > {{output}}"\n')
+    (folder / "Snakefile").write_text("".join(rules))
+    command = [sys.executable, str(SCRIPT), "--cores", "1", "--first"]
+    code, text = finish(start(folder, "--first", "--forceall"))
+    assert code == 1, text
+    assert re.search(r"^different +results/mq/table4\.csv: b: 1 of 1 values differ", text, re.MULTILINE)
+    assert re.search(r"^equal +results/vlog/table2\.csv$", text, re.MULTILINE)
+    again = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert again.returncode == 0 and "Nothing to be done" in again.stdout
+
+
+def test_the_supplement_has_a_manifest_of_its_own(complete):
+    text = WITH_MANIFEST.replace(
+        "rule manifest:",
+        """rule supplement:
+    input: rules.all.input, "results/more.csv", "results/manifest_supplement.json"
+rule mq_more:
+    input: "raw.csv"
+    output: "results/more.csv"
+    shell: "cp {input} {output}"
+rule supplement_manifest:
+    input: "results/more.csv"
+    output: "results/manifest_supplement.json"
+    run:
+        from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
+        write_manifest(build_manifest(["raw.csv"], input), output[0])
+rule manifest:""",
+    )
+    (complete / "Snakefile").write_text(text)
+    code, text = finish(start(complete, "--supplement"))
+    assert code == 0 and "mq_more" in text and "mq_table" not in text, text
+    change(complete / "results" / "more.csv", "9\n")
+    assert finish(start(complete)) == (0, "Nothing to be done: all results are up to date.\n")
+    assert (complete / "results" / "more.csv").read_text() == "9\n"  # not the business of `make reproduce`
+    code, text = finish(start(complete, "--supplement"))
+    assert code == 0 and text.startswith("results/more.csv is not what the last run wrote: making it again\n")
+    assert (complete / "results" / "more.csv").read_text() == "1\n"
 
 
 def test_where_time_went_is_told_by_study(tmp_path):

@@ -14,6 +14,7 @@ import yaml
 from small import RAW, copy_tree, digests, small_config, small_tree
 
 from misspenalty.errors import ParameterError
+from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of
 from misspenalty_studies.mq.tables import table4
 
@@ -50,9 +51,17 @@ def read_rules():
 
 
 def grouped_rules():
-    """Names of the rules that are made in a loop over the studies."""
+    """Names of the rules that are made in a loop over the studies, of `all` alone."""
     text = "\n".join(path.read_text() for path in RULES)
     return {f"{study}_{kind}" for study in re.findall(r'^TITLES\["(\w+)"\]', text, re.MULTILINE) for kind in KINDS}
+
+
+def planned_rules(folder, *targets):
+    """Return the number of jobs of each rule that a run in a folder would have."""
+    done = snakemake(folder, "--dry-run", "--quiet", "rules", "--", *targets)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, re.MULTILINE)
+    return {rule: int(number) for rule, number in counted}
 
 
 def sections(body):
@@ -79,7 +88,7 @@ def test_rule_is_complete(name):
     parts = sections(body)
     assert {"output", "log"} <= set(parts)
     assert "input" in parts or "/runs/" in parts["output"]  # an archived table without input would be taken for done
-    if name != "manifest":  # a benchmark it could not read itself
+    if not name.endswith("manifest"):  # a benchmark it could not read itself
         assert "benchmark" in parts
     if not inherits:
         assert {"params", "conda", "script"} <= set(parts)
@@ -159,10 +168,21 @@ def test_table4_is_not_made_without_all_its_sizes():
 def test_whole_archived_run_can_be_planned(tmp_path):
     folder = copy_tree(tmp_path)
     (folder / "data" / "raw").symlink_to(ROOT / "data" / "raw")
-    done = snakemake(folder, "--dry-run", "--quiet", "rules")
-    assert done.returncode == 0, done.stdout + done.stderr
-    planned = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
-    assert planned >= {*read_rules(), *grouped_rules(), "all"} - ON_REQUEST
+    planned = planned_rules(folder, "supplement")
+    assert set(planned) >= {*read_rules(), *grouped_rules(), "supplement"} - ON_REQUEST
+    main = planned_rules(folder)
+    assert set(main) >= grouped_rules() | {"claims", "missing_facts", "paper", "manifest", "mq_first_figures"}
+    rest = {rule for rule, number in planned.items() if number > main.get(rule, 0)}
+    assert rest >= {
+        "sarc_sensitivity",
+        "sarc_scale",
+        "sarc_prefetchers",
+        "sarc_run",
+        "hac_sensitivity",
+        "supplement_pdf",
+    }
+    assert rest.isdisjoint({"claims", "claims_calibrated", "paper", *(f"{study}_conditions" for study in STUDIES)})
+    assert not {rule for rule in main if "_further_" in rule}
 
 
 # --- the run
@@ -170,13 +190,14 @@ def test_whole_archived_run_can_be_planned(tmp_path):
 
 @pytest.fixture(scope="module")
 def first_run(tree):
-    done = snakemake(tree, "--cores", "2", "--show-failed-logs")
-    assert done.returncode == 0, done.stdout + done.stderr
+    for target in ("all", "supplement"):
+        done = snakemake(tree, "--cores", "2", "--show-failed-logs", "--", target)
+        assert done.returncode == 0, done.stdout + done.stderr
     return digests(tree)
 
 
 def test_run_makes_every_file(tree, first_run):
-    done = snakemake(tree, "--summary")
+    done = snakemake(tree, "--summary", "--", "supplement")
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     files = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     assert {row["output_file"] for row in files} >= set(first_run)
@@ -184,29 +205,36 @@ def test_run_makes_every_file(tree, first_run):
     assert all((tree / row["output_file"]).exists() for row in files)
 
 
-def test_manifest_describes_the_outputs(tree, first_run):
-    manifest = json.loads((tree / "results" / "manifest.json").read_text())
-    described = {name: entry["sha256"] for name, entry in manifest["outputs"].items()}
+def read_manifests(tree):
+    return [json.loads((tree / "results" / f"manifest{part}.json").read_text()) for part in ("", "_supplement")]
+
+
+def test_manifests_describe_the_outputs(tree, first_run):
+    manifest, supplement = read_manifests(tree)
+    assert set(manifest["outputs"]).isdisjoint(supplement["outputs"])
+    described = {name: entry["sha256"] for name, entry in (manifest["outputs"] | supplement["outputs"]).items()}
     final = {name: digest for name, digest in first_run.items() if name in described}
     assert final == {name: described[name] for name in final}
-    assert {"results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv"} <= set(final)
+    assert {"results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv"} <= set(manifest["outputs"])
+    assert {"results/supplement.pdf", "results/sarc/scale.csv", "results/epcm/today.svg"} <= set(supplement["outputs"])
     assert RAW in manifest["inputs"]
-    assert manifest["config"] == small_config()
+    assert manifest["config"] == supplement["config"] == small_config()
     assert manifest["jobs"]["mq_tables"]["wall_s"] > 0
+    assert {"sarc_scale", "supplement_pdf"} <= set(supplement["jobs"]) - set(manifest["jobs"])
 
 
 def test_manifest_names_everything_that_was_read(tree, first_run):
-    done = snakemake(tree, "--detailed-summary")
+    done = snakemake(tree, "--detailed-summary", "--", "supplement")
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     inputs = {name for row in rows[1:] for name in row[rows[0].index("input-file(s)")].split(",") if name.strip("-")}
-    manifest = json.loads((tree / "results" / "manifest.json").read_text())
+    manifest, supplement = read_manifests(tree)
     read = {name for name in inputs if not name.startswith("results/")}
     assert read >= {RAW, "data/calibration.yaml", "paper/paper.typ"}
-    assert read - set(manifest["inputs"]) == set()
+    assert read - set(manifest["inputs"]) - set(supplement["inputs"]) == set()
 
 
 def test_second_run_has_nothing_to_do(tree, first_run):
-    done = snakemake(tree, "--cores", "2")
+    done = snakemake(tree, "--cores", "2", "--", "supplement")
     assert done.returncode == 0
     assert "Nothing to be done" in done.stdout + done.stderr
     assert digests(tree) == first_run
@@ -229,7 +257,7 @@ def test_a_folder_with_braces_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["{x}", "a{", "}"])
-@pytest.mark.parametrize("target", ["reproduce", "smoke"])
+@pytest.mark.parametrize("target", ["reproduce", "supplement", "smoke"])
 def test_make_refuses_a_folder_with_braces_before_it_builds(tmp_path, name, target):
     folder = tmp_path / name
     folder.mkdir()
@@ -276,13 +304,12 @@ def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
     for second, path in enumerate(sorted(path for path in folder.rglob("*") if path.is_file())):
         os.utime(path, (second, second))  # git writes a clone in the order of the names
     assert {"results/mq/table4.csv", "results/claims.csv"} <= set(digests(folder))
-    done = snakemake(folder, "--dry-run", "--quiet", "rules")
-    planned = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
-    assert planned >= {*read_rules(), *grouped_rules(), "all"} - ON_REQUEST
+    planned = planned_rules(folder, "supplement")
+    assert set(planned) >= {*read_rules(), *grouped_rules(), "supplement"} - ON_REQUEST
 
 
 def test_forced_run_gives_the_same_bytes(tree, first_run):
     """Sets and dicts of strings hash differently this time, and jobs come in another order."""
-    done = snakemake(tree, "--cores", "2", "--forceall", hash_seed="1")
+    done = snakemake(tree, "--cores", "2", "--forceall", "--", "supplement", hash_seed="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(tree) == first_run

@@ -1,5 +1,5 @@
 # The ledger, judged on the tables: statements of papers, agreement with programs, own forecasts; what missing facts cost; then
-# the manifest of the whole run.
+# the manifests of `make reproduce` and of what `make supplement` adds.
 
 
 rule claims:
@@ -88,7 +88,7 @@ rule recomputed:
 
 rule manifest:
     input:
-        sources=sources(),
+        sources=sources("paper"),
         outputs=final_outputs(),
     output:
         manifest="results/manifest.json",
@@ -103,3 +103,13 @@ rule manifest:
         code=CODE.digest(),
     script:
         "../scripts/manifest.py"
+
+
+use rule manifest as supplement_manifest with:
+    input:
+        sources=sources("supplement"),
+        outputs=further_outputs(),
+    output:
+        manifest="results/manifest_supplement.json",
+    log:
+        "results/logs/supplement_manifest.log",

@@ -49,7 +49,6 @@ MQ_CAPTURES = [  # the capture over which first levels are simulated serves only
     if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])
 ]
 MQ_STREAMS = [*MQ_CAPTURES, CALIBRATED]
-DOCUMENTS = ["paper", "supplement"]
 
 
 wildcard_constraints:
@@ -62,6 +61,11 @@ wildcard_constraints:
     step="|".join(STEPS),
 
 
+SOON = 8  # priority of jobs that the first figure waits for
+try:
+    HALF = max(workflow.cores // 2, 1)  # their threads: two of them run side by side
+except WorkflowError:  # on a cluster, or for a summary, there is no number of cores
+    HALF = 8
 CODE = Sources()
 checkout = checkout_folders(CHECKOUT)
 if checkout["misspenalty"].is_dir() and CODE.digest() != Sources(checkout).digest():
@@ -89,10 +93,11 @@ def result(study, name):
     return f"results/{study}/{name}.csv" if Path(name).name == name else name
 
 
-def table(function, *items, study=None, options=None, **inputs):
-    """Light tables of a study (TABLES): what makes them, of which tables, with which other arguments."""
+def table(function, *items, study=None, part=None, options=None, **inputs):
+    """Light tables of a study (TABLES): what makes them, of which tables, with which other arguments; their part (PARTS)."""
     study = study or function.split(".")[0]
     return {
+        "part": part,
         "job": job(function),
         "outputs": {item: result(study, item) for item in items},
         "inputs": {name: result(study, source) for name, source in inputs.items()},
@@ -100,15 +105,16 @@ def table(function, *items, study=None, options=None, **inputs):
     }
 
 
-def stacked(study, item, runs):
+def stacked(study, item, runs, part=None):
     """A light table of a study that is its runs concatenated."""
-    return table("common.points.stacked", item, study=study, runs=runs)
+    return table("common.points.stacked", item, study=study, part=part, runs=runs)
 
 
-def figure(function, item, label, shows, options=None, **inputs):
-    """A figure of a study (FIGURES): what draws it, of which tables; its labels in the report."""
+def figure(function, item, label, shows, part=None, options=None, **inputs):
+    """A figure of a study (FIGURES): what draws it, of which tables; its labels in the report; its part (PARTS)."""
     study = function.split(".")[0]
     return {
+        "part": part,
         "job": job(function),
         "output": f"results/{study}/{item}",
         "archived": Path(item).name == item,
@@ -130,10 +136,22 @@ def files_of(entries):
     return [path for path in dict.fromkeys(found) if path not in made]
 
 
-def drawn(study, form):
+def in_parts(listed, kind):
+    """Each study's tables or figures in the parts that one job makes: study, part, name of the job's rule, entries."""
+    found = []
+    for study, entries in listed.items():
+        for part in PARTS:
+            chosen = [entry for entry in entries if entry["part"] == part]
+            if chosen:
+                named = "_".join(filter(None, [study, part, kind]))
+                found.append((study, part, named, chosen))
+    return found
+
+
+def drawn(study, entries, form):
     """Files of a study's figures in one form; those for the report have captions, which are made with them."""
     paths = []
-    for entry in FIGURES[study]:
+    for entry in entries:
         path = f"{entry['output']}.{form}"
         if form == "svg":
             caption = str(Path(entry["caption"]).absolute())
@@ -162,6 +180,11 @@ def mq_capture(wildcards):
 def mq_trace(wildcards):
     """Its compiled trace."""
     return f"results/traces/{mq_capture(wildcards)}.trace"
+
+
+def mq_first_priority(wildcards):
+    """Table 4 is about two of the streams; the other replays of its policies can wait."""
+    return SOON if wildcards.capture in MQ_VARIANTS.values() else 1
 
 
 def mq_recorded(wildcards):
@@ -323,7 +346,10 @@ TITLES = {}  # study -> its category in the report
 ARCHIVED = (
     {}
 )  # study -> registered files that are not here, for which its archived tables are read
+# Made before all else; what the papers print, their claims, and what our paper reads; what `make supplement` adds.
+PARTS = ["first", None, "further"]
 OUTPUTS = []  # final files: tables and figures
+FURTHER = []  # those that only the supplement shows: sensitivities, scales, variants
 MEASURED = (
     []
 )  # files with times measured on this machine: made, but neither archived nor in the manifest
@@ -336,7 +362,7 @@ SEEDS = {}  # keyed by what they seed
 
 
 def final_outputs():
-    """Every file of a full run except the manifest, which lists them."""
+    """Every file of `make reproduce` except the manifest, which lists them."""
     return [
         *OUTPUTS,
         "results/claims.csv",
@@ -345,9 +371,14 @@ def final_outputs():
         "results/forecasts.csv",
         "results/overview.png",
         "results/missing_facts.csv",
-        *(f"results/{document}.pdf" for document in DOCUMENTS),
+        "results/paper.pdf",
         "results/index.json",
     ]
+
+
+def further_outputs():
+    """Every file that `make supplement` adds except its manifest, which lists them."""
+    return [*FURTHER, "results/supplement.pdf"]
 
 
 def index(wildcards=None):
@@ -370,7 +401,7 @@ def index(wildcards=None):
             jobs[f"{entry['output']}.{form}"] = entry["job"]["function"]
             read[f"{entry['output']}.{form}"] = files_of([entry])
     made = {}
-    for path in final_outputs():
+    for path in [*final_outputs(), *further_outputs()]:
         maker, found = next(
             (maker, found)
             for maker in workflow.rules
@@ -399,18 +430,13 @@ def index(wildcards=None):
     return {"titles": TITLES, "figures": figures, "made": made}
 
 
-def sources():
+def sources(document):
     """Raw traces, published values, machines, the text of the paper: what a run reads and does not make."""
     files = [
         *SOURCES,
         "data/published/claims.yaml",
         "data/calibration.yaml",
         "data/published/missing_facts.yaml",
-        *(
-            path
-            for document in DOCUMENTS
-            for path in paper_files(document)
-            if not path.startswith("results/")
-        ),
+        *(path for path in paper_files(document) if not path.startswith("results/")),
     ]
     return list(dict.fromkeys(files))

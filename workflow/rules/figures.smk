@@ -1,27 +1,29 @@
-# One job per study draws its figures (FIGURES in the study's rule file): PDF for print, SVG for the report, PNG for pages.
+# One job per study and part (PARTS) draws its figures (FIGURES in the study's rule file): PDF for print, SVG for the report,
+# PNG for pages.
 
-for study, entries in FIGURES.items():
-    OUTPUTS += [
+for study, part, job_name, entries in in_parts(FIGURES, "figures"):
+    (FURTHER if part == "further" else OUTPUTS).extend(
         f"{entry['output']}.{form}"
         for entry in entries
         for form in ("pdf", "svg", "png")
         if entry["archived"]
-    ]
+    )
 
     rule:
         name:
-            f"{study}_figures"
+            job_name
         input:
             files=files_of(entries),
         output:
-            pdf=drawn(study, "pdf"),
-            svg=drawn(study, "svg"),
-            png=drawn(study, "png"),
+            pdf=drawn(study, entries, "pdf"),
+            svg=drawn(study, entries, "svg"),
+            png=drawn(study, entries, "png"),
             captions=[entry["caption"] for entry in entries],
         log:
-            f"results/logs/{study}_figures.log",
+            f"results/logs/{job_name}.log",
         benchmark:
-            f"results/benchmarks/{study}_figures.tsv"
+            f"results/benchmarks/{job_name}.tsv"
+        priority: SOON if part == "first" else 0
         conda:
             "../../environment.yml"
         params:

@@ -58,7 +58,7 @@ rule paper:
         "../scripts/paper.py"
 
 
-use rule paper as supplement with:
+use rule paper as supplement_pdf with:
     input:
         main="paper/supplement.typ",
         files=paper_files("supplement"),
@@ -73,14 +73,14 @@ use rule paper as supplement with:
             },
         ),
     log:
-        "results/logs/supplement.log",
+        "results/logs/supplement_pdf.log",
     benchmark:
-        "results/benchmarks/supplement.tsv"
+        "results/benchmarks/supplement_pdf.tsv"
 
 
 rule latex:
     input:
-        tables=[path for path in OUTPUTS if path.endswith(".csv")],
+        tables=[path for path in [*OUTPUTS, *FURTHER] if path.endswith(".csv")],
     output:
         folder=directory("results/latex"),
     log:

@@ -1,19 +1,21 @@
-# One job per study makes its light tables (TABLES in the study's rule file).
+# One job per study and part (PARTS) makes its light tables (TABLES in the study's rule file).
 
-for study, entries in TABLES.items():
-    OUTPUTS += [path for entry in entries for path in entry["outputs"].values()]
+for study, part, job_name, entries in in_parts(TABLES, "tables"):
+    made = [path for entry in entries for path in entry["outputs"].values()]
+    (FURTHER if part == "further" else OUTPUTS).extend(made)
 
     rule:
         name:
-            f"{study}_tables"
+            job_name
         input:
             files=files_of(entries),
         output:
-            files=[path for entry in entries for path in entry["outputs"].values()],
+            files=made,
         log:
-            f"results/logs/{study}_tables.log",
+            f"results/logs/{job_name}.log",
         benchmark:
-            f"results/benchmarks/{study}_tables.tsv"
+            f"results/benchmarks/{job_name}.tsv"
+        priority: SOON if part == "first" else 0
         conda:
             "../../environment.yml"
         params:

@@ -12,6 +12,7 @@ rule compile_trace:
         "results/benchmarks/compile_trace/{capture}.tsv"
     wildcard_constraints:
         capture="|".join(CAPTURES),
+    priority: SOON
     conda:
         "../../environment.yml"
     params:

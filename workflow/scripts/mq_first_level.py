@@ -17,6 +17,7 @@ with logged(snakemake.log[0]):
         snakemake.params.cache_mb,
         snakemake.params.shown_mb,
         snakemake.params.reads,
+        snakemake.threads,
     )
     stream.save(snakemake.output.trace)
     write_table(table, snakemake.output.table)

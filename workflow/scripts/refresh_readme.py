@@ -4,7 +4,6 @@ results/README.md, the data dictionary.
 `make reproduce` does all but the cost, which is the same on every machine; `make cost` does everything.
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.reporting.cost import artifact_text, expected_text, readme_text
 from misspenalty_studies.common.reporting.dictionary import dictionary_text
 from misspenalty_studies.common.reporting.markers import update_between_markers
+from misspenalty_studies.common.reporting.recorded import read_manifest
 
 REPLICATED = ("mq", "sarc", "hac", "epcm", "vlog")  # papers of which neither traces nor programs were available
 
@@ -68,11 +68,12 @@ Forecasts of our own, stated before the data that decide them were run ([results
 names = ("claims", "claims_calibrated", "agreement", "forecasts")
 tables = [pd.read_csv(f"results/{name}.csv") for name in names]
 texts = {("README.md", "claims"): claims_text(*tables), ("ARTIFACT.md", "expected"): expected_text(tables[0])}
-manifest = Path("results/manifest.json")
-if "--cost" in sys.argv[1:] and manifest.is_file():
-    run = json.loads(manifest.read_text())
-    texts[("README.md", "cost")] = readme_text(run, Path())
-    texts[("ARTIFACT.md", "cost")] = artifact_text(run, Path())
+if "--cost" in sys.argv[1:]:
+    runs = [read_manifest(f"results/manifest{part}.json") for part in ("", "_supplement")]
+    texts[("README.md", "cost")] = readme_text(*runs, Path())
+    texts[("ARTIFACT.md", "cost")] = artifact_text(*runs, Path())
+    if None in texts.values():
+        sys.exit("First run `make reproduce` from a fresh checkout, then `make supplement`: the cost is of both.")
 for (path, name), text in texts.items():
     if text and update_between_markers(path, name, text):
         print(f"{path}: {name} brought up to date")

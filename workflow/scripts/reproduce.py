@@ -1,11 +1,14 @@
-"""What `make reproduce` runs: the whole workflow, from wherever the last run stopped, with progress per study.
+"""What `make reproduce`, `make supplement` and `make smoke` run, from wherever the last run stopped; shows progress.
+
+Without an option it makes what the papers print, the claims and the paper; with ``--supplement`` the rest, too; with
+``--first`` only the tables that every run makes first, compared with the archived ones.
 
 A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
 resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
 log is in ``.snakemake/log``; the output of an error is shown.
 
 Snakemake goes by the times of files. So before and after it runs, the files are compared with the digests in the
-manifest of the last complete run: an output that someone changed is made again, and so is what an input affects whose
+manifests of the last complete run: an output that someone changed is made again, and so is what an input affects whose
 content changed without its time.
 """
 
@@ -24,6 +27,7 @@ from pathlib import Path
 from misspenalty.errors import MissPenaltyError
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.external import MIRROR, fetch_all, open_register
+from misspenalty_studies.common.reporting.archive.compare import compare_contents
 from misspenalty_studies.common.reporting.provenance import read_benchmark
 from misspenalty_studies.common.reporting.recorded import changed_files, read_manifest
 
@@ -31,7 +35,16 @@ FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
 STEPS = re.compile(r"^(\d+) of (\d+) steps")
 COUNT = re.compile(r"^(\w+) +(\d+)$")
 STATE = Path(".snakemake")
-MANIFEST = Path("results/manifest.json")
+MANIFESTS = {  # of `make reproduce`, of what `make supplement` adds, by the rules that write them
+    "manifest": Path("results/manifest.json"),
+    "supplement_manifest": Path("results/manifest_supplement.json"),
+}
+COSTS = Path("benchmarks/measured/jobs.csv")  # CPU seconds of the jobs of an earlier run, by rule
+FIRST = {  # made before all else: by which rule, which file, what it shows
+    "mq_first_figures": ("results/mq/table4.png", "Multi-Queue's Table 4 next to the printed one"),
+    "vlog_first_tables": ("results/vlog/table2.csv", "Table 2 of the virtual log"),
+}
+COMPARED = ("results/mq/table4.csv", "results/mq/table4_calibrated.csv", "results/vlog/table2.csv")
 WORDS = {
     "free": "reproduced without any fit upstream",
     "calibrated": "after calibration",
@@ -82,45 +95,66 @@ def unlock(command):
     subprocess.run([*command, "--unlock"], check=True, capture_output=True)
 
 
-def undo_changes():
+def undo_changes(manifests):
     """Have Snakemake make again what is no longer as the last complete run left it."""
-    manifest = read_manifest(MANIFEST) or {"inputs": {}, "outputs": {}}
-    for name in changed_files(manifest["outputs"]):
-        print(f"{name} is not what the last run wrote: making it again", flush=True)
-        Path(name).unlink(missing_ok=True)
-    for name in changed_files(manifest["inputs"]):
-        if Path(name).is_file():
-            print(f"{name} has changed since the last run: making again what is made from it", flush=True)
-            os.utime(name)
+    for manifest in filter(None, map(read_manifest, manifests)):
+        for name in changed_files(manifest["outputs"]):
+            print(f"{name} is not what the last run wrote: making it again", flush=True)
+            Path(name).unlink(missing_ok=True)
+        for name in changed_files(manifest["inputs"]):
+            if Path(name).is_file():
+                print(f"{name} has changed since the last run: making again what is made from it", flush=True)
+                os.utime(name)
 
 
-def check_results():
-    """Compare inputs and outputs with the manifest of the run that has ended; exit status."""
-    manifest = read_manifest(MANIFEST)
-    if manifest is None:
-        return 0
-    wrong = changed_files(manifest["inputs"] | manifest["outputs"])
-    for name in wrong:
-        print(f"{name} does not have the checksum in {MANIFEST}", file=sys.stderr)
-    if wrong:
+def check_results(manifests):
+    """Compare inputs and outputs with the manifests of the run that has ended; exit status."""
+    status = 0
+    for path in manifests:
+        manifest = read_manifest(path) or {"inputs": {}, "outputs": {}}
+        for name in changed_files(manifest["inputs"] | manifest["outputs"]):
+            print(f"{name} does not have the checksum in {path}", file=sys.stderr)
+            status = 1
+    if status:
         print("Something else changed these files during the run: run `make reproduce` again.", file=sys.stderr)
-    return 1 if wrong else 0
+    return status
 
 
-def forget_last_run(since):
-    """Delete the manifest of the last run, because a job of this one has replaced a file that it describes."""
-    with contextlib.suppress(FileNotFoundError):
-        if MANIFEST.stat().st_mtime < since:
-            MANIFEST.unlink()
+def forget_last_run(since, paths):
+    """Delete manifests of the last run, because a job of this one has replaced a file that they describe."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < since:
+                path.unlink()
+
+
+def archived_costs(path=COSTS):
+    """CPU seconds of a job of each rule, on the machine of an earlier run; none if there is no such table."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as stream:
+        return {row["rule"]: float(row["cpu_s"]) / int(row["jobs"]) for row in csv.DictReader(stream)}
 
 
 class Progress:
-    """Turns Snakemake's output into one line per finished job."""
+    """Turns Snakemake's output into one line per finished job.
 
-    def __init__(self, studies):
-        self.studies, self.start = studies, time.monotonic()
+    How much is done, and how long the rest takes, is judged by what jobs of the same rules cost in an earlier run. At
+    the start, that run's own speed counts as well as this one's.
+    """
+
+    def __init__(self, studies, cores=1, costs=None):
+        self.studies, self.start, self.cores = studies, time.monotonic(), cores
+        self.costs = costs or {}
+        known = sorted(self.costs.values())
+        self.usual = known[len(known) // 2] if known else 1.0  # of a rule that is new
         self.planned, self.done = collections.Counter(), collections.Counter()
-        self.rule, self.counting = None, False
+        self.total, self.past = 0.0, 0.0  # CPU seconds of that run
+        self.rule, self.counting, self.rules = None, False, set()
+
+    def cost(self, rule):
+        """CPU seconds that a job of a rule took in the earlier run."""
+        return max(self.costs.get(rule, self.usual), 0.1)
 
     def study(self, rule):
         """The study that a rule belongs to, judging by its name."""
@@ -129,27 +163,39 @@ class Progress:
     def take(self, line):
         """What to print for a line of Snakemake's output, or None."""
         if line.startswith("Job stats:"):
-            self.counting, self.planned = True, collections.Counter()
+            self.counting, self.planned, self.total = True, collections.Counter(), 0.0
         elif self.counting and (count := COUNT.match(line)):
             if count[1] == "total":
                 self.counting = False
-            elif count[1] != "all":
+            elif count[1] not in ("all", "supplement"):
+                self.rules.add(count[1])
                 self.planned[self.study(count[1])] += int(count[2])
+                self.total += self.cost(count[1]) * int(count[2])
         elif finished := FINISHED.match(line):
             self.rule = finished[1]
-        elif (steps := STEPS.match(line)) and self.rule:
-            return self.report(int(steps[1]), int(steps[2]))
+        elif STEPS.match(line) and self.rule:
+            return self.report()
         return None
 
-    def report(self, number, total):
+    def report(self):
         """One line: progress of the study, the rule that finished, progress of the run, and the time left."""
         rule, self.rule = self.rule, None
         study = self.study(rule)
         self.done[study] += 1
+        self.past += self.cost(rule)
+        self.total = max(self.total, self.past)
         spent = time.monotonic() - self.start
-        left = "" if number < max(3, total // 10) else f", about {_minutes(spent * (total - number) / number)} left"
+        counted = self.total / 10
+        speed = (spent + counted / self.cores) / (self.past + counted)  # seconds per CPU second of the earlier run
+        left = speed * (self.total - self.past)
         part = f"{self.done[study]}/{max(self.planned[study], self.done[study])}"
-        return f"{study:12} {part:>7}  {rule:32} {100 * number // total:3} % after {_minutes(spent)}{left}"
+        share = 100 * self.past / self.total
+        told = f"{study:12} {part:>7}  {rule:32} {int(share):3} % after {_minutes(spent)}"
+        if left >= 1:
+            told += f", about {_minutes(left)} left"
+        if rule in FIRST:
+            told += "\n{}: {}".format(*FIRST[rule])
+        return told
 
 
 def spent(folder, studies, since=0.0):
@@ -184,16 +230,19 @@ def _minutes(seconds):
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-def run(command, studies):
-    """Run Snakemake, show its progress, and its own messages if something fails; return its exit status."""
-    progress, kept, begun = Progress(studies), collections.deque(maxlen=4000), time.time()
+def run(command, progress, always=()):
+    """Run Snakemake, show its progress, and its own messages if something fails; return its exit status.
+
+    Once a job has ended, the manifests are deleted that the run will write again, and those that are `always` to be.
+    """
+    kept, begun = collections.deque(maxlen=4000), time.time()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as job:
         for line in job.stdout:
             kept.append(line)
             if text := progress.take(line.rstrip("\n")):
-                forget_last_run(begun)
+                forget_last_run(begun, [*always, *(path for rule, path in MANIFESTS.items() if rule in progress.rules)])
                 print(text, flush=True)
     if job.returncode:
         lines = list(kept)
@@ -202,7 +251,7 @@ def run(command, studies):
         print("\nThe run stopped. Fix the error above; `make reproduce` then resumes from here.", file=sys.stderr)
     elif any("Nothing to be done" in line for line in kept):
         print("Nothing to be done: all results are up to date.")
-    elif found := spent("results/benchmarks", studies, begun):
+    elif found := spent("results/benchmarks", progress.studies, begun):
         print("", _table(found, time.time() - begun), sep="\n")
     return job.returncode
 
@@ -272,21 +321,46 @@ def recomputed():
     return told
 
 
+def compare_first(before):
+    """Show the first results, and compare each table with the one that was there before the run; exit status."""
+    different = 0
+    for name, content in before.items():
+        verdict, detail = compare_contents(name, content, Path(name).read_bytes())
+        different += verdict == "different"
+        print(f"{verdict:18} {name}{': ' if detail else ''}{detail}")
+    for path, shows in FIRST.values():
+        print(f"{path}: {shows}")
+    return 1 if different else 0
+
+
 def main():
-    """Parse ``--cores`` and pass everything else on to Snakemake."""
+    """Parse the options, and pass everything else on to Snakemake."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", default="all")
     parser.add_argument("--offline", action="store_true", help="fetch nothing")
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("--supplement", action="store_true", help="make what only the supplement shows, too")
+    scope.add_argument("--first", action="store_true", help="make only what is made first, and compare its tables")
     known, further = parser.parse_known_args()
     studies = sorted(path.parent.name for path in Path("studies").glob("*/supplement.typ"))
+    cores = int(known.cores) if known.cores.isdigit() else len(os.sched_getaffinity(0))
     command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *SCHEDULING, *further]
+    first = [path for path, _ in FIRST.values()]
+    targets = ["supplement"] if known.supplement else [*COMPARED, *first] if known.first else []
+    core, *_ = manifests = list(MANIFESTS.values())
+    manifests = manifests if known.supplement else [] if known.first else [core]
     with only_run():
         unlock(command)
         try:
-            if not known.offline:
+            if not (known.offline or known.first):
                 fetch_registered(further)
-            undo_changes()
-            code = run([*command, "--rerun-incomplete"], studies) or check_results()
+            before = {name: Path(name).read_bytes() for name in COMPARED} if known.first else {}
+            undo_changes(manifests)
+            started = [*command, "--rerun-incomplete", "--", *targets]
+            progress = Progress(studies, cores, archived_costs())
+            code = run(started, progress, [core] if known.first else []) or check_results(manifests)
+            if known.first:
+                return code or compare_first(before)
             for line in [] if code else [*recomputed(), *outcome()]:
                 print(line)
             return code

@@ -1,4 +1,4 @@
-"""The cost of a run, as stated in README.md and ARTIFACT.md: read from the run's manifest and from the disk."""
+"""The cost of a run, as stated in README.md and ARTIFACT.md: read from the run's manifests and from the disk."""
 
 import json
 import math
@@ -25,14 +25,32 @@ ITEMS = {  # study -> a table of it, and claims to look at
 }
 
 
-def whole(run, root):
-    """Whether a manifest has a time for every rule that makes a final file, so that sums cover a complete run."""
+def whole(outputs, jobs, root):
+    """Whether there is a time for every rule that makes one of these final files, so that sums cover a complete run."""
     index = Path(root, "results", "index.json")
     if not index.is_file():
         return False
-    rules = {made["rule"] for made in json.loads(index.read_text())["made"].values()}
-    timed = {name.split("/")[0] for name, job in run["jobs"].items() if job.get("cpu_s") is not None}
-    return rules <= timed
+    made = json.loads(index.read_text())["made"]
+    rules = {made[path]["rule"] for path in outputs if path in made}
+    timed = {name.split("/")[0] for name, job in jobs.items() if job.get("cpu_s") is not None}
+    return bool(rules) and rules <= timed
+
+
+def parts(run, supplement, root):
+    """Return the jobs of `make reproduce` and those that `make supplement` added; None unless both are complete.
+
+    Parameters
+    ----------
+    run, supplement : dict or None
+        The two manifests. Jobs that the first has are not counted again in the second.
+    root : path-like
+        The checkout.
+    """
+    if not (run and supplement):
+        return None
+    added = {name: job for name, job in supplement["jobs"].items() if name not in run["jobs"]}
+    complete = whole(run["outputs"], run["jobs"], root) and whole(supplement["outputs"], added, root)
+    return (run["jobs"], added) if complete else None
 
 
 def minutes(seconds):
@@ -64,28 +82,29 @@ def disk(root, names):
     return total
 
 
-def readme_text(run, root):
-    """What `make reproduce` costs, as a paragraph; None if the manifest is not of a complete run.
+def readme_text(run, supplement, root):
+    """What `make reproduce` and `make supplement` cost, as a paragraph; None if the manifests are not of complete runs.
 
     Parameters
     ----------
-    run : dict
-        The manifest.
+    run, supplement : dict or None
+        The manifests, as in `parts`.
     root : path-like
         The checkout, whose folders are measured.
     """
-    if not whole(run, root):
+    if (found := parts(run, supplement, root)) is None:
         return None
-    cpu, peak = cost(run["jobs"].values())
+    (cpu, peak), (more, most) = (cost(jobs.values()) for jobs in found)
     environment, checkout, results = (gigabytes(disk(root, folders)) for folders in FOLDERS.values())
-    return f"""The run that made these results took {minutes(cpu)} CPU minutes of jobs, and {gigabytes(peak)} of memory
-for the largest job; jobs that run at the same time add up, and installing and building are extra. On disk the
-environment takes {environment}, the checkout with its traces {checkout}, results and builds {results}."""
+    return f"""The run that made these results took {minutes(cpu)} CPU minutes of jobs for `make reproduce`,
+{minutes(more)} more for `make supplement`, and {gigabytes(max(peak, most))} of memory for the largest job; jobs that
+run at the same time add up, and installing and building are extra. On disk the environment takes {environment}, the
+checkout with its traces {checkout}, results and builds {results}."""
 
 
-def artifact_text(run, root):
+def artifact_text(run, supplement, root):
     """A table with a study's command, CPU minutes, memory, disk and expected values; None as in `readme_text`."""
-    if not whole(run, root):
+    if (found := parts(run, supplement, root)) is None:
         return None
     ledger = read_yaml(Path(root, "data", "published", "claims.yaml"))
     published = {entry["id"]: entry["published"] for entry in ledger}
@@ -101,9 +120,16 @@ def artifact_text(run, root):
             f"| `{study}` | `.venv/bin/snakemake --cores all results/{study}/{item}.csv` | {minutes(cpu)} "
             f"| {gigabytes(peak)} | {max(math.ceil(size / 1e6), 1)} MB | {told} |"
         )
-    cpu, peak = cost(run["jobs"].values())
     size = gigabytes(disk(root, ["results"]))
-    lines.append(f"| all | `make reproduce` | {minutes(cpu)} | {gigabytes(peak)} | {size} | `results/claims.csv` |")
+    for name, command, made, jobs in zip(
+        ("all", "rest"),
+        ("make reproduce", "make supplement"),
+        ("`results/claims.csv`", "`results/supplement.pdf`"),
+        found,
+        strict=True,
+    ):
+        cpu, peak = cost(jobs.values())
+        lines.append(f"| {name} | `{command}` | {minutes(cpu)} | {gigabytes(peak)} | {size} | {made} |")
     return "\n".join(lines)
 
 

@@ -36,8 +36,9 @@ def main(arguments=None):
 
 
 def _write(options):
-    manifest = read_manifest(Path(options.root) / verify.MANIFEST) or {"outputs": {}}
-    if changed := changed_files(manifest["outputs"], options.root):
+    manifests = (read_manifest(Path(options.root) / name) for name in verify.MANIFESTS)
+    outputs = {name: one for manifest in filter(None, manifests) for name, one in manifest["outputs"].items()}
+    if changed := changed_files(outputs, options.root):
         raise InputError(
             "is not what the last run wrote, as its manifest says",
             path=Path(options.root) / changed[0],

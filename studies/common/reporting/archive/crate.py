@@ -81,9 +81,9 @@ def result_files(root="."):
 
 
 def archived_files(root="."):
-    """All files of a checkout that go into an archive: results, site, manifest, workflow and environment.
+    """All files of a checkout that go into an archive: results, site, manifests, workflow and environment.
 
-    The site and the manifest are archived if they exist. Parameters and result are those of `result_files`.
+    The site and the manifests are archived if they exist. Parameters and result are those of `result_files`.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def archived_files(root="."):
     for name in (*ENVIRONMENT, WORKFLOW):
         if not (root / name).is_file():
             raise InputError("no such file", path=root / name, expected="the root of a checkout")
-    further = [root / "results" / "manifest.json", *(root / "results" / "site").rglob("*")]
+    further = [*(root / "results").glob("manifest*.json"), *(root / "results" / "site").rglob("*")]
     further += [path for path in (root / "workflow").rglob("*") if "__pycache__" not in path.parts]
     further += sorted((root / "studies").glob("*/rules.smk"))
     return sorted({*results, *ENVIRONMENT, *(p.relative_to(root).as_posix() for p in further if p.is_file())})
@@ -187,7 +187,7 @@ def describe_crate(contents, citation, code):
         properties={
             "@type": "CreateAction",
             "name": f"Run of {citation['title']} {citation['version']}",
-            "description": "All tables, figures, claims and the paper, made by `make reproduce` from the captures.",
+            "description": "All tables, figures, claims and the paper, made from the captures by `make supplement`.",
             "actionStatus": "http://schema.org/CompletedActionStatus",
         },
     )

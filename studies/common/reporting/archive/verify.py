@@ -21,9 +21,9 @@ from misspenalty.errors import InputError
 from misspenalty_studies.common.reporting.archive import crate
 from misspenalty_studies.common.reporting.archive.compare import TOLERANCE, compare_contents
 
-MANIFEST = "results/manifest.json"
+MANIFESTS = {"results/manifest.json": "make reproduce", "results/manifest_supplement.json": "make supplement"}
 OF_A_RUN = {"compiler", "git", "jobs", "outputs", "platform", "total", "versions"}  # parts that differ between runs
-MADE_BY = {"results/site/": "make site", "results/": "make reproduce"}
+MADE_BY = {"results/site/": "make site", "results/": "make supplement"}
 FOREIGN = re.compile(r"^/|^\.\.(/|$)|[\\:\0]")  # paths that are unsafe for programs that unpack the archive
 PIECE = 2**20
 
@@ -187,13 +187,13 @@ def _compare_metadata(stored, contents, citation, code):
 def _compare(stored, contents, name, here, code, tolerance):
     """Verdict on one file; what is not known here is not read."""
     if name not in contents:
-        if name == MANIFEST:
+        if name in MANIFESTS:
             return "not compared", "is not in the archive; it describes one run"
         return "different", "is not in the archive"
     if name == crate.CODE:
         return _compare_code(stored.read(name), code)
-    if name == MANIFEST:
-        return _compare_manifest(stored.read(name), here and here.read_bytes(), contents)
+    if name in MANIFESTS:
+        return _compare_manifest(stored.read(name), here and here.read_bytes(), contents, MANIFESTS[name])
     if here is None:
         made = next((f": `{command}` makes it" for folder, command in MADE_BY.items() if name.startswith(folder)), "")
         return "different", f"is missing in this checkout{made}"
@@ -225,7 +225,7 @@ def _compare_code(text, here):
     return "different", f"made by the same sources at {code['revision']}; this checkout is at {here['revision']}"
 
 
-def _compare_manifest(text, here, contents):
+def _compare_manifest(text, here, contents, command):
     """Verdict on a manifest: what it says of outputs against the archive, of inputs and settings against this one."""
     try:
         manifest = _read_object(text)
@@ -239,7 +239,7 @@ def _compare_manifest(text, here, contents):
     if wrong := sorted(part for part in parts if known.get(part) != manifest.get(part)):
         return "different", f"other {', '.join(wrong)} than in this checkout"
     if here is None:
-        return "not compared", "this checkout has none: `make reproduce` writes it"
+        return "not compared", f"this checkout has none: `{command}` writes it"
     return "not compared", "times, versions and platform of one run; its other parts are those of this checkout"
 
 

@@ -485,7 +485,7 @@ def test_the_commands(checkout, tmp_path, capsys):
     (checkout / "results/mq/new.csv").write_text("x\n1\n")
     assert main(["--root", str(checkout), "verify", str(path)]) == 1
     told = capsys.readouterr().out
-    assert f"{TABLE}: is missing in this checkout: `make reproduce` makes it" in told
+    assert f"{TABLE}: is missing in this checkout: `make supplement` makes it" in told
     assert "results/mq/new.csv: is not in the archive" in told
     described = {TABLE: {"bytes": 1, "sha256": ""}}
     (checkout / "results/manifest.json").write_text(json.dumps({"inputs": {}, "outputs": described}))

@@ -20,7 +20,11 @@ def checkout(tmp_path):
     """A checkout with two rules of final files, and texts with markers."""
     (tmp_path / "results" / "mq").mkdir(parents=True)
     (tmp_path / "results" / "mq" / "table4.csv").write_bytes(b"x" * 3_200_000)
-    made = {"results/claims.csv": {"rule": "claims"}, "results/mq/table4.csv": {"rule": "mq_tables"}}
+    made = {
+        "results/claims.csv": {"rule": "claims"},
+        "results/mq/table4.csv": {"rule": "mq_tables"},
+        "results/supplement.pdf": {"rule": "supplement_pdf"},
+    }
     (tmp_path / "results" / "index.json").write_text(json.dumps({"made": made}))
     published = tmp_path / "data" / "published"
     published.mkdir(parents=True)
@@ -31,8 +35,18 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def run(**jobs):
-    return {"jobs": {name.replace("__", "/"): job for name, job in jobs.items()}}
+def run(*outputs, **jobs):
+    outputs = outputs or ("results/claims.csv", "results/mq/table4.csv")
+    return {
+        "jobs": {name.replace("__", "/"): job for name, job in jobs.items()},
+        "outputs": {name: {} for name in outputs},
+    }
+
+
+def with_supplement(made, **more):
+    """The manifest that `make supplement` writes after a run: it finds the times of all jobs."""
+    found = run("results/supplement.pdf", **more)
+    return found | {"jobs": made["jobs"] | found["jobs"]}
 
 
 def job(cpu, peak):
@@ -41,25 +55,40 @@ def job(cpu, peak):
 
 def test_sums_and_maxima_are_those_of_the_jobs(checkout):
     made = run(claims=job(61, 300), mq_tables=job(240, 1000), mq_replay__128mb=job(None, None))
-    text = cost.readme_text(made, checkout)
+    more = with_supplement(made, supplement_pdf=job(62, 200))
+    text = cost.readme_text(made, more, checkout)
     assert "took 6 CPU minutes" in text and "and 1.1 GB of memory" in text  # 301 s; 1,048.6 MB
-    table = cost.artifact_text(made, checkout)
+    assert "`make reproduce`,\n2 more for `make supplement`" in text
+    table = cost.artifact_text(made, more, checkout)
     row = next(line for line in table.splitlines() if line.startswith("| `mq`"))
     assert row.split(" | ")[2:5] == ["4", "1.1 GB", "4 MB"]
     assert "`mq.table4.rel_miss.512`: 18.5; `mq.table4.mq.128`: 19.85" in row
-    assert table.splitlines()[-1].startswith("| all | `make reproduce` | 6 | 1.1 GB | 0.1 GB |")
+    assert table.splitlines()[-2].startswith("| all | `make reproduce` | 6 | 1.1 GB | 0.1 GB |")
+    assert table.splitlines()[-1].startswith("| rest | `make supplement` | 2 | 0.3 GB | 0.1 GB |")
 
 
 @pytest.mark.parametrize("jobs", [{}, {"claims": job(1, 1)}, {"claims": job(1, 1), "mq_tables": job(None, 1)}])
 def test_a_run_of_parts_says_nothing(checkout, jobs):
-    assert cost.readme_text(run(**jobs), checkout) is None
-    assert cost.artifact_text(run(**jobs), checkout) is None
+    made = run(**jobs)
+    more = with_supplement(made, supplement_pdf=job(1, 1))
+    assert cost.readme_text(made, more, checkout) is None
+    assert cost.artifact_text(made, more, checkout) is None
+
+
+def test_a_run_without_the_supplement_says_nothing(checkout):
+    made = run(claims=job(1, 1), mq_tables=job(1, 1))
+    assert cost.readme_text(made, with_supplement(made, supplement_pdf=job(1, 1)), checkout) is not None
+    for more in (None, with_supplement(made)):
+        assert cost.readme_text(made, more, checkout) is None
+    again = run(claims=job(1, 1), mq_tables=job(1, 1), supplement_pdf=job(1, 1))  # found the supplement's times, too
+    assert cost.readme_text(again, with_supplement(again), checkout) is None
 
 
 def test_the_texts_have_their_places(checkout):
     made = run(claims=job(61, 300), mq_tables=job(240, 1000))
-    assert update_between_markers(checkout / "README.md", "cost", cost.readme_text(made, checkout))
-    assert update_between_markers(checkout / "ARTIFACT.md", "cost", cost.artifact_text(made, checkout))
+    more = with_supplement(made, supplement_pdf=job(62, 200))
+    assert update_between_markers(checkout / "README.md", "cost", cost.readme_text(made, more, checkout))
+    assert update_between_markers(checkout / "ARTIFACT.md", "cost", cost.artifact_text(made, more, checkout))
 
 
 def between(path, name="cost"):
@@ -80,9 +109,11 @@ def test_expected_values_are_those_of_the_claims():
 
 def test_the_texts_of_this_checkout_have_the_form_that_the_rule_gives(checkout):
     made = run(claims=job(61, 300), mq_tables=job(240, 1000))
-    words = [re.sub(r"[\d.]+", "", text) for text in (between(ROOT / "README.md"), cost.readme_text(made, checkout))]
+    more = with_supplement(made, supplement_pdf=job(62, 200))
+    texts = between(ROOT / "README.md"), cost.readme_text(made, more, checkout)
+    words = [re.sub(r"[\d.]+", "", text).split() for text in texts]
     assert words[0] == words[1]
-    tables = between(ROOT / "ARTIFACT.md"), cost.artifact_text(made, checkout)
+    tables = between(ROOT / "ARTIFACT.md"), cost.artifact_text(made, more, checkout)
     first, second = ([(line.split("|")[1:3], line.split("|")[-2]) for line in text.splitlines()] for text in tables)
     assert first == second
 
