@@ -18,16 +18,19 @@ export MPLBACKEND := Agg
 export UV_COMPILE_BYTECODE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# uv takes seconds to install what takes pip a minute; both read the same lock file.
+# uv takes seconds to install what takes pip a minute; both read the same lock files. pip would compile packages to bytecode one
+# after another, so that is done afterwards, on all cores; a file that is not for this Python is not an error.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || uv venv --quiet --clear --python "$(PYTHON)",$(PYTHON) -m venv)
-INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
+INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
+COMPILE = $(if $(UV),,; $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true)
 
 # The message of pip and uv ("No matching distribution found") does not say that the registry could not be reached.
-WHEELS := python3 -m pip download --require-hashes --requirement requirements.lock --dest wheels
-UNREACHABLE = Packages that requirements.lock names could not be installed. If no package registry can be reached from here, \
+WHEELS = python3 -m pip download --require-hashes --requirement $(1) --dest wheels
+UNREACHABLE = Packages that $(1) names could not be installed. If no package registry can be reached from here, \
   run "$(WHEELS)" where one can (same system, same Python), copy the folder here, and run \
-  $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make build
+  $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make $(2)
+LOCKED = $(INSTALL) --require-hashes --requirement $(1) || { echo '$(UNREACHABLE)'; exit 1; }
 
 # Folders are listed as well, because removing a source is a change, too.
 SOURCES := pyproject.toml meson.build \
@@ -56,14 +59,14 @@ cost:  ## write what the last full run cost on this machine into README.md and A
 smoke: build  ## what make reproduce makes first, compared with the archived tables: takes minutes
 	$(RUN) --first
 
-test: build  ## the tests, including an end-to-end run on a small trace
+test: build $(VENV)/.test  ## the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
 # Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer (overflow too). Python itself does not free all when
 # it exits, so leaks are not reported; libCacheSim's binding, which some tests load, uses C's free on memory from C++'s new.
 SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/replay tests/traces tests/fuzz tests/project/test_kernels.py
-test-sanitizers: environment  ## the kernels' tests on a build with sanitizers, bounds and overflow checks
+test-sanitizers: build $(VENV)/.test  ## the kernels' tests on a build with sanitizers, bounds and overflow checks
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
 	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson install -C build/sanitized --quiet
@@ -73,22 +76,22 @@ test-sanitizers: environment  ## the kernels' tests on a build with sanitizers, 
 	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
 
 LANGUAGES ?= python,go,javascript,rust,java
-conformance: build  ## whether cache libraries have the policies they claim (needs go, cargo, npm, mvn; absent ones are left out)
+conformance: build $(VENV)/.test  ## whether cache libraries have the policies they claim (needs go, cargo, npm, mvn; absent ones are left out)
 	$(BIN)/python conformance/run.py --languages $(LANGUAGES)
 
 EXECUTIONS ?= 1000000
-fuzz: build  ## mutated inputs for every file reader: make fuzz EXECUTIONS=1000000
+fuzz: build $(VENV)/.test  ## mutated inputs for every file reader: make fuzz EXECUTIONS=1000000
 	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS) --csv results/bench/fuzz.csv
 
 KILLS ?= 20
-drill: build  ## kill writers and a small full run at random moments, resume, compare every byte: make drill KILLS=20
+drill: build $(VENV)/.test  ## kill writers and a small full run at random moments, resume, compare every byte: make drill KILLS=20
 	$(BIN)/python tests/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 COUNT ?= 600
-mutants: build  ## deliberate faults, and whether the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
+mutants: build $(VENV)/.test  ## deliberate faults, and whether the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
 	$(BIN)/python tests/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
-slurm-test: build  ## a small full run on a real two-node SLURM on this machine (Debian, root), compared byte by byte
+slurm-test: build $(VENV)/.test  ## a small full run on a real two-node SLURM on this machine (Debian, root), compared byte by byte
 	$(BIN)/python tests/slurm.py --log results/bench/slurm_jobs.txt
 
 scaling: build  ## how long a full run would take on 1 to 256 cores, from the measured jobs of the last one
@@ -105,7 +108,7 @@ test-sdist: environment  ## an sdist of the library, the wheel made from it, and
 	build/sdist/venv/bin/python -m pip install --quiet build/sdist/dist/*.whl
 	cd build/sdist && venv/bin/python $(CURDIR)/tools/smoke_test.py
 
-bench: build  ## speed, memory and agreement, compared with libCacheSim, in results/bench (benchmarks/README.md)
+bench: build $(VENV)/.test  ## speed, memory and agreement, compared with libCacheSim, in results/bench (benchmarks/README.md)
 	for workload in zipf oltp p6; do \
 	  $(BIN)/python benchmarks/policies.py --workload $$workload --csv results/bench/policies-$$workload.csv || exit 1; \
 	done
@@ -124,26 +127,26 @@ bench: build  ## speed, memory and agreement, compared with libCacheSim, in resu
 	$(BIN)/python benchmarks/disks.py demerit --csv results/bench/demerit.csv
 	$(BIN)/python benchmarks/disksim.py --csv results/bench/disksim.csv
 
-bench-giant: build  ## cost per request and memory of replaying a billion requests, compared with 10 million: takes minutes
+bench-giant: build $(VENV)/.test  ## cost per request and memory of replaying a billion requests, compared with 10 million: takes minutes
 	$(BIN)/python benchmarks/library.py --giant --csv results/bench/giant.csv
 
-bench-large: build  ## time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: takes minutes
+bench-large: build $(VENV)/.test  ## time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: takes minutes
 	mkdir -p results/bench
 	$(BIN)/python benchmarks/large.py --csv results/bench/large.csv --sampled results/bench/large_sampled.csv \
 	  --figure results/bench/large.png
 
 LAB_PORT ?= 8888
-lab: build  ## JupyterLab with the notebooks on http://127.0.0.1:8888 (LAB_PORT=…); running one changes no file
+lab: build $(VENV)/.lab  ## JupyterLab with the notebooks on http://127.0.0.1:8888 (LAB_PORT=…); running one changes no file
 	@$(BIN)/python -c 'import socket; socket.socket().bind(("127.0.0.1", $(LAB_PORT)))' 2>/dev/null || \
 	  { echo "Port $(LAB_PORT) is taken: make lab LAB_PORT=$$(($(LAB_PORT) + 1))"; exit 1; }
 	$(BIN)/jupyter lab --config=tools/lab/jupyter_server_config.py --ip=127.0.0.1 --port=$(LAB_PORT) --ServerApp.port_retries=0 \
 	  --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb \
 	  $$([ "$$(id -u)" != 0 ] || echo --allow-root --no-browser)
 
-notebooks: build  ## run the notebooks and save them with their outputs
+notebooks: build $(VENV)/.lab  ## run the notebooks and save them with their outputs
 	$(BIN)/python tools/notebooks.py
 
-docs: build  ## the documentation, in build/docs/index.html
+docs: build $(VENV)/.docs  ## the documentation, in build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
 # Zig's C compiler is 90 MB, so only this target, and the test of what it makes, install it.
@@ -152,7 +155,7 @@ play: build  ## the site's page "Press play", in build/play: the package as WebA
 	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
 	$(BIN)/python tools/play.py --out build/play
 
-site: build docs play  ## the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
+site: build docs play $(VENV)/.lab  ## the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
 	$(BIN)/python tools/notebooks.py --html build/notebooks
 	$(BIN)/python -m misspenalty_studies.common.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
@@ -170,10 +173,10 @@ verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with 
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive verify "$(ARCHIVE)"
 
-report: reproduce  ## results/report.html: figures, run times and code in one self-contained page
+report: reproduce $(VENV)/.docs  ## results/report.html: figures, run times and code in one self-contained page
 	$(BIN)/snakemake --report results/report.html
 
-lint: build  ## style checks of the code and the workflow
+lint: build $(VENV)/.test  ## style checks of the code and the workflow
 	$(BIN)/ruff check --cache-dir build/ruff_cache .
 	$(BIN)/ruff format --cache-dir build/ruff_cache --check src studies tests workflow data
 	$(BIN)/mypy --cache-dir build/mypy_cache
@@ -182,22 +185,25 @@ lint: build  ## style checks of the code and the workflow
 
 build: $(VENV)/.package  ## the package, built into .venv
 
-environment: $(VENV)/.environment  ## .venv, with the packages that requirements.lock names
+environment: $(VENV)/.environment  ## .venv, with the packages that requirements.lock names: what a run needs
 
-lock:  ## make requirements.lock again from requirements.in (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-header requirements.in --output-file requirements.lock
+# The tests need everything. The other locks keep the versions of theirs, because uv keeps those that it finds in its output.
+RESOLVE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
+lock:  ## make the requirements*.lock again from the requirements*.in (needs uv)
+	$(RESOLVE) --upgrade requirements-test.in --output-file requirements-test.lock
+	for group in "" -build -docs -lab; do cp requirements-test.lock requirements$$group.lock && \
+	  $(RESOLVE) requirements$$group.in --output-file requirements$$group.lock || exit 1; done
 
 clean:  ## delete builds, and everything in results/ except the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \
 	  results/latex results/benchmarks results/bench results/notebooks results/site
-	rm -f results/manifest.json results/manifest_supplement.json results/report.html $(VENV)/.package
+	rm -f results/manifest.json results/manifest_supplement.json results/report.html $(VENV)/.package $(VENV)/.wheel
 	find results -name '.*.partial*' -exec rm -rf {} +
 
 distclean: clean  ## clean, and delete .venv
 	rm -rf $(VENV)
 
-$(VENV)/.environment: requirements.lock
+$(VENV)/.created:
 	@$(PYTHON) --version >/dev/null 2>&1 || \
 	  { echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -209,19 +215,39 @@ $(VENV)/.environment: requirements.lock
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "Making $(VENV)"; rm -rf $(VENV); $(MAKE_VENV) $(VENV); } || \
 	  { echo "No virtual environment could be made: install python3-venv (Debian, Ubuntu)"; exit 1; }
-	@echo "Installing the locked packages with $(if $(UV),uv,pip)"
-	@$(INSTALL) --require-hashes --requirement requirements.lock || { echo '$(UNREACHABLE)'; exit 1; }
 	@touch $@
 
-# An editable install (CONTRIBUTING.md) is kept, and its kernels are updated instead. A kernel left among the sources would be
-# installed over the one built here, so such files are deleted first.
-$(VENV)/.package: $(VENV)/.environment $(SOURCES)
-	@tag=$$($(BIN)/python -c 'import sys; print(f"cp{sys.version_info.major}{sys.version_info.minor}")'); \
-	if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$$tag ]; then \
-	  echo "Bringing the editable build up to date"; PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$$tag; \
+# What compiling needs comes first, so that kernels are compiled while the rest arrives.
+$(VENV)/.compilers: requirements-build.lock | $(VENV)/.created
+	@$(call LOCKED,$<,build)
+	@touch $@
+
+$(VENV)/.environment: requirements.lock | $(VENV)/.created
+	@echo "Installing the locked packages with $(if $(UV),uv,pip)"
+	@$(call LOCKED,$<,build)$(COMPILE)
+	@touch $@
+
+# What only some targets need: the tests, the documentation, the notebooks.
+$(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VENV)/.package
+	@echo "Installing the locked packages of $< with $(if $(UV),uv,pip)"
+	@$(call LOCKED,$<,$*)$(COMPILE)
+	@touch $@
+
+# A kernel left among the sources would be installed over the one built here, so such files are deleted first.
+TAG = cp$$($(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')
+$(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
+	@echo "Building the package"; find src studies -name '*.so' -delete; rm -rf build/wheels
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --no-cache-dir \
+	  --wheel-dir build/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
+	@touch $@
+
+# An editable install (CONTRIBUTING.md) is kept, and its kernels are updated instead.
+$(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
+	@if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$(TAG) ]; then \
+	  $(MAKE) --no-print-directory $(VENV)/.environment && \
+	  echo "Bringing the editable build up to date" && PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$(TAG); \
 	else \
-	  echo "Building the package"; find src studies -name '*.so' -delete; PATH="$(CURDIR)/$(BIN):$$PATH" \
-	  $(INSTALL) --no-build-isolation --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) \
-	    --config-settings=build-dir=build/wheel-$$tag . || { rm -rf build/wheel-$$tag; exit 1; }; \
+	  $(MAKE) --no-print-directory --jobs=2 $(VENV)/.environment $(VENV)/.wheel && \
+	  $(INSTALL) --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) build/wheels/misspenalty-*.whl$(COMPILE); \
 	fi
 	@touch $@

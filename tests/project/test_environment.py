@@ -1,4 +1,4 @@
-"""requirements.in, requirements.lock, environment.yml and pyproject.toml name the same environment."""
+"""The requirements, their locks, environment.yml and pyproject.toml name the same environment."""
 
 import asyncio
 import json
@@ -25,16 +25,25 @@ CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
 CONDA_ONLY = {"python", "pip", "c-compiler", "make"}
 
 
-def read_requirements_in():
-    lines = (ROOT / "requirements.in").read_text().splitlines()
-    found = [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
-    return {canonicalize_name(requirement.name): requirement for requirement in found}
+GROUPS = ["", "-build", "-docs", "-lab", "-test"]  # requirements.in is what a run needs
 
 
-def read_lock():
+def read_requirements_in(group="-test"):
+    """Return the direct requirements of a group, by name; the tests' group has all of them."""
+    found = {}
+    for line in (ROOT / f"requirements{group}.in").read_text().splitlines():
+        if line.startswith("-r "):
+            found |= read_requirements_in(line.removeprefix("-r requirements").removesuffix(".in"))
+        elif line.strip() and not line.startswith("#"):
+            requirement = Requirement(line)
+            found[canonicalize_name(requirement.name)] = requirement
+    return found
+
+
+def read_lock(group="-test"):
     """Return {name: [(requirement, hashes), …]}; a name may be locked once per environment marker."""
     locked = {}
-    for entry in re.split(r"\n(?=[A-Za-z])", (ROOT / "requirements.lock").read_text().strip()):
+    for entry in re.split(r"\n(?=[A-Za-z])", (ROOT / f"requirements{group}.lock").read_text().strip()):
         lines = [line for line in entry.splitlines() if not line.lstrip().startswith("#")]
         requirement = Requirement(lines[0].removesuffix("\\").strip())
         hashes = re.findall(r"--hash=sha256:([0-9a-f]{64})\b", "\n".join(lines[1:]))
@@ -90,10 +99,25 @@ def test_lock_satisfies_direct_dependencies_and_package():
             assert requirement.specifier.contains(pin.version), f"{requirement} against {pinned}"
 
 
-def test_every_dependency_of_the_package_is_direct():
+def test_every_dependency_of_the_package_is_direct_and_needed_by_a_run():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    assert {canonicalize_name(Requirement(text).name) for text in declared} <= set(read_requirements_in())
+    assert {canonicalize_name(Requirement(text).name) for text in declared} <= set(read_requirements_in(""))
+
+
+@pytest.mark.parametrize("group", GROUPS[:-1])
+def test_groups_have_the_same_versions(group):
+    everything = read_lock()
+    assert set(read_requirements_in(group)) <= set(read_requirements_in())
+    for name, entries in read_lock(group).items():
+        versions = {str(requirement.specifier) for requirement, _ in everything[name]}
+        assert {str(requirement.specifier) for requirement, _ in entries} <= versions, name
+
+
+def test_a_run_needs_none_of_what_tests_documentation_and_notebooks_need():
+    assert set(read_lock("-build")) < set(read_lock(""))
+    large = {"playwright", "jupyterlab", "sphinx", "mypy", "libcachesim", "py-rattler", "botocore", "vl-convert-python"}
+    assert large.isdisjoint(read_lock("")) and len(read_lock("")) < len(read_lock()) / 2
 
 
 def test_python_versions_agree():
@@ -105,17 +129,18 @@ def test_python_versions_agree():
 
 def test_lock_is_exact_and_hashed():
     assert len(read_lock()) > 50
-    for entries in read_lock().values():
+    for entries in (entries for group in GROUPS for entries in read_lock(group).values()):
         for requirement, hashes in entries:
             assert [clause.operator for clause in requirement.specifier] == ["=="], requirement
             assert hashes, f"{requirement} has no hash"
 
 
-@pytest.mark.parametrize("name", ["requirements.in", "requirements.lock"])
-def test_no_host_is_written_down(name):
+@pytest.mark.parametrize("name", [f"requirements{group}.{suffix}" for group in GROUPS for suffix in ("in", "lock")])
+def test_no_host_and_no_folder_is_written_down(name):
     text = (ROOT / name).read_text()
     assert "://" not in text
     assert not re.search(r"^\s*--(?!hash)", text, re.MULTILINE), "an option such as an index or a link folder"
+    assert not re.search(r" /\w", text)
 
 
 def test_channels_are_conda_forge_alone():
@@ -204,14 +229,15 @@ def test_installed_versions_are_the_locked_ones():
 
 def test_lock_was_made_from_these_requirements():
     """A lock older than its requirements is caught here, before a user meets it."""
-    entries = re.split(r"\n(?=[A-Za-z])", (ROOT / "requirements.lock").read_text())
-    direct = {canonicalize_name(entry.split("==")[0]) for entry in entries if "-r requirements.in" in entry}
-    assert direct == set(read_requirements_in())
+    for group in GROUPS:
+        entries = re.split(r"\n(?=[A-Za-z])", (ROOT / f"requirements{group}.lock").read_text())
+        direct = {canonicalize_name(entry.split("==")[0]) for entry in entries if "-r requirements" in entry}
+        assert direct == set(read_requirements_in(group))
 
 
 def test_files_that_others_need_are_not_ignored():
     ignored = subprocess.run(
-        ["git", "check-ignore", "requirements.lock", "CITATION.cff", "results/claims.csv"],
+        ["git", "check-ignore", "requirements.lock", "requirements-test.lock", "CITATION.cff", "results/claims.csv"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -40,6 +40,7 @@ def test_groups_of_the_profile_are_rules_and_no_group_waits_for_itself(jobs):
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
     named = {entry.split("=")[0] for entry in profile["groups"]} | set(profile.get("set-resources", {}))
     assert named <= {job.rule for job in jobs} | {"paper"}
+    assert {job.rule for job in jobs if job.rule.endswith(("_tables", "_figures"))} <= named
     node = {number: grouped(job) or number for number, job in enumerate(jobs)}
     before = {name: set() for name in node.values()}
     for number, job in enumerate(jobs):
@@ -111,7 +112,10 @@ def test_the_plugin_is_locked_and_not_a_requirement_of_the_project():
         "snakemake-executor-plugin-slurm",
         "snakemake-executor-plugin-slurm-jobstep",
     ]
-    assert text.count("--hash=sha256:") >= 4 and "executor-plugin-slurm" not in (ROOT / "requirements.lock").read_text()
+    assert (
+        text.count("--hash=sha256:") >= 4
+        and "executor-plugin-slurm" not in (ROOT / "requirements-test.lock").read_text()
+    )
 
 
 def test_slurm_test_refuses_without_root(monkeypatch):
