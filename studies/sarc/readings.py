@@ -20,13 +20,12 @@ from misspenalty_studies.common.claims.study import Study
 from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.sarc import claims, tables
 from misspenalty_studies.sarc.fit import LOAD, SIDES, mean_factor, targets_of
-from misspenalty_studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate
+from misspenalty_studies.sarc.runs import CONFIGS, LOADS, LRU, PAPERS, fitted_shark, points, simulate
 
 AS_READ = "shorter measurement phases"
 REFITTED = "shorter measurement phases, load factor fitted again"
 LADDER = (0.09, 0.11, 0.44, 0.56, 0.7, 0.8, 0.87, 0.92, 0.96, 1.0, 1.04, 1.1)  # loads, as shares of the highest
 FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, relative to the fitted one
-LRU = ("lru_top", "lru_bottom")
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ READINGS = {  # what the model is with the reading reversed -> the reading
         "II-C describes the anomaly as one of LRU caching; whether the LRU variants had the remedy is not printed",
         "earlier",
         True,
-        {"remedy": False},
+        {"remedy_lru": False},
         LRU,
     ),
     "written tracks cached as random data": Reading(

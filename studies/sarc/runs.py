@@ -22,7 +22,8 @@ LOADS = {  # scaled IOPS, the paper's Table II; the last is the peak
     "cache_sensitive": (2500, 12500, 20000, 22500, 23750, 25000),
     "cache_insensitive": (1136, 5682, 9091, 10227, 10795, 11364),
 }
-PAPERS = ("lru_top", "lru_bottom", "sarc")
+LRU = ("lru_top", "lru_bottom")
+PAPERS = (*LRU, "sarc")
 FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
 WARM_UP = 0  # phase
 KEYS = ["config", "scaled_iops", "policy"]
@@ -68,6 +69,7 @@ class Shark(Controller):
     degree: int
     trigger: int
     remedy: bool
+    remedy_lru: bool
     writes_sequential: bool
     delta: float
     count_writes: bool
@@ -77,6 +79,7 @@ class Shark(Controller):
     footprint_insensitive_gb: float | None
     load_factor: float | None
     climb: float
+    round_writes: bool
     warm_up_minutes: int
     warm_up_share: float
     phase_minutes: int
@@ -112,15 +115,17 @@ class Shark(Controller):
         """Requests per second that the model receives at a load point of the paper."""
         return scaled_iops * self.load_factor / self.divisor
 
-    def prefetch(self):
-        """Settings of the prefetcher."""
+    def prefetch(self, policy="sarc"):
+        """Settings of the prefetcher in front of a policy; whether the LRU variants have the remedy is a setting of
+        its own."""
         if self.prefetcher == amp.NAME:
             return {"kind": amp.NAME, "threshold": self.threshold, "writes_sequential": int(self.writes_sequential)}
         names = ("degree", "trigger", "threshold")
         settings = {name: getattr(self, name) for name in names}
         if not self.degree:
             settings["trigger"] = -1
-        return settings | {"remedy": int(self.remedy), "writes_sequential": int(self.writes_sequential)}
+        remedy = self.remedy_lru if policy in LRU else self.remedy
+        return settings | {"remedy": int(remedy), "writes_sequential": int(self.writes_sequential)}
 
 
 def load_shark(path, divisor=1, values=None):
@@ -199,7 +204,8 @@ class Run:
         model = shark.model()
         peak = LOADS[config][-1] if peak is None else peak
         self.bsus = _bsus(shark.iops(peak))
-        workload = Workload(shark.footprint_bytes(config), bsus=self.bsus, seed=seed, climb=shark.climb)
+        walk = {"climb": shark.climb, "round_writes": shark.round_writes}
+        workload = Workload(shark.footprint_bytes(config), bsus=self.bsus, seed=seed, **walk)
         self.bases, turn = [0], model.host_turn(TRACK)
         for blocks in workload.blocks:
             self.bases.append(-(-(self.bases[-1] + blocks) // turn) * turn)
@@ -214,6 +220,7 @@ class Run:
         """Set the load that the host sends from now on."""
         iops = self.shark.iops(scaled_iops)
         self.workload.load(self.now, min(_bsus(iops), self.bsus), iops)
+        self.controller.load(iops)
 
     def minute(self):
         """Run for another minute and return its `Interval`."""
@@ -252,10 +259,11 @@ def read_cache(shark, policy, pages, tracks):
     own, observe = {}, None
     if policy == "sarc":
         own = watched | {"large_ratio": float(shark.large_ratio)}
-    elif policy in ("lru_top", "lru_bottom"):
+    elif policy in LRU:
         observe = watched
         own = {"insertion": shark.insertion} if policy == "lru_bottom" else {}
-    return track_cache(policy, pages, tracks, track_pages=TRACK, prefetch=shark.prefetch(), observe=observe, **own)
+    prefetch = shark.prefetch(policy)
+    return track_cache(policy, pages, tracks, track_pages=TRACK, prefetch=prefetch, observe=observe, **own)
 
 
 def simulate(shark, config, policy, seed, loads=None):

@@ -39,6 +39,7 @@ class Spc1Reference:
     def __init__(self, workload):
         self.state, self.blocks = workload.seed, workload.blocks
         self.climb = int(workload.climb * ONE)
+        self.round_writes = workload.round_writes
         self.trees = {
             number: Tree(self.blocks[kind[0]] * kind[4] // 100, self.blocks[kind[0]] * kind[5] // 100)
             for number, kind in enumerate(KINDS)
@@ -110,7 +111,7 @@ class Spc1Reference:
             level += 1
         leaf = (stream.block - stream.base) // 8 // 2**level * 2**level + self.below(2**level)
         if write:
-            leaf, bits = leaf // 8 * 8, self.draw()
+            leaf, bits = leaf // 8 * 8 if self.round_writes else leaf, self.draw()
             within = bits >> 1 & 7 if bits & 1 else tree.pointers[leaf]
             stream.block = stream.base + leaf * 8 + within
             if (bits >> 32) * 100 >> 32 < 15:

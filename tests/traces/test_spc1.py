@@ -35,10 +35,11 @@ def million():
     bsus=st.integers(1, 9),
     seed=st.integers(0, 2**64 - 1),
     climb=st.sampled_from([0, 0.44, 0.56, 1]),
+    round_writes=st.booleans(),
     iops=st.none() | st.floats(0.01, 1e8),
 )
-def test_kernel_equals_reference(space, bsus, seed, climb, iops):
-    workload = Workload(space, bsus, iops, seed, climb)
+def test_kernel_equals_reference(space, bsus, seed, climb, round_writes, iops):
+    workload = Workload(space, bsus, iops, seed, climb, round_writes)
     kernel, reference = workload.start(), Spc1Reference(workload)
     assert rows(requests(kernel, 150)) == [reference.request() for _ in range(150)]
     now = kernel.due - 1

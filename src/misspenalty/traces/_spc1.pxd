@@ -65,6 +65,7 @@ cdef struct spc1_t:
     double gap                      # mean time between arrivals, ns
     uint32_t bsus                   # BSUs that currently send requests; there are 8 streams per BSU made
     uint64_t climb                  # probability of a walk to climb one more level, of 2**32
+    uint64_t written                # mask of the leaves that walks write
     uint8_t stream_of[PARTS]        # stream of each thousandth
     uint8_t size_of[SIZES]          # blocks of each part of the size mix
     kind_t kinds[STREAMS]
@@ -156,7 +157,7 @@ cdef inline void walk_on(spc1_t* w, tree_t* tree, stream_t* stream, spc1_request
     leaf = <uint64_t>(stream.block - stream.base) // LEAF
     leaf = (leaf >> level << level) + draw_below(w, <uint64_t>1 << level)
     if r.write:
-        leaf &= ~<uint64_t>7
+        leaf &= w.written
         bits = draw(w)
         block = tree.pointers[leaf]
         if bits & 1:

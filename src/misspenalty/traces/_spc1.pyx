@@ -15,7 +15,7 @@ cdef uint64_t ONE = <uint64_t>1 << 32
 cdef class Spc1(Kernel):
     """A seeded stream of requests over three units of `blocks` blocks of 4 KB, from `bsus` BSUs."""
 
-    def __cinit__(self, blocks, uint32_t bsus, double iops, uint64_t seed, double climb, streams, sizes):
+    def __cinit__(self, blocks, uint32_t bsus, double iops, uint64_t seed, double climb, bint round_writes, streams, sizes):
         cdef int i
         cdef uint32_t bsu
         cdef stream_t* stream
@@ -24,6 +24,7 @@ cdef class Spc1(Kernel):
         self.bsus = bsus
         self.state.state = seed
         self.state.climb = <uint64_t>(climb * ONE)
+        self.state.written = ~<uint64_t>7 if round_writes else ~<uint64_t>0
         for i in range(SIZES):
             self.state.size_of[i] = sizes[i]
         self.add_streams(streams)

@@ -20,9 +20,9 @@ Sequential: each request follows the last; one that would reach the end of the r
 rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
 complete binary tree that fits the region are walked; each BSU has its tree at a random place in the rest. A step climbs
 to the 2**7 leaves around the last one, then repeatedly, with probability `climb`, to twice as many, and draws one of
-these leaves. A read takes the leaf's next block and advances it; a write takes the first of eight leaves, half the time
-a random block in it, otherwise the next one to be read, and with a probability of 15 % the stream's next write repeats
-it.
+these leaves. A read takes the leaf's next block and advances it; a write takes the first of eight leaves, or with
+`round_writes` off the leaf drawn: half the time a random block in it, otherwise the next one to be read, and with a
+probability of 15 % the stream's next write repeats it.
 
 Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests per second; their
 "SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
@@ -30,7 +30,8 @@ walk follow NetApp's open generator (spc1.c, version 1.4, its "classic" walk); p
 the same intensities. Deviations and decisions: instead of a clock per stream, one exponential gap leads to a BSU drawn
 uniformly and a stream drawn by intensity, which is the same process as all clocks together (superposed Poisson
 processes) except for the unit of time, 1 ns here, 0.1 ms there. One context: all BSUs share the leaves' pointers, as in
-a conforming run. Another public generator climbs with 0.56 and does not round written leaves; `climb` is a parameter.
+a conforming run. Another public generator climbs with 0.56 and does not round written leaves; `climb` and
+`round_writes` are parameters.
 """
 
 from dataclasses import dataclass
@@ -114,6 +115,8 @@ class Workload:
         Seed of all draws, 0 to 2**64 - 1.
     climb : float
         Probability that a walk climbs one more level, 0 to 1.
+    round_writes : bool
+        Whether a walk writes only to the first of every eight leaves, 256 KB apart.
 
     Raises
     ------
@@ -126,6 +129,7 @@ class Workload:
     iops: float | None = None
     seed: int = 0
     climb: float = 0.44
+    round_writes: bool = True
 
     def __post_init__(self):
         least = -(-SMALLEST * BLOCK * 100 // 45)
@@ -149,7 +153,8 @@ class Workload:
     def start(self):
         """A kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, `requests` yields its requests."""
         sizes = [blocks for blocks, parts in SIZE_MIX.items() for _ in range(parts)]
-        return Spc1(self.blocks, self.bsus, self.rate, self.seed, float(self.climb), STREAMS.values(), sizes)
+        walk = float(self.climb), bool(self.round_writes)
+        return Spc1(self.blocks, self.bsus, self.rate, self.seed, *walk, STREAMS.values(), sizes)
 
 
 def requests(kernel, count, until=FOREVER):

@@ -45,6 +45,7 @@ cdef struct front_t:
     int64_t strip                   # consecutive pages of a unit on one array; longer than any = not striped
     int64_t width                   # arrays that the host stripes a unit over
     bint from_cache                 # whether a parity is computed from pages in the read cache
+    int64_t staging                 # what a miss reads: 0 the missing pages, 1 also those after them in the track, 2 the track
 
 
 cdef struct port_t:                 # the front end of one array
@@ -68,6 +69,7 @@ cdef class Array(BackEnd):
     cdef Py_ssize_t cursor, filled  # next request in the buffer, end of the buffer
     cdef int64_t serial             # requests so far
     cdef readonly int64_t backlog   # requests in progress or waiting
+    cdef public int64_t delay       # of every request at its end, ns; it depends on the load
     cdef int64_t[2][COMPONENTS] spent  # by reads, by writes, ns, since the last `take`
     cdef int64_t[ACCESSES][2] labels  # tracks accessed, by the request's source and whether labelled sequential
     cdef int64_t[2] response        # from arrival to completion, ns, since the last `take`
@@ -260,8 +262,10 @@ cdef class Array(BackEnd):
         cdef int64_t done = serve(&self.ports[request.asked.array].adapter, now, transfer)
         request.parts[ADAPTER_QUEUE] = done - transfer - now
         request.parts[ADAPTER] = transfer
+        request.parts[CONTROLLER] += self.delay
+        done += self.delay
         if self.front.servers == 0:
-            request.parts[CONTROLLER] = self.front.service
+            request.parts[CONTROLLER] += self.front.service
             done += self.front.service
         push(&self.queue, make_event(done, AT_COMPLETE, request.serial, which))
         return 0
@@ -356,7 +360,7 @@ cdef class Array(BackEnd):
             at = next_stretch(&self.stripes, &asked, page)
             first = at.track * self.track + at.first
             wanted = <uint8_t>(((1 << at.pages) - 1) << at.first)
-            missing = self.cache.request(at.track, wanted, False, at.end)
+            missing = self.cache.request(at.track, self.staged(at.track, wanted), False, at.end) & wanted
             self.note_label(at.track, asked.kind)
             missed |= missing
             if wanted != missing and self.flights.size:
@@ -367,6 +371,18 @@ cdef class Array(BackEnd):
         self.counts[READ_WAITS] += self.requests.all[which].left > 0
         self.counts[DIRTY_READS] += missed != 0 and self.requests.all[which].left == 0
         return 0
+
+    cdef uint8_t staged(self, int64_t track, uint8_t wanted) noexcept nogil:
+        """The pages to ask the cache for: if one is missing, as much of the rest of the track as a miss reads."""
+        cdef uint8_t missing = 0, rest
+        if self.front.staging:
+            missing = wanted & ~self.cache.cached(track)
+        if missing == 0:
+            return wanted
+        rest = <uint8_t>((1 << self.track) - 1)
+        if self.front.staging == 1:
+            rest &= <uint8_t>~((missing & -missing) - 1)
+        return wanted | rest
 
     cdef void note_label(self, int64_t track, int kind) noexcept nogil:
         """Count a track just accessed by the cache's label and by its true kind."""

@@ -9,9 +9,12 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
 3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher decide what is read from the
    drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those already in
    flight. A write puts its pages into the read cache and into the write cache, and waits for room there (FCFS);
-4. the array's host adapter, which moves the data (FCFS).
+4. the array's host adapter, which moves the data (FCFS);
+5. a delay proportional to the rate of the whole machine (`contention_us`), for what requests cost one another in a
+   front end whose buses and locks are not modelled.
 
-Behind the caches, neighbouring pages on one drive form one operation. Of the operations that have waited longest, a
+A miss reads the missing pages, also the later ones of their track, or the whole track (`staging`). Behind the caches,
+neighbouring pages on one drive form one operation. Of the operations that have waited longest, a
 drive takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache
 is destaged by stripe, each array's stripe with the oldest last write first, with linear thresholds (`destage_low`,
 `destage_high`, `destages`); `destage_order` "first" takes the stripe with the oldest first write, `destage_unit`
@@ -79,6 +82,8 @@ class Controller:
     destage_unit: str
     destage_order: str
     parity_from_cache: bool
+    staging: int
+    contention_us: float
     slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but the same processors
 
     @property
@@ -172,6 +177,11 @@ class Controller:
                 f"1 to {1 << 20} requests per array",
             ),
             "controller_us": (self.controller_us is not None and 0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
+            "contention_us": (
+                0 <= self.contention_us <= 1e3,
+                "0 to 1000 us per 1000 requests/s",
+            ),
+            "staging": (self.staging in (0, 1, 2), "0 (pages), 1 (rest of the track) or 2 (track)"),
             "processors": (1 <= self.processors <= 256, "1 to 256 processors"),
             "slices": (1 <= self.slices <= 256, "1 to 256 slices"),
             "processor_queue": (
@@ -248,6 +258,7 @@ class StorageController:
             "strip": controller.host_strip_pages,
             "width": controller.host_stripe_width,
             "from_cache": controller.parity_from_cache,
+            "staging": controller.staging,
         }
         room = controller.write_cache_pages
         marks = (
@@ -264,10 +275,20 @@ class StorageController:
             if drive is None
             else [drive.drive(controller.drive_scheduler, controller.drive_window) for _ in range(number)]
         )
-        self.cache, self.pages = cache, pages
+        self.cache, self.pages, self._controller = cache, pages, controller
         self._turn = controller.host_turn(cache.track_pages)
         self._kernel = Array(cache, front, drives, layout, marks, pages)
         self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
+
+    def load(self, iops):
+        """Set the rate that the front end's contention is proportional to.
+
+        Parameters
+        ----------
+        iops : float
+            Requests per second that arrive at this slice from now on.
+        """
+        self._kernel.delay = round(self._controller.contention_us * iops * self._controller.slices)
 
     def run_workload(self, workload, bases, until_ns):
         """Continue with the requests of a generator; the GIL is released meanwhile.

@@ -25,6 +25,8 @@ SMALL = replace(
     host_slots=64,
     controller_us=100,
     host_stripe_kb=0,
+    contention_us=0,
+    staging=0,
     adapter_mb_per_s=100,
 )
 PAGES = 1 << 16
@@ -115,6 +117,26 @@ def test_a_miss_takes_what_the_drive_takes_and_a_hit_the_controller_alone():
     both = run(SMALL, [(0, 8, 2, False), (SECOND, 9, 1, False)])
     assert both.counts["read_hits"] == 1
     assert both.response_ns[0] - miss.response_ns[0] == overhead + transfer // 2
+
+
+@pytest.mark.parametrize(("staging", "hits"), [(0, [0, 0, 0]), (1, [0, 1, 0]), (2, [0, 1, 1])])
+def test_a_miss_reads_its_pages_the_rest_of_its_track_or_the_track(staging, hits):
+    made = controller(replace(SMALL, staging=staging))
+    found = []
+    for number, page in enumerate((8 + 3, 8 + 7, 8)):  # one page each, of the same track
+        interval = made.run(*(np.array([value]) for value in (number * SECOND, page, 1, False)), (number + 1) * SECOND)
+        found.append(interval.counts["read_hits"])
+    assert found == hits
+    assert made.cache.random_pages == (8 if staging else 3), "pages in the cache"
+
+
+def test_contention_delays_every_request_in_proportion_to_the_rate_of_the_machine():
+    calm, slice_of = replace(SMALL, contention_us=0), replace(SMALL, contention_us=10, slices=16)
+    one, other = controller(calm), controller(slice_of)
+    other.load(100)
+    requests = [np.array(column) for column in zip((0, 0, 1, True), (SECOND, 800, 1, False), strict=True)]
+    before, after = one.run(*requests, 9 * SECOND), other.run(*requests, 9 * SECOND)
+    assert [b - a for a, b in zip(before.response_ns, after.response_ns, strict=True)] == 2 * [10 * 100 * 16]
 
 
 def test_a_read_of_pages_on_their_way_waits_for_them():

@@ -53,6 +53,8 @@ def small_controllers(draw):
         destage_unit=draw(st.sampled_from(["stripe", "strip"])),
         destage_order=draw(st.sampled_from(["last", "first"])),
         parity_from_cache=draw(st.booleans()),
+        staging=draw(st.sampled_from([0, 1, 2])),
+        contention_us=draw(st.sampled_from([0, 10])),
     )
 
 
@@ -86,6 +88,8 @@ def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy,
     slow = reference(controller.cache_pages, track_pages=TRACK, **AMP if adaptive else PREFETCH)
     fast = StorageController(controller, DRIVE, cache, PAGES)
     reference = Reference(controller, DRIVE, slow, PAGES)
+    for either in (fast, reference):
+        either.load(300)
     middle, end = int(load[0][len(load[0]) // 2]), int(load[0][-1]) + 1
     half = np.searchsorted(load[0], middle)
     for part, until in ((slice(half), middle), (slice(half, None), end), (slice(0), end + 60_000 * MS)):
@@ -105,7 +109,7 @@ def test_a_read_that_waits_for_a_set_makes_amp_fetch_the_next_one_sooner():
     # wait for them, and the distance of the trigger grows from the one that a miss sets.
     controller = replace(
         SHARK, cache_mb=2, write_cache_mb=2, arrays=1, host_slots=6, controller_us=100, drive_scheduler="fcfs",
-        host_stripe_kb=0,
+        host_stripe_kb=0, staging=0, contention_us=0,
     )  # fmt: skip
     cache = track_cache(
         "lru_top", controller.cache_pages, PAGES // TRACK, track_pages=TRACK, prefetch=AMP | {"kind": "amp"}

@@ -119,6 +119,10 @@ class Reference:
         self.on_the_way = []  # reads for the cache
         self.events, self.serial, self.now = [], 0, 0
         self.counts, self.spent, self.response = Counter(), (Counter(), Counter()), [0, 0]
+        self.delay = 0
+
+    def load(self, iops):
+        self.delay = round(self.c.contention_us * iops * self.c.slices)
 
     # --- where pages lie --------------------------------------------------------------------------------------------
 
@@ -246,10 +250,11 @@ class Reference:
         begins = max(self.now, self.adapter_free[array])
         self.adapter_free[array] = begins + transfer
         request.parts.update(adapter_queue=begins - self.now, adapter=transfer)
-        done = begins + transfer
+        done = begins + transfer + self.delay
+        request.parts["controller"] += self.delay
         if self.c.processor_queue == "none":
-            request.parts["controller"] = round(1000 * self.c.controller_us)
-            done += request.parts["controller"]
+            request.parts["controller"] += round(1000 * self.c.controller_us)
+            done += round(1000 * self.c.controller_us)
         heapq.heappush(self.events, (done, AT_COMPLETE, request.serial, request))
 
     def complete(self, request):
@@ -269,7 +274,12 @@ class Reference:
         strip = self.c.host_stripe_kb * 1024 // PAGE or request.pages
         self.cache.read_tracks = math.ceil(min(request.pages, strip) / self.track)
         for track, mask in self.tracks(request):
-            missing = self.cache.request(track, mask, False, self.end(track))
+            absent = [bit for bit in range(self.track) if mask >> bit & 1 and not self.cache.cached(track) >> bit & 1]
+            asked = mask
+            if absent and self.c.staging:
+                first = absent[0] if self.c.staging == 1 else 0
+                asked |= sum(1 << bit for bit in range(first, self.track))
+            missing = self.cache.request(track, asked, False, self.end(track)) & mask
             missed |= missing != 0
             present = mask & ~missing
             if present:
