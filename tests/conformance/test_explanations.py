@@ -1,0 +1,119 @@
+"""What conformance/explanations.yaml says of libraries: checked by models, or on the libraries themselves."""
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+from misspenalty import conformance
+from misspenalty.io.documents import read_yaml
+from misspenalty.policies import find_policy
+from misspenalty.policies import libcachesim as rules
+from misspenalty.policies.arc import ARC
+
+ROOT = Path(__file__).parents[2]
+ROWS = json.loads((ROOT / "results" / "conformance" / "libraries.json").read_text())
+
+
+class TrimmedARC(ARC):
+    """ARC as hashicorp's golang-lru changes it."""
+
+    def access(self, block):
+        """A victim of T1 is always remembered, and ghosts are trimmed to the capacity less p, and p."""
+        hit = block in self.t1 or block in self.t2
+        known = hit or block in self.b1 or block in self.b2
+        if hit:
+            return super().access(block)
+        if block in self.b1:
+            self._adapt(max(1, len(self.b2) // len(self.b1)))
+        elif block in self.b2:
+            self._adapt(-max(1, len(self.b1) // len(self.b2)))
+        if len(self.t1) + len(self.t2) >= self.capacity:
+            self._replace(block in self.b2)
+        if not known:
+            for ghosts, most in ((self.b1, self.capacity - self.p), (self.b2, self.p)):
+                if len(ghosts) > most:
+                    ghosts.popitem(last=False)
+        self.b1.pop(block, None)
+        self.b2.pop(block, None)
+        (self.t2 if known else self.t1)[block] = None
+        return False
+
+    def _replace(self, in_b2):
+        if self.t2 or len(self.t1) > self.p or (in_b2 and len(self.t1) == self.p):
+            super()._replace(in_b2)
+        for ghosts in (self.b1, self.b2):
+            if len(ghosts) > self.capacity:
+                ghosts.popitem(last=False)
+
+
+def outcomes(make, vector):
+    cache = make(vector.capacity)
+    return "".join("01"[bool(cache.access(block))] for block in vector.trace)
+
+
+def test_the_page_is_that_of_the_results():
+    tool = runpy.run_path(str(ROOT / "tools" / "libraries_page.py"))
+    assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), "run python tools/libraries_page.py"
+    assert len({tool["address"](row) for row in ROWS}) == len(ROWS)
+
+
+def test_every_difference_is_explained_or_said_to_be_open():
+    explained = read_yaml(ROOT / "conformance" / "explanations.yaml")
+    assert set(explained) == {row["cache"] for row in ROWS if row["first_vector"]}
+    assert all(set(each) == {"says", "by"} for each in explained.values())
+    assert [cache for cache, each in explained.items() if each["says"].startswith("Not explained")] == ["foyer.lfu"]
+
+
+def test_hashicorps_arc_differs_where_the_model_does():
+    (row,) = (row for row in ROWS if row["cache"] == "hashicorp.ARC")
+    differing = [
+        vector.id
+        for vector in conformance.load_suite("arc").vectors
+        if not vector.parameters
+        and not vector.writes
+        and outcomes(TrimmedARC, vector) not in {outcome.hits for outcome in vector.outcomes}
+    ]
+    assert differing[0] == row["first_vector"]
+    for long in conformance.load_suite("arc").long:
+        hits = sum(map(TrimmedARC(long.capacity).access, conformance.load_trace(long)))
+        less = row["long_hits_less_definition"][long.id.partition("/")[2]]
+        assert hits - long.outcomes[0].hits == less
+
+
+@pytest.fixture
+def play(monkeypatch):
+    pytest.importorskip("libcachesim")  # the lock has it wherever it is published
+    monkeypatch.syspath_prepend(ROOT / "conformance" / "python")
+    import adapter
+
+    return lambda name, least, capacity, trace: adapter.replay(adapter.libcachesim(name, least), capacity, trace, [])
+
+
+MODELS = {
+    "lirs": ("LIRS", 2, rules.LIRS_DEFINITION.reference),
+    "slru": ("SLRU", 4, rules.SLRU_DEFINITION.reference),
+    "mq": ("MQ", 3, lambda capacity: find_policy("mq").reference(capacity, life_time=10_000, recall_first=1)),
+}
+
+
+@pytest.mark.parametrize("policy", MODELS)
+def test_libcachesim_has_the_outcomes_of_the_rules_that_explain_it(play, policy):
+    name, least, model = MODELS[policy]
+    compared = [
+        vector
+        for vector in conformance.load_suite(policy).vectors
+        if not vector.parameters and not vector.writes and vector.capacity >= least
+    ]
+    assert len(compared) >= 8
+    for vector in compared:
+        assert outcomes(model, vector) == play(name, least, vector.capacity, vector.trace)
+
+
+@pytest.mark.parametrize("capacity", [10, 100, 1000])
+def test_libcachesims_clockpro_holds_half_of_its_capacity(play, capacity):
+    half = list(range(capacity // 2))
+    assert play("ClockPro", 3, capacity, half * 2).count("1") == len(half)
+    more = list(range(capacity // 2 + 1))
+    assert play("ClockPro", 3, capacity, more * 2).count("1") < len(more)

@@ -1,0 +1,82 @@
+"""Write docs/reference/libraries.md: what each cache of results/conformance passed, where it differs and why.
+
+python tools/libraries_page.py
+"""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+from misspenalty.io.documents import read_yaml
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "libraries.md"
+RESULTS = ROOT / "results" / "conformance"
+EXPLANATIONS = ROOT / "conformance" / "explanations.yaml"
+HEAD = """# Libraries
+
+Written by `tools/libraries_page.py` from `results/conformance` and `conformance/explanations.yaml`. Each cache has an
+address of its own on this page, such as `libraries.html#library-go-hashicorp-arc`. "Differs" is no verdict on quality:
+some libraries announce the difference, or improve on the paper. [The guide](../how-to/conformance.md) explains the
+vectors.
+"""
+
+
+def page():
+    """Return the text of the page."""
+    rows = json.loads((RESULTS / "libraries.json").read_text(encoding="utf-8"))
+    explained, costs = read_yaml(EXPLANATIONS), _costs()
+    return HEAD + "".join(
+        _section(row, explained.get(row["cache"]), costs.get((row["language"], row["cache"]), [])) for row in rows
+    )
+
+
+def address(row):
+    """Return the anchor of a cache.
+
+    Examples
+    --------
+    >>> address({"language": "go", "cache": "hashicorp.2Q"})
+    'library-go-hashicorp-2q'
+    """
+    return f"library-{row['language']}-" + re.sub(r"[^a-z0-9]+", "-", row["cache"].lower()).strip("-")
+
+
+def _section(row, explained, costs):
+    passed = f"{row['passed']} of {row['vectors']} vectors of `{row['policy']}` passed"
+    chance = (
+        ""
+        if row["deterministic"]
+        else "; it answers by chance or in the background, so its hits on the long traces count"
+    )
+    lines = [
+        f"\n({address(row)})=\n\n## {row['cache']} ({row['language']})\n",
+        f"{row['library']} {row['version']}: {passed}, {row['not_run']} not run{chance}. Reading: {row['reading']}.\n",
+    ]
+    if row["first_vector"]:
+        lines.append(f"First difference, `{row['first_vector']}` ({row['tests']}): {row['difference']}.")
+        if row["trace"]:
+            lines.append(f"Capacity {row['capacity']}, trace `{' '.join(map(str, row['trace']))}`.")
+        if row["decided_by"]:
+            lines.append(f"Decided by: {row['decided_by']}")
+        lines.append(f"\n{explained['says']} Known from {explained['by']}.")
+    if costs:
+        lines.append("\n| trace | references | cache | definition | library | difference |\n|---|---|---|---|---|---|")
+        for cost in costs:
+            sizes = f"{int(cost['references']):,} | {int(cost['capacity']):,}"
+            ratios = f"{float(cost['definition']):.2%} | {float(cost['library']):.2%}"
+            lines.append(f"| {cost['trace']} | {sizes} | {ratios} | {100 * float(cost['difference']):+.2f} points |")
+    return "\n".join(lines) + "\n"
+
+
+def _costs():
+    found = {}
+    with (RESULTS / "costs.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault((row["language"], row["cache"]), []).append(row)
+    return found
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
