@@ -61,7 +61,7 @@ smoke: build  ## what make reproduce makes first, compared with the archived tab
 
 test: build $(VENV)/.test  ## the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
-	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile $(PYTEST_ARGS)
+	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile --durations 20 $(PYTEST_ARGS)
 
 # Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer (overflow too). Python itself does not free all when
 # it exits, so leaks are not reported; libCacheSim's binding, which some tests load, uses C's free on memory from C++'s new.

@@ -1,6 +1,7 @@
 # The MQ study. Files with the suffix _calibrated are made from the stream behind a first level calibrated on Table 3,
 # those without from the server's capture.
 
+MQ_COMPARED = ["mq", "lru"]  # the policies of Table 4, which are replayed first
 TITLES["mq"] = "Multi-Queue (USENIX 2001)"
 TABLES["mq"] = [
     stacked(
@@ -125,7 +126,6 @@ FIGURES["mq"] = [
         table="first_level",
     ),
 ]
-MQ_COMPARED = ["mq", "lru"]  # the policies of Table 4, which are replayed first
 OUTPUTS += [
     *collect("results/traces/{capture}.trace", capture=CAPTURES),
     *collect(
