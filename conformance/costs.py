@@ -35,8 +35,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("traces", nargs="*", metavar="NAME=FILE", type=named, help="traces that Miss Penalty can read")
     parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
+    parser.add_argument("--caches", help="comma-separated; the rows of the others are kept (default: all)")
     options = parser.parse_args()
     differing = [row for row in json.loads(RESULTS.read_text()) if row["first_vector"]]
+    if options.caches:
+        differing = [row for row in differing if row["cache"] in options.caches.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         replays = [_replay(name, misspenalty.open_trace(path), folder) for name, path in options.traces]
         replays += [

@@ -127,7 +127,9 @@ def main():
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
-    languages = parser.parse_args().languages.split(",")
+    parser.add_argument("--caches", help="comma-separated; the rows of the others are kept (default: all)")
+    options = parser.parse_args()
+    languages = options.languages.split(",")
     for language in languages:
         tool, build = BUILDS[language]
         if not (HERE / language).is_dir() or shutil.which(tool) is None:
@@ -137,15 +139,18 @@ def main():
         listed = subprocess.run([*command, "list"], capture_output=True, text=True, check=True).stdout.splitlines()
         rows = []
         for line in sorted(listed):
+            if options.caches and line.partition("\t")[0] not in options.caches.split(","):
+                continue
             rows.append({"language": language} | check_cache(command, line))
             print(language, rows[-1]["cache"], f"{rows[-1]['passed']} of {rows[-1]['vectors']}", flush=True)
-        _write(language, rows)
+        _write(language, rows, {line.partition("\t")[0] for line in listed})
 
 
-def _write(language, rows):
-    """Replace the rows of a language in the table; it is kept in order."""
+def _write(language, rows, offered):
+    """Replace the rows of these caches in the table, and drop those of a language's caches that are gone."""
     kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else []
-    table = [row for row in kept if row["language"] != language] + rows
+    others = offered - {row["cache"] for row in rows}
+    table = [row for row in kept if row["language"] != language or row["cache"] in others] + rows
     table.sort(key=lambda row: (row["language"], row["cache"]))
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(RESULTS) as path:

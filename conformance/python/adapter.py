@@ -94,10 +94,11 @@ def caches():
         found[f"cachebox.{name}"] = ("cachebox", policy, policy != "random", mapping(getattr(cachebox, name)))
     simulated = {"LRU": 1, "FIFO": 1, "Clock": 1, "Sieve": 1, "LFU": 1, "ARC": 1, "SLRU": 4, "TwoQ": 4, "LIRS": 2}
     simulated |= {"S3FIFO": 20, "Clock2QPlus": 20, "WTinyLFU": 100, "ClockPro": 3, "MQ": 3}
+    drawn = {"Hyperbolic": 1, "LeCaR": 2, "LHD": 1}
     names = {"TwoQ": "2q"}
-    for name, least in simulated.items():
+    for name, least in (simulated | drawn).items():
         policy = names.get(name, name.lower())
-        found[f"libcachesim.{name}"] = ("libcachesim", policy, True, libcachesim(name, least))
+        found[f"libcachesim.{name}"] = ("libcachesim", policy, name not in drawn, libcachesim(name, least))
     return found
 
 

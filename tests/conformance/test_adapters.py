@@ -105,3 +105,15 @@ def test_the_first_difference_of_the_table_is_a_vector_of_its_policy():
         suite = conformance.load_suite(row["policy"])
         assert row["first_vector"] in {vector.id for vector in [*suite.vectors, *suite.long]}
         assert row["passed"] < row["vectors"]
+
+
+def test_rows_of_other_caches_are_kept_and_those_of_lost_ones_dropped(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(FOLDER)
+    import run
+
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "libraries.json")
+    old = [{"language": "go", "cache": "a", "n": 1}, *({"language": "python", "cache": c, "n": 1} for c in "abc")]
+    run.RESULTS.write_text(json.dumps(old))
+    run._write("python", [{"language": "python", "cache": "b", "n": 2}], {"a", "b"})
+    table = [(row["language"], row["cache"], row["n"]) for row in json.loads(run.RESULTS.read_text())]
+    assert table == [("go", "a", 1), ("python", "a", 1), ("python", "b", 2)]
