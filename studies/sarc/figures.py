@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from misspenalty.plotting.parts import SERIES, legend_above, stack
+from misspenalty.plotting.parts import SERIES, legend_above
 from misspenalty.plotting.style import (
     COLUMN,
     GREY,
@@ -20,7 +20,6 @@ from misspenalty.plotting.style import (
     need,
     new_figure,
     policy_line,
-    policy_name,
     policy_order,
     styled,
 )
@@ -225,52 +224,6 @@ def anomaly(table):
         axis.set(title=f"groups of {degree} tracks", xlabel="Cache (tracks per stream)", ylim=(0, None))
     axes[0].set_ylabel("Sequential misses (% of the tracks)")
     legend_above(figure, [*axes[0].get_lines()[:3], Line2D([], [], color=INK, linestyle=":", label="1 / (m + 1)")])
-    return figure
-
-
-_PARTS = {  # component: colour; waiting is hatched
-    "host_queue": ("#d4e3f0", "////"),
-    "controller": ("#004c8c", ""),
-    "adapter_queue": ("#efd3e6", "----"),
-    "adapter": ("#b0508f", ""),
-    "write_cache": ("#f3e3b8", "xxxx"),
-    "in_flight": ("#e4e4e4", "++++"),
-    "disk_queue": ("#cfeadf", "...."),
-    "disk_overhead": ("#8fd0b8", ""),
-    "seek": ("#009e73", ""),
-    "rotation": ("#3a7d44", ""),
-    "disk_transfer": ("#e8702a", ""),
-    "disk_bus": ("#c98a00", ""),
-    "disk_cache": ("#767676", ""),
-}
-
-
-@styled
-def components(table):
-    """Where the mean response time of a read and of a write goes, at each configuration's highest load.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``config, scaled_iops, policy, request, component, ms``.
-    """
-    need(table, ["config", "scaled_iops", "policy", "request", "component", "ms"], "components")
-    configs = _configs(table)
-    figure = new_figure(PAGE, 2.3)
-    axes = figure.subplots(1, len(configs), squeeze=False)[0]
-    looks = {name: {"facecolor": colour, "edgecolor": INK, "hatch": hatch} for name, (colour, hatch) in _PARTS.items()}
-    for axis, config in zip(axes, configs, strict=True):
-        part = table[table["config"] == config]
-        part = part[part["scaled_iops"] == part["scaled_iops"].max()]
-        wide = part.pivot_table(index=["request", "policy"], columns="component", values="ms").reindex(
-            columns=list(looks)
-        )
-        order = [(side, p) for side in ("read", "write") for p in policy_order(part["policy"])[::-1]]
-        wide = wide.reindex([bar for bar in order if bar in wide.index]).fillna(0)
-        wide.index = [f"{policy_name(policy)}, {side}" for side, policy in wide.index]
-        stack(axis, wide, looks)
-        axis.set(title=CONFIGS[config], xlabel="Response at the peak (ms)")
-    legend_above(figure, [Patch(label=n.replace("_", " "), linewidth=0.4, **k) for n, k in looks.items()], columns=7)
     return figure
 
 

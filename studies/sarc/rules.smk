@@ -91,14 +91,6 @@ FIGURES["sarc"] = [
         table="anomaly",
     ),
     figure(
-        "sarc.figures.components",
-        "components",
-        "Components",
-        "where the time of a request goes",
-        part="further",
-        table="components",
-    ),
-    figure(
         "sarc.figures.detection",
         "detection",
         "Detection",

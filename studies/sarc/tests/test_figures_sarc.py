@@ -50,11 +50,6 @@ def tables(points):
         (config, policy, minute, minute // 4, 1000 * minute, minute / 10, minute / 3)
         for config, policy, minute in itertools.product(LOADS, PAPERS, range(1, 10))
     ]
-    components = [
-        (*point, side, part, 1.0)
-        for point in POINTS
-        for side, part in itertools.product(("read", "write"), sarc._PARTS)
-    ]
     varied = [
         (parameter, value, config, policy, 3.0 + i)
         for parameter, value in (("none", "none"), ("delta", "0.1"), ("drive_scheduler", "fcfs"))
@@ -92,7 +87,6 @@ def tables(points):
         "fig6": {"table": response.assign(power=1.0), "minutes": table(minutes, *columns), "published": published},
         "lists": {"minutes": table(minutes, *columns)},
         "anomaly": {"table": table(strategies, "strategy", "degree", "tracks_a_stream", "misses_pct")},
-        "components": {"table": table(components, "config", "scaled_iops", "policy", "request", "component", "ms")},
         "other_policies": {"table": response.replace({"policy": {"lru_top": "arc"}})},
         "sensitivity": {"table": varied, "orderings": orderings(varied)},
         "detection": {
@@ -111,7 +105,6 @@ FIGURES = {
     "fig6": sarc.fig6,
     "lists": sarc.lists,
     "anomaly": sarc.anomaly,
-    "components": sarc.components,
     "other_policies": sarc.other_policies,
     "sensitivity": sarc.sensitivity,
     "scale": sarc.scale,
@@ -148,7 +141,6 @@ def test_one_configuration_alone_is_enough(tables):
         "table2",
         "fig6",
         "lists",
-        "components",
         "other_policies",
         "sensitivity",
         "scale",
