@@ -292,3 +292,12 @@ def test_object_sizes_are_kept(tmp_path):
     trace.save(tmp_path / "x.trace")
     assert open_trace(tmp_path / "x.trace").object_bytes.tolist() == trace.object_bytes.tolist()
     assert trace.footprint_bytes == int(trace.object_bytes.sum())
+
+
+def test_dinero_leaves_out_comments_and_records_that_name_no_reference(tmp_path):
+    """The format's page: the rest of a line is a comment, 3 is an unknown access, 4 flushes the cache."""
+    path = tmp_path / "x.din"
+    path.write_text("2 0 an instruction\n0 1000\n1 103f a store\n3 5000\n4 0\n0 1000\n")
+    trace = open_trace(path, "dinero")
+    assert trace.ids.tolist() == [0, 1, 1, 1]
+    assert trace.reads == 3 and trace.blocks == 2
