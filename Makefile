@@ -244,10 +244,10 @@ $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 # An editable install (CONTRIBUTING.md) is kept, and its kernels are updated instead.
 $(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
 	@if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$(TAG) ]; then \
-	  $(MAKE) --no-print-directory $(VENV)/.environment && \
+	  $(MAKE) --silent --no-print-directory $(VENV)/.environment && \
 	  echo "Bringing the editable build up to date" && PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$(TAG); \
 	else \
-	  $(MAKE) --no-print-directory --jobs=2 $(VENV)/.environment $(VENV)/.wheel && \
+	  $(MAKE) --silent --no-print-directory --jobs=2 $(VENV)/.environment $(VENV)/.wheel && \
 	  $(INSTALL) --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) build/wheels/misspenalty-*.whl$(COMPILE); \
 	fi
 	@touch $@
