@@ -36,7 +36,7 @@ from misspenalty.disks.drive.description import ns, seek_table
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.claims import load_ledger
-from misspenalty_studies.common.claims.forms import limit_of
+from misspenalty_studies.common.claims.forms import TIE, limit_of
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
@@ -77,6 +77,13 @@ TRACES = {
     "128mb": ("data/raw/tpcc/128mb.parquet", "TPC-C behind 128 MB of database buffer, whole: what the MQ claims read"),
 }
 SIZES_MB = (128, 256, 512)
+JUDGED = {  # claims on Table 4 of the MQ paper, by what is compared
+    "order": "mq.table4.order.{mb}",
+    "fewer": "mq.table4.rel_miss.{mb}",
+    "margin": "mq.table4.margin.{mb}",
+    "value mq": "mq.table4.mq.{mb}",
+    "value lru": "mq.table4.lru.{mb}",
+}
 
 
 def main():
@@ -273,29 +280,36 @@ def drives(folder):
 
 
 def claims():
-    """The claims about MQ's hit ratios that a page can judge, and the values archived for them."""
+    """The claims about MQ's hit ratios that a page can judge, one of each verdict first, and what is archived for them.
+
+    A claim is about one hit ratio (``value``), about MQ's lead in points (``margin``), about the share of LRU's misses
+    that MQ saves (``fewer``), or about which of the two hits more often (``order``).
+    """
     ledger = {claim.id: claim for claim in load_ledger(ROOT / "data" / "published" / "claims.yaml")}
     archived = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False).set_index("id")
     found = []
     for mb in SIZES_MB:
-        for policy in ("mq", "lru"):
-            claim = ledger[f"mq.table4.{policy}.{mb}"]
-            measure, size = limit_of(claim)
+        for form, id in JUDGED.items():
+            claim = ledger[id.format(mb=mb)]
+            measure, size = ("relative", TIE if claim.clear else 0) if claim.kind == "ordering" else limit_of(claim)
             found.append(
                 {
                     "id": claim.id,
                     "statement": claim.statement,
                     "trace": "128mb",
-                    "policy": policy,
+                    "form": form.partition(" ")[0],
+                    "policies": [form.partition(" ")[2]] if " " in form else ["mq", "lru"],
                     "cache_blocks": mb * 2**20 // 8192,
-                    "published": claim.published,
+                    "published": 0 if claim.kind == "ordering" else claim.published,
+                    "unit": claim.unit,
                     "tolerance": size,
                     "measure": measure,
                     "archived": archived.loc[claim.id, "obtained"],
                     "verdict": archived.loc[claim.id, "verdict"],
                 }
             )
-    return found
+    firsts = list({one["verdict"]: one for one in reversed(found)}.values())
+    return firsts + [one for one in found if one not in firsts]
 
 
 if __name__ == "__main__":

@@ -88,7 +88,12 @@ def checkout(folder):
         (root / place).unlink(missing_ok=True)
         (root / place).symlink_to(folder / name)
     if not (root / "src").exists():
-        shutil.copy(ROOT / "data" / "published" / "claims.schema.yaml", root / "data" / "published")
+        for name in ("claims.schema.yaml", "sources.yaml"):
+            shutil.copy(ROOT / "data" / "published" / name, root / "data" / "published")
+        (root / "paper").mkdir()
+        shutil.copy(ROOT / "paper" / "references.bib", root / "paper")
+        header = (ROOT / "results" / "claims.csv").read_text().partition("\n")[0]
+        (root / "results" / "claims_calibrated.csv").write_text(f"{header}\n")
         for name in (f"{STUDY}/{ITEM}.png", "overview.png"):
             (root / "results" / name).write_bytes(b"a picture")
         for name in ("src", "studies"):
@@ -161,7 +166,7 @@ def build(path):
             pages.build_site(root / "site", root, extras=extras)
         check(root / "site")
     finally:
-        allowed = {"data", "made", "notebooks", "results", "site", "src", "studies"}
+        allowed = {"data", "made", "notebooks", "paper", "results", "site", "src", "studies"}
         assert {one.name for one in root.iterdir()} <= allowed
         shutil.rmtree(root / "site", ignore_errors=True)
 

@@ -6,14 +6,17 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import urlencode
 
 import jinja2
+import pandas as pd
 import vl_convert
 
 import misspenalty
 from misspenalty.errors import InputError
 from misspenalty.io.files import atomic_path
-from misspenalty_studies.common.claims import headline, load_ledger
+from misspenalty_studies.common.claims import claims_of, headline, load_ledger
+from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of, read_tables
 from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest
 from misspenalty_studies.common.site.charts import charts
@@ -31,11 +34,18 @@ from misspenalty_studies.common.site.inputs import (
     title_of,
 )
 from misspenalty_studies.common.site.links import dead_links
+from misspenalty_studies.common.site.papers import read_papers
+from misspenalty_studies.common.site.tracks import shortened, tracks
 
 HERE = Path(__file__).parent
 MOST_ROWS = 400  # of a table shown on a page; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
 FORMS = ("svg", "pdf", "png")
+PARTS = {  # of the bar of verdicts, in its order: what is filtered, and the words
+    "free": ({"verdict": "reproduced", "basis": "free"}, "reproduced, free"),
+    "calibrated": ({"verdict": "reproduced", "basis": "calibrated"}, "reproduced, calibrated"),
+    "fitted": ({"verdict": "reproduced", "basis": "fitted"}, "reproduced, fitted"),
+} | {name: ({"verdict": name}, words) for name, words in VERDICTS.items() if name != "reproduced"}
 FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
 MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
     (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),
@@ -99,6 +109,11 @@ class _Site:
         self.states = dict(zip(states["study"], states["state"], strict=True))
         if unknown := [study for study in self.titles if study not in self.states]:
             raise InputError(f"lacks the row of {unknown[0]}", path=self.results / "recomputed.csv", remedy=REMADE)
+        calibrated = read_claims(self.results / "claims_calibrated.csv", self.titles)
+        self.answers = {study: _marked(text) for study, text in headlines(self.claims, calibrated).items()}
+        self.papers = read_papers(root, self.titles)
+        self.judged = dict(zip(self.claims["id"], self.claims.to_dict("records"), strict=True))
+        self.replayed = self._replayed()
         self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
         self.pages = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -106,7 +121,7 @@ class _Site:
         )  # fmt: skip
         self.pages.globals |= {"titles": self.titles, "extras": list(self.extras), "verdicts": VERDICTS}
         self.pages.globals |= {"version": misspenalty.__version__, "commit": commit_of(root)}
-        self.pages.filters["claim_page"] = claim_page
+        self.pages.filters |= {"claim_page": claim_page, "shortened": shortened}
 
     def _readings(self):
         """What each claim is based on; the rows by path of the table, relative to the results."""
@@ -119,6 +134,14 @@ class _Site:
                 remedy="make it with `snakemake --cores all readings`",
             )  # fmt: skip
         return found
+
+    def _replayed(self):
+        """The claims that the page "Press play" can judge."""
+        path = self.extras.get("play", Path()) / "manifest.json"
+        if not path.is_file():
+            return set()
+        with called(path, "what the page plays", "make it again with `make play`"):
+            return {claim["id"] for claim in json.loads(path.read_text(encoding="utf-8"))["claims"]}
 
     def write(self):
         """Every page, and the files that the pages offer."""
@@ -250,8 +273,11 @@ class _Site:
                 after=rows[place + 1]["id"] if place + 1 < len(rows) else None,
                 chart=bool(figures) and self._chart(figures[0]),
                 figures=figures,
-                derived=[other for other in rows if other["group"] == row["id"] != other["id"]],
+                derived=[other for other in rows if row["id"] in self._entry(other["id"]).follows],
+                follows=[self.judged[id] for id in self._entry(row["id"]).follows if id in self.judged],
                 conditions=conditions.get(row["id"], []),
+                tracks=tracks(self._entry(row["id"]), row, conditions.get(row["id"], [])),
+                replayed=row["id"] in self.replayed,
                 code=self._lines(reading.path, reading.line),
                 tables=[self._rows(path, numbers) for path, numbers in reading.rows.items()],
             )
@@ -293,25 +319,54 @@ class _Site:
     # --- the rest ----------------------------------------------------------------------------------------------------
 
     def _overview(self):
-        counts = headline(self.claims).to_dict("records")
+        counts = {row["study"]: row for row in headline(self.claims).to_dict("records")}
         archived = [self.titles[study] for study, state in self.states.items() if state == "archived"]
-        paper = (self.results / "paper.pdf").is_file()
-        self._page("index.html", "index.html", counts=counts, paper=paper, archived=archived)
+        told = {study: self._told(study) for study in self.titles}
+        self._page(
+            "index.html",
+            "index.html",
+            counts=list(counts.values()),
+            bar=_bar(self.claims),
+            studies={study: told[study] for study in counts if study in told},
+            paper=(self.results / "paper.pdf").is_file(),
+            archived=archived,
+        )
         for study, title in self.titles.items():
+            tables = (path for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv"))
+            figures = {key: figure for key, figure in self.figures.items() if figure["study"] == study}
+            best = self._telling(study, figures)
             self._page(
                 f"study/{study}.html",
                 "study.html",
-                described=f"{title}: figures, tables and claims, reproduced from raw traces.",
+                described=f"{title}: {self.papers[study].question}",
+                picture=f"data/{best}.png" if best else "data/overview.png",
                 study=study,
                 title=title,
                 state=self.states[study],
-                figures={key: figure for key, figure in self.figures.items() if figure["study"] == study},
-                tables=sorted(
-                    path[8:] for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv")
-                ),
+                figures=figures,
+                best=best,
+                chart=bool(best) and self._chart(best),
+                tables=sorted(path.removeprefix("results/") for path in tables),
                 claims=self.claims[self.claims["study"] == study].to_dict("records"),
-                counts=next((row for row in counts if row["study"] == study), None),
+                counts=counts.get(study),
+                notebook=(self.out / "notebooks" / f"{study}.html").is_file(),
+                **told[study],
             )
+
+    def _told(self, study):
+        """What home and a study's own page say of it: its papers, the answer, the statements it rests on."""
+        paper = self.papers[study]
+        return {
+            "about": paper,
+            "rests_on": [self.judged[id] for id in paper.rests_on if id in self.judged],
+            "answer": self.answers.get(study, ""),
+            "bar": _bar(self.claims[self.claims["study"] == study], study),
+        }
+
+    def _telling(self, study, figures):
+        """The figure whose tables most claims read on which the answer rests; None without figures."""
+        rests_on = set(self.papers[study].rests_on)
+        return max(figures, key=lambda key: len(rests_on & self._readers(figures[key])), default=None)
 
     def _notebooks(self):
         """The list of notebooks, each with its first heading."""
@@ -368,8 +423,12 @@ def _tuples(options):
 
 def _paragraphs(text):
     """A docstring's paragraphs as HTML: `code` is marked up, everything else is text."""
-    parts = (html.escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
-    return "".join("<p>" + re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", part) + "</p>" for part in parts)
+    return "".join(f"<p>{_marked(' '.join(part.split()))}</p>" for part in re.split(r"\n\s*\n", text))
+
+
+def _marked(text):
+    """A text as HTML: `code` is marked up."""
+    return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", html.escape(text))
 
 
 def _rounded(cell):
@@ -381,4 +440,14 @@ def _rounded(cell):
 
 
 def _counts(claims):
-    return {name: claims[name].value_counts().to_dict() for name in ("study", "role", "form", "verdict", "basis")}
+    return {name: sorted(set(claims[name]) - {""}) for name in ("study", "role", "form", "verdict", "basis")}
+
+
+def _bar(claims, study=None):
+    """The parts of a bar of verdicts on statements of papers: name, words, count, and the filter."""
+    counted, parts = claims_of(claims), []
+    for name, (chosen, words) in PARTS.items():
+        count = int((counted[list(chosen)] == pd.Series(chosen)).all(axis=1).sum())
+        query = urlencode({"role": "claim", **chosen, **({"study": study} if study else {})})
+        parts.append({"name": name, "words": words, "count": count, "query": query})
+    return parts

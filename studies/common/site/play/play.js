@@ -173,20 +173,54 @@ async function show(about, device, bytes) {
   document.querySelector("[data-save=csv]").hidden = false;
 }
 
+const VERDICTS = { reproduced: "reproduced", direction: "right direction", not_reproduced: "not reproduced", tie: "a tie" };
+
+// The number that a claim is about, from the hit ratios of its policies in per cent
+const MEASURED = {
+  value: ([ratio]) => ratio,
+  order: ([mq, lru]) => mq - lru,
+  margin: ([mq, lru]) => mq - lru,
+  fewer: ([mq, lru]) => (100 * (mq - lru)) / (100 - lru),
+};
+
+// The verdict by the rules of the ledger: a value or a quotient within its tolerance, an order as it is printed
+function verdict(claim, obtained, ratios) {
+  if (claim.form === "order") {
+    if (Math.abs(obtained) <= claim.tolerance * Math.max(...ratios)) return "tie";
+    return obtained > 0 ? "reproduced" : "not_reproduced";
+  }
+  const room = claim.tolerance * (claim.measure === "relative" ? Math.abs(claim.published) : 1);
+  if (Math.abs(obtained - claim.published) <= room) return "reproduced";
+  return claim.form !== "value" && obtained * claim.published > 0 ? "direction" : "not_reproduced";
+}
+
 async function judge(claim) {
   await open(claim.trace);
   say(`Replaying ${claim.id}`);
-  const { requests, hits } = await call("replay", { trace: claim.trace, policy: claim.policy, size: claim.cache_blocks, by_bytes: false, device: "", load: "", amount: "" });
-  const obtained = (100 * hits) / requests;
-  const off = claim.measure === "relative" ? Math.abs(obtained - claim.published) / Math.abs(claim.published) : Math.abs(obtained - claim.published);
-  const verdict = off <= claim.tolerance ? "reproduced" : "not reproduced";
-  const decimals = (claim.archived.split(".")[1] ?? "").length;
-  const same = obtained.toFixed(decimals) === claim.archived ? "the same as" : "other than";
-  document.querySelector(".judged").textContent = `${claim.statement} Published ${claim.published} %; in this browser ${obtained.toFixed(decimals)} % of ` +
-    `${requests.toLocaleString("en")} reads, which is ${same} the archived ${claim.archived} %. ` +
-    `Off by ${off.toFixed(3)} (${claim.measure}), tolerance ${claim.tolerance}: ${verdict}.`;
+  const ratios = [];
+  for (const policy of claim.policies) {
+    const { requests, hits } = await call("replay", { trace: claim.trace, policy, size: claim.cache_blocks, by_bytes: false, device: "", load: "", amount: "" });
+    ratios.push((100 * hits) / requests);
+  }
+  const obtained = MEASURED[claim.form](ratios);
+  const made = verdict(claim, obtained, ratios);
+  const hit = claim.policies.map((policy, place) => `${policy.toUpperCase()} hits ${ratios[place].toFixed(3)} %`).join(", ");
+  const against = claim.form === "order" ? "" : ` Published ${claim.published} ${claim.unit}, obtained ${rounded(obtained)}; tolerance ` +
+    `${claim.measure === "relative" ? `${100 * claim.tolerance} %` : `${claim.tolerance} ${claim.unit}`}.`;
+  document.querySelector(".judged").textContent = `${claim.statement} In this browser: ${hit}.${against} Verdict: ${VERDICTS[made]}, ` +
+    `${made === claim.verdict ? "as archived" : `while archived is: ${VERDICTS[claim.verdict]}`}.`;
   say("Done.");
-  return { obtained, verdict };
+  return { obtained, ratios, verdict: made };
+}
+
+// A link from a claim's page names the claim, which is judged at once
+function asked() {
+  const id = new URLSearchParams(location.hash.slice(1)).get("claim");
+  const place = manifest.claims.findIndex((claim) => claim.id === id);
+  if (place < 0) return null;
+  document.querySelector("select[name=claim]").value = place;
+  document.querySelector("form.judge").scrollIntoView();
+  return manifest.claims[place];
 }
 
 // A file of the reader's own becomes the chosen trace once it has been read; until then, and on an error, nothing changes
@@ -247,7 +281,7 @@ const dropped = (file) => guarded(async () => {
   const drives = document.querySelector("#devices");
   for (const one of manifest.drives) drives.append(new Option(one.title, one.name));
   const list = document.querySelector("select[name=claim]");
-  manifest.claims.forEach((claim, place) => list.add(new Option(claim.statement, place)));
+  manifest.claims.forEach((claim, place) => list.add(new Option(`${VERDICTS[claim.verdict]}: ${claim.statement}`, place)));
   fields.load.addEventListener("change", () => {
     fields.amount.value = fields.load.value === "interval" ? "300us" : "4";
     fields.amount.disabled = fields.load.value === "times";
@@ -275,6 +309,11 @@ const dropped = (file) => guarded(async () => {
     link.download = "curves.csv";
     link.click();
   });
-  await guarded(async () => { restore(); await run(); });
+  const claim = asked();
+  await guarded(async () => {
+    if (claim) return judge(claim);
+    restore();
+    return run();
+  });
   document.body.dataset.ready = "";
 })();

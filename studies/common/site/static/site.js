@@ -13,21 +13,37 @@ function filter(form) {
   const noun = output.textContent.trim().split(" ")[1];
   const fields = [...form.elements].filter((field) => field.name);
   const more = form.appendChild(Object.assign(document.createElement("button"), { type: "button", textContent: "Show all" }));
+  const initial = new Map(fields.map((field) => [field, field.value]));
+  const choices = fields.filter((field) => field.options);
+  const named = new Map(choices.flatMap((field) => [...field.options].map((option) => [option, option.textContent])));
   let most = MOST;
+
+  // How many rows each choice would show, all others being as they are
+  function count(found) {
+    for (const field of choices) {
+      const others = rows.filter((row) => found(row, field));
+      for (const option of field.options) {
+        const number = option.value ? others.filter((row) => row.dataset[field.name] === option.value).length : others.length;
+        option.textContent = `${named.get(option)} (${number})`;
+      }
+    }
+  }
 
   function apply() {
     const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     rows = [...table.tBodies[0].rows]; // in the order that a column gave them
+    const accepted = (row, but) =>
+      choices.every((field) => field === but || !field.value || row.dataset[field.name] === field.value) && words.every((word) => texts.get(row).includes(word));
+    count(accepted);
     rows.forEach((row) => {
-      const chosen = fields.every((field) => field.name === "words" || !field.value || row.dataset[field.name] === field.value);
-      const found = chosen && words.every((word) => texts.get(row).includes(word));
+      const found = accepted(row);
       shown += found;
       row.hidden = !found || shown > most;
     });
     more.hidden = shown <= most;
     output.textContent = `${shown} ${noun}`;
-    const query = new URLSearchParams(fields.filter((field) => field.value).map((field) => [field.name, field.value]));
+    const query = new URLSearchParams(fields.filter((field) => field.value !== initial.get(field)).map((field) => [field.name, field.value]));
     history.replaceState(null, "", query.size ? `#${query}` : location.pathname);
   }
 

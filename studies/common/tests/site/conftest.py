@@ -34,7 +34,10 @@ def root(tmp_path_factory):
         shutil.copytree(ROOT / "results" / study, root / "results" / study, ignore=shutil.ignore_patterns("runs"))
     for name in ("src", "studies"):
         (root / name).symlink_to(ROOT / name)
-    for name in ("data/published/claims.yaml", "data/published/claims.schema.yaml"):
+    for name in (
+        *(f"data/published/{name}" for name in ("claims.yaml", "claims.schema.yaml", "sources.yaml")),
+        "paper/references.bib",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     for path in (ROOT / "data" / "published").glob("*.csv"):
@@ -45,6 +48,7 @@ def root(tmp_path_factory):
     (root / "results" / "index.json").write_text(json.dumps(index))
     claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)
     claims[claims["study"] == STUDY].to_csv(root / "results" / "claims.csv", index=False)
+    claims.head(0).to_csv(root / "results" / "claims_calibrated.csv", index=False)
     for name in ("overview.png", "recomputed.csv"):
         shutil.copy(ROOT / "results" / name, root / "results")
     tables = {item: str(root / "results" / STUDY / f"{item}.csv") for item in STUDIES[STUDY].TABLES}

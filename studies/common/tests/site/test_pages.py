@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from misspenalty.errors import InputError
+from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.site.__main__ import main
 from misspenalty_studies.common.site.pages import build_site
 
@@ -72,6 +73,47 @@ def test_the_filters_of_claims_are_kept_in_the_address(site, page):
     page.goto(page.url.split("#")[0] + "#verdict=reproduced&study=vlog")
     page.reload()
     assert page.locator("table.claims tbody tr:visible").count() == shown
+
+
+def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
+    page.goto(f"file://{site}/index.html")
+    parts = page.locator("main > ul.bar li").evaluate_all(
+        "(all) => all.map((one) => [one.querySelector('a').href, Number(one.querySelector('b').textContent)])"
+    )
+    assert sum(count for _, count in parts) == (claims(site)["role"] == "claim").sum() and len(parts) > 2
+    for address, count in parts:
+        page.goto(address)
+        assert page.locator("form output").inner_text() == f"{count} claims"
+        page.goto("about:blank")
+
+
+def test_home_and_study_say_question_answer_and_what_it_rests_on(site):
+    rests_on = STUDIES[STUDY].HEADLINE[1]
+    for name in ("index.html", f"study/{STUDY}.html"):
+        text = (site / name).read_text()
+        assert "does the advantage grow as disks and processors improve?" in text
+        assert "widens the gap between update in place and the virtual log holds" in text
+        assert all(f"claim/{id}.html" in text for id in rests_on)
+    text = (site / "study" / f"{STUDY}.html").read_text()
+    assert "Randolph Y. Wang, Thomas E. Anderson, David A. Patterson" in text and "figure/vlog/fig9.html" in text
+    assert "values of Table 2 and Figure 9, host times" in text
+
+
+def test_a_claim_shows_its_dots_in_the_band_exactly_if_it_is_reproduced(site, page):
+    rows = [
+        row for row in claims(site).to_dict("records") if row["kind"] in ("value", "ratio", "bound") and not row["low"]
+    ]
+    seen = set()
+    for row in rows:
+        page.goto(f"file://{site}/claim/{row['id']}.html")
+        dots = page.locator(".tracks tr", has_text="Obtained").locator(".dot")
+        if dots.count() != 1:
+            continue
+        dot, band = dots.bounding_box(), page.locator(".tracks .allowed").first.bounding_box()
+        middle = dot["x"] + dot["width"] / 2
+        assert (band["x"] - 1 <= middle <= band["x"] + band["width"] + 1) == (row["verdict"] == "reproduced"), row["id"]
+        seen.add(row["verdict"])
+    assert seen
 
 
 def test_a_figure_answers_to_pointer_scale_and_legend_and_can_be_taken_away(site, page):

@@ -3,6 +3,7 @@
 import functools
 import http.server
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -299,9 +300,25 @@ def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
 def test_a_claim_is_judged_as_archived(page):
     """A claim about the whole stream, replayed here, has its archived value and verdict."""
     claims = json.loads(page.evaluate("JSON.stringify(manifest.claims)"))
-    made = page.evaluate("() => judge(manifest.claims[0])")
-    assert made["obtained"] == pytest.approx(float(claims[0]["archived"]), abs=0.0006)
-    assert "the same as the archived" in page.locator(".judged").inner_text()
+    assert len({claim["verdict"] for claim in claims}) == 3
+    for place, claim in enumerate(claims):
+        made = page.evaluate(f"() => judge(manifest.claims[{place}])")
+        assert made["verdict"] == claim["verdict"], claim["id"]
+        if claim["form"] == "order":
+            archived = [float(number) for number in re.findall(r"[a-z]+ ([\d.]+)", claim["archived"])]
+            assert sorted(made["ratios"]) == pytest.approx(archived, abs=0.006)
+        else:
+            assert made["obtained"] == pytest.approx(float(claim["archived"]), abs=0.006)
+        assert "as archived" in page.locator(".judged").inner_text()
+
+
+def test_a_link_to_a_claim_judges_it(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}#claim=mq.table4.margin.512")
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    assert "MQ leads LRU by 12.65 points" in page.locator(".judged").inner_text()
+    assert "right direction, as archived" in page.locator(".judged").inner_text()
+    page.close()
 
 
 def test_the_page_is_below_20_mb(folder):
@@ -314,8 +331,9 @@ def test_the_page_is_below_20_mb(folder):
 def test_what_the_page_lists_is_what_was_built():
     tool = runpy.run_path(str(ROOT / "tools" / "play.py"))
     claims = tool["claims"]()
-    assert len(claims) == 6 and all(claim["policy"] in POLICIES for claim in claims)
-    assert all(float(claim["archived"]) > 0 for claim in claims)
+    assert len(claims) == 15 and all(policy in POLICIES for claim in claims for policy in claim["policies"])
+    first = [claim["verdict"] for claim in claims[:3]]
+    assert sorted(first) == ["direction", "not_reproduced", "reproduced"]
     assert "-3" in tool["directives"]() and "boundscheck=False" in tool["directives"]()
     packed = tool["imported"]()
     assert {"misspenalty.policies.python_policy", "misspenalty.traces.dialects"} < set(packed)
