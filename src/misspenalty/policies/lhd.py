@@ -50,7 +50,7 @@ EXPLORERS = 0.01  # most, as a share of the cache
 DECAY = 0.9  # of counts, per estimate, and of the victims' density, per eviction
 SPREAD = 0.01  # part of the ages over which the blocks of the cache spread
 COARSENING = (5, 25)  # numbers of the estimates that set the unit
-LEAST = -float(np.finfo(np.float32).max)  # density of a block beyond the last age
+LEAST = -(2 - 2.0**-23) * 2.0**127  # the lowest number of 32 bits: density of a block beyond the last age
 
 
 @register("lhd", Kernel, PARAMETERS)
